@@ -32,8 +32,8 @@ void lh_warn_unlocked(const char *directory) {
     static bool told;
     if (!told)
         fprintf(stderr,
-                "warning: %s: this file system has no locks, so that nothing keeps a second process out\n"
-                "  two that write to one folder spoil its files: do not train or evaluate one run from two places\n",
+                "warning: %s: this file system has no locks, so a second process may use this folder\n"
+                "  two processes that write to one folder damage its files: use a run in one process at a time\n",
                 directory);
     told = true;
 }

@@ -16,7 +16,7 @@ static const lh_option options[] = {
 };
 enum { OPTIONS = LH_SETS }; /* in the order of sets */
 
-/* The first option of a spec: a task that makes its examples takes only a validation file. */
+/* The first option that a spec has: for a task that makes its examples, only the validation file can be given. */
 static int first_option(const lh_spec *spec) { return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN; }
 
 static bool asks_for_help(const lh_cli *cli) {
@@ -57,7 +57,7 @@ static const char *find_checkpoint(const lh_cli *cli) {
     return NULL;
 }
 
-/* Finds the files that no flag names, by the paths in the spec or those of the checkpoint's run. */
+/* Finds each file for which there is no flag, by its path in the spec or in the run of the checkpoint. */
 static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char *paths[OPTIONS], lh_error *error) {
     const lh_data *data = cli->spec->data;
     const char *const given[LH_SETS] = {data->train, data->eval, data->validation};
@@ -119,7 +119,7 @@ void lh_data_files_help(FILE *out, const lh_spec *spec) {
     lh_options_rows(out, options + first_option(spec), OPTIONS - first_option(spec));
 }
 
-/* Writes ", 3 among ... (lines 1, 7, 9, ...)" if there are any; returns the bytes used. */
+/* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0; returns the number of bytes. */
 static size_t put_overlap(char *text, size_t size, const char *what, const lh_overlap_count *of) {
     if (of->count == 0) return 0;
     size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ", (long long)of->count,
@@ -153,8 +153,7 @@ lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_data
     *set = NULL;
     if (name == NULL) return LH_OK;
     if (spec->corpus == NULL)
-        return lh_fail(error, LH_ERR_USAGE,
-                       "--split: this trainer's examples are drawn, and there are no sets of them");
+        return lh_fail(error, LH_ERR_USAGE, "--split: this trainer samples its examples, and has no sets of examples");
     for (int i = 0; i < LH_SETS; i++)
         if (strcmp(name, lh_set_name[i]) == 0) *set = lh_corpus_set(spec->corpus, (lh_set)i);
     if (*set != NULL) return LH_OK;
@@ -179,7 +178,7 @@ lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh
     *in_order = spec->eval.in_order;
     if (word == NULL) return LH_OK;
     if (spec->corpus == NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--order: this trainer's examples are drawn, and have no order");
+        return lh_fail(error, LH_ERR_USAGE, "--order: this trainer samples its examples, which have no order");
     *in_order = strcmp(word, "file") == 0;
     if (*in_order || strcmp(word, "hash") == 0) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE,
@@ -200,7 +199,7 @@ lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, b
     int count = lh_lengths_count(&wanted->lengths);
     lh_status status = LH_OK;
     if (given && count > LH_OPTION_MOST_LENGTHS)
-        return lh_fail(error, LH_ERR_USAGE, "--lengths: %d of them\n  expected: at most %d", count,
+        return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
     for (int i = 0; given && status == LH_OK && i < count; i++)
         status = name_shape(corpus, lh_lengths_at(&wanted->lengths, i), &shapes.list[i], error);

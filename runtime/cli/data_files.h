@@ -1,5 +1,5 @@
-/* Finite data of a verb: the flags --data, --eval-data and --validation, which every verb that reads examples has, and
- * the examples, which are read from files or made by the task with a progress bar. */
+/* Finite data of a verb. Every verb that reads examples has the flags --data, --eval-data and --validation. The
+ * examples are read from files, or the task makes them while a progress bar is shown. */
 #ifndef LONGHAND_DATA_FILES_H
 #define LONGHAND_DATA_FILES_H
 
@@ -30,9 +30,9 @@ void lh_data_files_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* With finite data, replaces task lengths in `wanted` by shapes. given: they come from a flag, and the shapes with
- * these input lengths are taken; else the shortest and the longest shape. LH_ERR_INPUT: there is no training example of
- * a given length. */
+/* With finite data, replaces the task lengths in `wanted` by shapes. given: the lengths come from a flag, and are
+ * replaced by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
+ * is no training example of a given length. */
 lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error);
 
 /* With finite data, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec

@@ -88,8 +88,8 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
         return LH_OK;
     }
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: no such file\n  nor one with the SHA-256 of this run's, %.16s..., in: %.1200s\n"
-                   "  hint: %s FILE names another",
+                   "%s: no such file\n  the run used a file with SHA-256 %.16s..., which is not in: %.1200s\n"
+                   "  hint: %s FILE names another file",
                    path, s.digest, s.folders,
                    set == LH_SET_TRAIN  ? "--data"
                    : set == LH_SET_TEST ? "--eval-data"

@@ -19,15 +19,15 @@ static const struct {
     reading data;      /* the finite data that the verb reads, if the spec has it */
     const char *going; /* advice to continue after a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
-    {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING, NULL},
+    {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NOTHING, NULL},
     {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume goes on"},
     {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES,
-     "eval.jsonl has what was through; --resume evaluates the rest"},
+     "eval.jsonl has the finished conditions; --resume evaluates the others"},
     {"sample", lh_verb_sample, "examples of the task", EXAMPLES, NULL},
     {"predict", lh_verb_predict, "logits for inputs of your own", NOTHING, NULL},
     {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file", UNLESS_INPUT,
      "nothing was written"},
-    {"gradcheck", lh_verb_gradcheck, "analytic against numeric gradients", EXAMPLES, NULL},
+    {"gradcheck", lh_verb_gradcheck, "comparison of analytic and numeric gradients", EXAMPLES, NULL},
     {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", EXAMPLES, NULL},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };

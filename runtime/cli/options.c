@@ -73,8 +73,8 @@ static lh_status bad_number(const lh_option *option, const char *text, const cha
                    what, form, option->least, option->most);
 }
 
-/* Reads a number in the option's range that ends at one of `ends` or at the end of the text; *text moves to that
- * place. */
+/* Reads a number in the option's range, up to one of the characters `ends` or the end of the text; *text moves to that
+ * character. */
 static lh_status take_number(const lh_option *option, const char **text, const char *ends, const char *what,
                              double *value, lh_error *error) {
     char *end;
@@ -140,7 +140,7 @@ static lh_status parse_numbers(const lh_option *option, const char *text, lh_err
         status = take_number(option, &rest, ",", "a number", &value, error);
         for (int i = 0; status == LH_OK && i < numbers->count; i++)
             if (numbers->list[i] == value)
-                return lh_fail(error, LH_ERR_USAGE, "%s: %.15g stands there twice", option->name, value);
+                return lh_fail(error, LH_ERR_USAGE, "%s: %.15g is given twice", option->name, value);
         if (status == LH_OK) numbers->list[numbers->count++] = value;
         if (status == LH_OK && *rest++ == 0) break;
     }
@@ -200,7 +200,7 @@ static lh_status take_text(const lh_option *option, const char *text, lh_error *
     }
     lh_option_texts *texts = option->value;
     if (texts->count == LH_OPTION_MOST_TEXTS)
-        return lh_fail(error, LH_ERR_USAGE, "%s: more than %d of them", option->name, LH_OPTION_MOST_TEXTS);
+        return lh_fail(error, LH_ERR_USAGE, "%s: is given more than %d times", option->name, LH_OPTION_MOST_TEXTS);
     texts->list[texts->count++] = text;
     return LH_OK;
 }

@@ -1,4 +1,4 @@
-/* Flags of a verb, as a table: parsed, checked and explained from the same rows. */
+/* Flags of a verb as a table, by which arguments are parsed and checked, and --help is printed. */
 #ifndef LONGHAND_OPTIONS_H
 #define LONGHAND_OPTIONS_H
 

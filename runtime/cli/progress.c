@@ -131,7 +131,7 @@ static void print_means(int wide, const char *name, const char *decoding, const 
     putchar('\n');
 }
 
-/* Prints, after a row on dataset files, how many examples some conditions have, and of how many these were chosen. */
+/* Prints, after a row on dataset files, the numbers of evaluated and of all examples, if some were not evaluated. */
 static void print_examples(const lh_eval_result *results, int count) {
     int64_t taken = 0, of = 0;
     if (results[0].groups != NULL) {
@@ -152,8 +152,8 @@ static void print_uncounted(const lh_eval_result *results, int count) {
     else if (none > 0) printf("  no label counts in %d of them", none);
 }
 
-/* The number of results from the first on with the same split and the same length, or value on the first axis. */
-static int alike(const lh_eval_result *results, int count) {
+/* The number of first results that have the same split and the same length, or the same value on the first axis. */
+static int count_equal(const lh_eval_result *results, int count) {
     int same = 1;
     while (same < count && results[same].n == results[0].n && results[same].noise == results[0].noise &&
            strcmp(results[same].split, results[0].split) == 0)
@@ -187,9 +187,9 @@ static void print_splits(int wide, const lh_eval_result *results, int count) {
 static void print_results(int wide, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
     int rows = 0;
-    for (int i = 0; i < count; i += alike(results + i, count - i)) rows++;
+    for (int i = 0; i < count; i += count_equal(results + i, count - i)) rows++;
     for (int i = 0, same; rows <= MOST_ROWS && i < count; i += same) {
-        same = alike(results + i, count - i);
+        same = count_equal(results + i, count - i);
         print_row(wide, results + i, same);
     }
     print_splits(wide, results, count);

@@ -22,8 +22,8 @@ static void die_of(int number) {
     raise(number);
 }
 
-/* Sets the stop flag. The write must not kill this process before its checkpoint if the same signal ended a reader
- * of the output, such as tee. */
+/* Sets the stop flag. If the same signal has ended the reader of the output, such as tee, the write in this function
+ * must not kill this process before its checkpoint. */
 static void on_signal(int number) {
     int before = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
     if (number == SIGINT && interrupted) die_of(number);

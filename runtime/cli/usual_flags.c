@@ -5,9 +5,9 @@
 
 enum { LONGEST_WORD = 40 };
 
-/* Flags and other words (without leading dashes, with - for _) and their meanings: a flag, perhaps with its value,
- * or a field of the spec. If a word has several rows, the first one whose flag the verb has counts. The generator
- * also reads this table: every row is on one line, as {"word", "meaning"}. */
+/* Flags of other programs and other words, without leading dashes and with - for _, and their meanings: a flag, perhaps
+ * with its value, or a field of the spec. If a word has several rows, the first row applies whose flag the verb has.
+ * The generator also reads this table: every row is on one line, as {"word", "meaning"}. */
 static const struct {
     const char *word, *meaning;
 } usual[] = {

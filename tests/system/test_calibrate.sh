@@ -49,11 +49,11 @@ shuffled() {
 }
 
 trace_refuses() {
-    ends_with 2 '--exact: is for means' trace --exact --out "$work/x" &&
-        ends_with 2 '--exact: is for examples' trace --exact --average --input x --out "$work/x" &&
-        ends_with 2 '--shuffle: is for finite data; inputs of --input' trace --shuffle --input x --out "$work/x" &&
+    ends_with 2 '--exact: applies only to means' trace --exact --out "$work/x" &&
+        ends_with 2 '--exact: applies only to examples' trace --exact --average --input x --out "$work/x" &&
+        ends_with 2 '--shuffle: applies only to sets of examples, not to --input' trace --shuffle --input x --out "$work/x" &&
         ends_with 2 'only one of the two' trace --text 1 --input x --out "$work/x" &&
-        ends_with 2 '--frame: is for numbers of --text' trace --frame 9 --out "$work/x" &&
+        ends_with 2 '--frame: applies only to --text' trace --frame 9 --out "$work/x" &&
         ends_with 1 "'x2' is no symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
         ends_with 1 "line 2: successor: symbol 2 is '+'" trace --text 1 --text 1+2 --out "$work/x" &&
         ends_with 2 '--frame: 4097 is out of range' trace --text 1 --frame 4097 --out "$work/x" &&
@@ -116,9 +116,9 @@ decoded() {
     sed 's/}$/,"outputs":17}/' "$work/bare" >"$work/outputs" && sed 's/17}$/9}/' "$work/outputs" >"$work/fewer" &&
         trace --input "$work/outputs" --out "$work/asked" >/dev/null &&
         $LUA tests/support/check_trace.lua same "$work/with" "$work/asked" &&
-        ends_with 0 'the right answer is not known' trace --input "$work/fewer" --out "$work/x" && rm "$work/x" &&
+        ends_with 0 'does not know all right answers' trace --input "$work/fewer" --out "$work/x" && rm "$work/x" &&
         sed 's/}$/,"mask":[1]}/' "$work/bare" >"$work/masked" &&
-        ends_with 1 'line 1: "mask" says which tokens of "target" count, and there is none' \
+        ends_with 1 'line 1: "mask" is given without "target"' \
             trace --input "$work/masked" --out "$work/x" && [ ! -e "$work/x" ] || return
     { cat "$work/bare" && printf '\0' && cat "$work/bare"; } >"$work/cut" &&
         ends_with 1 'cut: byte ' trace --input "$work/cut" --out "$work/x" && [ ! -e "$work/x" ]

@@ -47,7 +47,7 @@ static void test_eval_wrong_answers_need_condition_without_noise(void **state) {
     static const double loud[] = {0.5, 9}, quiet[] = {0, 0.5};
     toy.eval.noise = (lh_noise){2, loud};
     assert_says(state, 2, "eval --checkpoint x --lengths 5 --wrong w",
-                "--wrong: wrong answers are those without noise, and eval.by.noise begins at 0.5\n"
+                "--wrong: only answers without noise are written, but eval.by.noise begins at 0.5\n"
                 "  expected: 0 among eval.by.noise");
     toy.eval.noise = (lh_noise){2, quiet};
     assert_says(state, 1, "eval --checkpoint x --lengths 5 --wrong w", "x: ");
@@ -77,7 +77,7 @@ static void test_main_bad_words_usage(void **state) {
     assert_says(state, 2, "train --seed 1 --seeds 1:3", "exclude each other");
     assert_says(state, 2, "train --learning-rate 1,,2", "',2' is not a number");
     assert_says(state, 2, "train --learning-rate 1,2,", "'' is not a number");
-    assert_says(state, 2, "train --learning-rate 1e-3,2,0.001", "0.001 stands there twice");
+    assert_says(state, 2, "train --learning-rate 1e-3,2,0.001", "0.001 is given twice");
     assert_says(state, 2, "train --learning-rate 1,2e6", "out of range");
     assert_says(state, 2, "train --resume --overwrite", "exclude each other");
     assert_says(state, 2, "train --device tpu", "expected: cpu or cuda");
@@ -313,8 +313,8 @@ static void test_predict_bad_lines_named(void **state) {
         {"{\"input\":[1.5]}", "input[0] is no integer"},
         {"{\"input\":[\"5\"]}", "line 1: input[0] is \"5\", which is no symbol\n  expected: one of 0 1 2 3 4"},
         {"{\"input\":[]}", "\"input\" is no list of tokens"},
-        {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "\"positions\" is given, but this encoding draws none"},
-        {"{\"input\":[1,2],\"distances\":[0,2,3,4]}", "\"distances\" is given, but this encoding draws none"},
+        {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "\"positions\" is given, but this encoding samples none"},
+        {"{\"input\":[1,2],\"distances\":[0,2,3,4]}", "\"distances\" is given, but this encoding samples none"},
     };
     check_bad_lines(state, train(state), cases, sizeof cases / sizeof *cases);
 }

@@ -155,17 +155,17 @@ static void test_missing_trains_only_missing_runs(void **state) {
     lh_run_result result =
         run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
-    assert_non_null(strstr(result.err, "toy: 2 of 6 runs are finished, 3 to be done"));
+    assert_non_null(strstr(result.err, "toy: 2 of 6 runs are finished, 3 remain"));
     assert_non_null(strstr(result.out, "toy: 3 runs, 49 steps"));
     char *after = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     assert_string_equal(before, after);
     for (int i = 0; i < 5; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
     lh_unlock_directory(held);
     result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
-    assert_non_null(strstr(result.err, "toy: 5 of 6 runs are finished, 1 to be done"));
+    assert_non_null(strstr(result.err, "toy: 5 of 6 runs are finished, 1 remain"));
     assert_same_run(state, "alone", "parts", FOLDERS[5]);
     result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
-    assert_non_null(strstr(result.err, "toy: 6 of 6 runs are finished, 0 to be done"));
+    assert_non_null(strstr(result.err, "toy: 6 of 6 runs are finished, 0 remain"));
     run(state, LH_ERR_USAGE, "train --out parts --missing --overwrite");
     run(state, LH_ERR_USAGE, "train --out parts --missing --overfit 3");
     free(before);
@@ -193,7 +193,7 @@ static void test_nothing_is_written_through_a_link(void **state) {
 static void test_missing_in_a_folder_with_any_bytes_as_name(void **state) {
     run(state, 0, "train --out p\xff --steps 5 --no-eval");
     lh_run_result result = run(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
-    assert_non_null(strstr(result.err, "toy: 1 of 1 runs are finished, 0 to be done"));
+    assert_non_null(strstr(result.err, "toy: 1 of 1 runs are finished, 0 remain"));
 }
 
 static bool without_locks;

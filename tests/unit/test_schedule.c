@@ -121,7 +121,7 @@ static void test_train_rates_are_recorded_and_applied(void **state) {
 
 static void test_info_prints_the_schedule(void **state) {
     lh_run_result result = run(state, 0, "info");
-    assert_non_null(strstr(result.out, "learning rate: cosine, to 0.1 of it, behind 6 steps of warm-up"));
+    assert_non_null(strstr(result.out, "learning rate: cosine, to 0.1 of it, after 6 steps of warm-up"));
     toy.train.schedule = (lh_schedule){0};
     result = run(state, 0, "info");
     assert_null(strstr(result.out, "warm-up"));

@@ -120,7 +120,7 @@ static void test_eval_keeps_finished_conditions(void **state) {
     run(state, "train --out . --no-eval");
     run(state, EVAL "--out whole --per-example whole.jsonl");
     lh_run_result stopped = run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out cut --per-example cut.jsonl");
-    assert_non_null(strstr(stopped.err, "stopped by a signal; eval.jsonl has what was through"));
+    assert_non_null(strstr(stopped.err, "stopped by a signal; eval.jsonl has the finished conditions"));
     assert_int_equal(lines_of(state, "cut/eval.jsonl"), 1);
     assert_int_equal(lines_of(state, "cut.jsonl"), EXAMPLES);
     assert_int_equal(lines_of(state, "whole.jsonl"), 3 * EXAMPLES);

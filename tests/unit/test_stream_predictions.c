@@ -151,7 +151,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
          "line 5: there is no \"output\"\n  expected: input, target, mask, positions, distances"},
         {"{\"input\":[1,2],\"position\":[3,4]}", "hint: did you mean \"positions\"?"},
         {"{\"input\":[1,2],\"distances\":{\"target\":[0,1,2,3,4]}}",
-         "line 5: \"distances.target\" is given, but this encoding draws none"},
+         "line 5: \"distances.target\" is given, but this encoding samples none"},
     };
     lh_spec spec = lh_toy_pair_with(NULL);
     spec.position_range[0] = spec.position_range[1] = spec.distance_range[0] = 64;

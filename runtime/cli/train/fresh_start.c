@@ -149,10 +149,9 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
     json_t *here = json_loads(spec->resolved, 0, NULL), *there = json_object_get(facts, "spec");
     if (json_is_object(here) && json_is_object(there)) {
         compare(&c, there, here);
-        if (c.fields > MOST_FIELDS) fprintf(stderr, "    and %d fields more\n", c.fields - MOST_FIELDS);
+        if (c.fields > MOST_FIELDS) fprintf(stderr, "    and %d more fields\n", c.fields - MOST_FIELDS);
         if (c.fields == 0)
-            fprintf(stderr,
-                    "    no field differs: it was another version of Longhand, or of a file that the spec names\n");
+            fprintf(stderr, "    no field differs: the version of Longhand differs, or a file that the spec names\n");
     } else {
         fprintf(stderr, "    its run.json has no spec to compare with\n");
     }
@@ -161,7 +160,7 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
 
 /* ---- other runs ---- */
 
-/* Prints the newest run of another plan and the differences of its spec. */
+/* Prints the newest run of another plan, and the differences between its spec and this one. */
 static bool print_plan(const lh_run *run, const char *digest) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX], name[LH_PATH_MAX], *text = NULL;
@@ -190,11 +189,11 @@ static void print_plans(const lh_run *run) {
         if (told < MOST_PLANS) told += print_plan(run, plans[i].name);
         else left++;
     }
-    if (left > 0) fprintf(stderr, "  and %d plans more in %s\n", left, path);
+    if (left > 0) fprintf(stderr, "  and %d more plans in %s\n", left, path);
     if (told > 0)
         fprintf(stderr,
-                "  hint: a run goes on with the plan that it was begun with; --init FILE starts a new one from the "
-                "parameters of a checkpoint\n");
+                "  hint: a run can only continue with the plan with which it began; --init FILE starts a new run from "
+                "the parameters of a checkpoint\n");
 }
 
 /* Copies a text of run.json without control characters. */

@@ -9,7 +9,7 @@
 #include "eval/eval_data.h"
 
 static const double SECONDS_AT_ONCE =
-    0.5; /* longest work on one run before its thread changes to another; a change refills the caches */
+    0.5; /* longest time for which a thread works on one run; a change of the run refills the processor's caches */
 
 static lh_run_start start_of(const lh_train_flags *flags) {
     if (flags->overfit > 0) return LH_RUN_OVERWRITE;
@@ -68,7 +68,7 @@ static bool is_perfect(void *context, lh_engine *engine) {
 }
 
 /* Whether a claimed run resumes a checkpoint. */
-static bool goes_on(const lh_train_run *m) {
+static bool resumes(const lh_train_run *m) {
     return start_of(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
 }
 
@@ -77,13 +77,13 @@ lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error 
     const lh_spec *spec = train_runs[0].spec;
     lh_state state;
     bool needed = false;
-    for (int i = 0; i < count; i++) needed = needed || !goes_on(&train_runs[i]);
+    for (int i = 0; i < count; i++) needed = needed || !resumes(&train_runs[i]);
     if (flags->init == NULL || !needed) return LH_OK;
     lh_status status = lh_state_open(&state, train_runs[0].engine, true, error);
     if (status != LH_OK) return status;
     status = lh_checkpoint_read_init(flags->init, spec, state.real_bytes, state.parameters, error);
     for (int i = 0; status == LH_OK && i < count; i++)
-        if (!goes_on(&train_runs[i]))
+        if (!resumes(&train_runs[i]))
             status = train_runs[i].engine->ops->write_state(train_runs[i].engine, &state, 0, error);
     lh_state_close(&state);
     return status;
@@ -146,7 +146,7 @@ static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
     };
 }
 
-/* Requests the evaluation before that, for a sampled task: the validation stream, without noise. */
+/* Requests the evaluation on the validation stream of a sampled task, without noise, which precedes the other one. */
 static lh_eval_request validation_of(const lh_train_run *m, int64_t step) {
     lh_eval_request request = evaluation_of(m, step);
     request.validation = true;

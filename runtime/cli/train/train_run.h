@@ -37,7 +37,7 @@ typedef struct lh_train_run {
 /* The configuration of this run's engine; threads: 0. */
 lh_engine_config lh_train_run_config(const lh_train_run *train_run);
 
-/* Claims the folder. Changes no file of an earlier run. */
+/* Claims the run's folder. Files of an earlier run in the folder are not changed. */
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
 /* Whether a claimed run is finished: it has made all steps and its evaluation, or more steps than requested. */

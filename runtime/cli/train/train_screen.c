@@ -278,6 +278,6 @@ void lh_screen_summary(lh_train_screen *screen) {
         printf("%s%s\n", outcome(train_run)[0] != 0 ? "  " : "", outcome(train_run));
     }
     if (spec->format->teacher_forced)
-        printf("teach.-f.: accuracy behind the target's own tokens; all ...: exact match\n");
+        printf("teach.-f.: accuracy if the model reads the target's tokens; all ...: exact match\n");
     lh_print_guessing(spec);
 }

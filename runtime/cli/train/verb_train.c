@@ -1,4 +1,4 @@
-/* trainer train: reads flags and trains runs, one alone on all threads or several side by side. */
+/* trainer train: reads flags, and trains one run on all threads or several runs side by side. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const lh_verb verb = {
     "Several seeds or learning rates train side by side, each run on one thread, with the same bits as alone. If a "
     "run\n"
     "fails (a loss that is not a number), the others continue, and the exit code is 1.\n"
-    "On a CUDA device all runs step together, with the variant for many models; --seeds S:S trains one run with it.\n"
+    "On a CUDA device all runs step together, by the code for many models; --seeds S:S trains one run by this code.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume continues\n"
     "with the same bits.\n"
     "--overfit K repeats K examples of the longest training length, in a separate folder, until the model without\n"
@@ -64,7 +64,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
          "rates, one run for each (the spec's)"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of the runs (runs)"},
         {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "continue from the checkpoint if there is one"},
-        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, but skip runs finished or in use"},
+        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, but skip finished and locked runs"},
         {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace an existing run"},
         {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "threads (all processors); changes no bit"},
@@ -113,7 +113,7 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
     lh_status status = LH_OK;
     if (flags->overfit > 0 && spec->eval.dropout)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--overfit: this spec has eval.dropout, and what is dropped would count as not learnt\n"
+                       "--overfit: this spec has eval.dropout, and errors from dropout would count as not learnt\n"
                        "  hint: a build with --set eval.dropout=false");
     if (!flags->no_eval && flags->overfit == 0) status = lh_check_limit(spec, &spec->eval.lengths, error);
     if (status == LH_OK && spec->eval.during_every > 0)
@@ -156,7 +156,7 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
     }
     *count = kept;
     if (finished > 0 || kept < all)
-        fprintf(stderr, "%s: %d of %d runs are finished, %d to be done\n", train_runs[0].spec->id, finished, all, kept);
+        fprintf(stderr, "%s: %d of %d runs are finished, %d remain\n", train_runs[0].spec->id, finished, all, kept);
     return status;
 }
 
@@ -169,7 +169,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     if (flags->overfit > lh_dataset_count(&corpus->train, n))
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
-                       "  expected: at most as many",
+                       "  expected: at most this number",
                        (long long)flags->overfit, corpus->train.path, (long long)lh_dataset_count(&corpus->train, n),
                        lh_input_length(spec, n), lh_output_length(spec, n));
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,

@@ -1,4 +1,4 @@
-/* See info_cuda.h. Asks the driver for its devices; loads nothing onto them. */
+/* See info_cuda.h. Queries the driver for its devices, but loads no code onto them. */
 #include "cli/verbs/info_cuda.h"
 
 #include <string.h>
@@ -138,7 +138,7 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
 
 /* --- text ------------------------------------------------------------------------------------------------------- */
 
-/* Prints the driver that the images need; nothing without images. */
+/* Prints the least driver for the program's images; prints nothing if the program has no images. */
 static void print_driver(const lh_cuda_program *program) {
     int machine = lh_cuda_least_driver(program, true), ptx = lh_cuda_least_driver(program, false);
     char text[LH_CUDA_DRIVER_TEXT];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #ifdef __GLIBC__
-/* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */
+/* The dynamic section, which only programs with shared libraries have; the linker defines this symbol. */
 #pragma weak _DYNAMIC
 
 /* The address in memory for an entry of the dynamic section; the loader has already relocated some entries. */

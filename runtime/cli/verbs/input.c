@@ -29,7 +29,7 @@ typedef struct label {
 
 static lh_status check_line(int64_t line, const char *text, lh_error *error) {
     if (strlen(text) <= LONGEST_LINE) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, which no input is", (long long)line,
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, the limit for inputs", (long long)line,
                    LONGEST_LINE);
 }
 
@@ -155,7 +155,7 @@ typedef struct given {
 } given;
 
 static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding draws none", (long long)line,
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding samples none", (long long)line,
                    name);
 }
 
@@ -228,8 +228,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
     char where[32];
     lh_alphabet alphabet;
-    if (list == NULL && mask != NULL)
-        return fail_line(line, error, "\"mask\" says which tokens of \"target\" count, and there is none");
+    if (list == NULL && mask != NULL) return fail_line(line, error, "\"mask\" is given without \"target\"");
     if (list == NULL) return LH_OK;
     if (!is_list(list)) return fail_line(line, error, "\"target\" is no list of tokens");
     size_t count = json_array_size(list);
@@ -264,7 +263,7 @@ static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *l
     lh_status status = task->solve(literal, &example, &problem);
     if (status != LH_OK) return lh_fail(error, status, "line %lld: %s", (long long)line, problem.text);
     int inputs = example.input_length, outputs = example.output_length;
-    if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task makes nothing of it");
+    if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task converts it to an empty input or target");
     example.input = calloc((size_t)inputs, sizeof *example.input);
     example.target = calloc((size_t)outputs, sizeof *example.target);
     example.mask = calloc((size_t)outputs, 1);
@@ -280,9 +279,10 @@ static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *l
     input->input_length = inputs;
     input->target_length = input->outputs = outputs;
     for (int i = 0; status == LH_OK && i < inputs; i++)
-        if (input->input[i] >= task->input_symbols) status = fail_line(line, error, "the task makes no input of it");
+        if (input->input[i] >= task->input_symbols) status = fail_line(line, error, "the task makes an invalid input");
     for (int i = 0; status == LH_OK && i < outputs; i++)
-        if (input->target[i] >= task->output_symbols) status = fail_line(line, error, "the task makes no target of it");
+        if (input->target[i] >= task->output_symbols)
+            status = fail_line(line, error, "the task makes an invalid target");
     return status;
 }
 
@@ -290,8 +290,8 @@ static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int co
     return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
 }
 
-/* Sets the task's answer to an input in the form of the task's examples, with the requested number of outputs; other
- * inputs get no answer. */
+/* Sets the task's answer as the right answer, if the input has the form of the task's examples and the requested number
+ * of outputs; other inputs get no answer. */
 static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
@@ -377,8 +377,8 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
 
-/* Checks the length of an input: its frame may be wider than in training, up to the limit of the encoding. */
-static lh_status check_room(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
+/* Checks that an input, whose frame may be wider than in training, does not exceed the limit of the encoding. */
+static lh_status check_limit(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_shape shape = lh_shape_at(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
         if (shape.length[s] > spec->limit.tokens)
@@ -398,7 +398,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
     if (status != LH_OK) return status;
     if (task->solve == NULL || spec->corpus == NULL) status = find_length(input, spec, line, error);
     else put_shape(input, spec);
-    if (status == LH_OK) status = check_room(input, spec, line, error);
+    if (status == LH_OK) status = check_limit(input, spec, line, error);
     return status == LH_OK ? check_target(input, spec, line, error) : status;
 }
 

@@ -22,7 +22,8 @@ typedef struct lh_input {
     int target_length;
 } lh_input;
 
-/* The source of the right answer: only the line, or else also the task's solution of the input. */
+/* The source of the right answer. LH_IF_GIVEN: the line; LH_IF_KNOWN: the line or, if it has none, the task's solution
+ * of the input. */
 typedef enum lh_right { LH_IF_GIVEN, LH_IF_KNOWN } lh_right;
 
 /* A spec for reading lines of inputs. With finite data its corpus has two shapes: 1 is the shape of the current line, 2

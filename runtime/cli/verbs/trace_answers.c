@@ -72,7 +72,8 @@ static lh_status names_of_answer(const answered *a, char **out, lh_error *error)
     return status;
 }
 
-/* Writes a line of ^ under wrong symbols, if each symbol of both answers is one character; else the places, from 1. */
+/* Prints a line with ^ under each wrong symbol if all symbols of both answers are one character; else prints the places
+ * of wrong symbols, from 1. */
 static void mark(const answered *a, char *const text[TEXTS]) {
     bool single = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;
@@ -139,7 +140,8 @@ lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) 
                 status = print_one(&a, json, error);
             }
     if (unknown > 0)
-        fprintf(stderr, "trace: the right answer is not known to %s; nothing is marked%s\n", traces->spec->task->kind,
-                traces->spec->task->solve != NULL ? " where an input does not stand as its examples do" : "");
+        fprintf(stderr, "trace: %s does not know all right answers; other answers are not marked%s\n",
+                traces->spec->task->kind,
+                traces->spec->task->solve != NULL ? " (their inputs have another form than its examples)" : "");
     return status;
 }

@@ -35,8 +35,8 @@ static lh_status settle_validation(const lh_spec *spec, flags *f, lh_error *erro
     if (strcmp(f->splits, "validation") != 0)
         return lh_fail(
             error, LH_ERR_USAGE,
-            "--splits: %.80s\n  expected: validation; this task has no finite data, and lengths tell what is "
-            "in distribution and beyond",
+            "--splits: %.80s\n  expected: validation; this task samples its examples, and its other splits follow "
+            "from the lengths",
             f->splits);
     f->validation = true;
     if (!f->lengths_given && eval->validation_examples == 0)
@@ -84,7 +84,7 @@ static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error 
     if (name == NULL || (known && spec->format->teacher_forced)) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE, "--decoding: %.80s\n  expected: %s", name,
                    spec->format->teacher_forced ? "greedy or teacher_forced"
-                                                : "no such flag; an encoder answers everything at once");
+                                                : "no such flag: an encoder computes all answers in one pass");
 }
 
 /* The folder of eval.jsonl, for free(). */
@@ -192,17 +192,17 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
     if (f.examples == 0 && cli->spec->corpus == NULL)
         return lh_fail(error, LH_ERR_USAGE,
-                       "--examples all: this trainer's examples are drawn, without end\n"
+                       "--examples all: this trainer samples its examples, whose number is unlimited\n"
                        "  expected: a number");
     status = check_decoding(cli->spec, f.decoding, error);
     if (status != LH_OK) return status;
     if (f.wrong != NULL && cli->spec->eval.noise.count > 0 && cli->spec->eval.noise.deviation[0] > 0)
         return lh_fail(error, LH_ERR_USAGE,
-                       "--wrong: wrong answers are those without noise, and eval.by.noise begins at %g\n"
+                       "--wrong: only answers without noise are written, but eval.by.noise begins at %g\n"
                        "  expected: 0 among eval.by.noise",
                        cli->spec->eval.noise.deviation[0]);
     if (f.resume && (f.per_example != NULL || f.wrong != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "--resume and %s exclude each other: its file is of one call's conditions",
+        return lh_fail(error, LH_ERR_USAGE, "--resume and %s exclude each other: its file has one call's conditions",
                        f.per_example != NULL ? "--per-example" : "--wrong");
     status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;

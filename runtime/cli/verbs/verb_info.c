@@ -1,4 +1,4 @@
-/* trainer info: the build targets of this trainer, and its choices on this machine. */
+/* trainer info: prints the spec and targets of this trainer, and its choices on this machine. */
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/verbs/verbs.h"
 #include "training/run_files.h"
 
-/* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */
+/* The dynamic section, which only programs with shared libraries have; the linker defines this symbol. */
 #pragma weak _DYNAMIC
 
 static const char *linking(void) { return _DYNAMIC != NULL ? "dynamic" : "static"; }
@@ -110,7 +110,7 @@ static void print_schedule(const lh_schedule *schedule) {
     if (schedule->kind == LH_SCHEDULE_CONSTANT && schedule->warmup == 0) return;
     printf("%-14s learning rate: %s", "", behind[schedule->kind]);
     if (schedule->kind != LH_SCHEDULE_CONSTANT) printf(", to %g of it", schedule->final);
-    if (schedule->warmup > 0) printf(", behind %lld steps of warm-up", (long long)schedule->warmup);
+    if (schedule->warmup > 0) printf(", after %lld steps of warm-up", (long long)schedule->warmup);
     printf("\n");
 }
 
@@ -147,8 +147,8 @@ static void print_text(const lh_spec *spec, const char *level) {
     print_choices(spec);
     printf("%-14s %d", "threads", processors);
     if (processors > spec->train.shards)
-        printf("; training uses %d: a batch has %d shards, and threads beyond that have nothing to do",
-               spec->train.shards, spec->train.shards);
+        printf("; training uses %d: a batch has %d shards, and further threads would be idle", spec->train.shards,
+               spec->train.shards);
     printf("\n");
     lh_info_print_cuda(spec->cuda);
     printf("%-14s %s\n", "spec", spec->resolved);

@@ -43,11 +43,10 @@ static lh_status check_finite(const prediction *p, lh_error *error) {
     for (int i = 0; i < p->length; i++)
         for (int c = 0; c < p->spec->classes; c++)
             if (!isfinite(p->logits[(size_t)i * (size_t)p->spec->classes + (size_t)c]))
-                return lh_fail(
-                    error, LH_ERR_INPUT,
-                    "line %lld: the logits of token %d are not finite\n"
-                    "  expected: a checkpoint whose parameters are numbers, and not too large to compute with",
-                    (long long)p->line, i);
+                return lh_fail(error, LH_ERR_INPUT,
+                               "line %lld: the logits of token %d are not finite\n"
+                               "  expected: a checkpoint whose parameters are finite, and too small to overflow",
+                               (long long)p->line, i);
     return LH_OK;
 }
 
@@ -127,8 +126,8 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
         "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
         "Optional \"positions\":[...] and \"distances\":[...], one number per token of the sequence, replace the "
-        "samples in every\n"
-        "layer. Distances are those of tokens that are 0, 1, 2, ... apart: 0, then ascending.\n"
+        "random\n"
+        "ones in every layer. Distances are those of tokens that are 0, 1, 2, ... apart: 0, then ascending.\n"
         "For a file of examples, \"outputs\":N is the number of tokens to predict (1); or give a \"target\", which may "
         "have a\n"
         "\"mask\". With a target, \"wrong\":[...] lists the indices of wrong answers.\n"

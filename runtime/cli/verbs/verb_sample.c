@@ -1,4 +1,4 @@
-/* trainer sample: examples of the task. No model is involved. */
+/* trainer sample: prints examples of the task, without a model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const 
     return status;
 }
 
-/* Prints examples of a set with inputs of this length (0: any), in the choice of an evaluation. */
+/* Prints examples of a set with inputs of this length (0: any), chosen as for an evaluation. */
 static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
                             lh_error *error) {
     int64_t found;

@@ -121,14 +121,14 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
     if (f->input != NULL && f->texts.count > 0)
         return lh_fail(error, LH_ERR_USAGE, "--input and --text: only one of the two");
     if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "%s: its %s are the examples; leave out %s", inputs,
+        return lh_fail(error, LH_ERR_USAGE, "%s: its %s take the place of examples; leave out %s", inputs,
                        f->input != NULL ? "lines" : "symbols",
                        f->examples_given  ? "--examples"
                        : f->split != NULL ? "--split"
                                           : "--length and --lengths");
-    if (f->frame_given && f->texts.count == 0) return lh_fail(error, LH_ERR_USAGE, "--frame: is for numbers of --text");
+    if (f->frame_given && f->texts.count == 0) return lh_fail(error, LH_ERR_USAGE, "--frame: applies only to --text");
     if (f->frame_given && (spec->task->solve == NULL || !has_frames(spec->task)))
-        return lh_fail(error, LH_ERR_USAGE, "--frame: inputs of %s stand in no frame", spec->task->kind);
+        return lh_fail(error, LH_ERR_USAGE, "--frame: inputs of %s have no frame", spec->task->kind);
     return LH_OK;
 }
 
@@ -137,13 +137,13 @@ static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wa
     bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
     const char *inputs = inputs_flag(f);
     if (f->exact && inputs != NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--exact: is for examples; inputs of %s are all traced", inputs);
+        return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to examples; inputs of %s are all traced", inputs);
     if (f->exact && kept && !f->average)
-        return lh_fail(error, LH_ERR_USAGE, "--exact: is for means\n  expected: --average as well");
+        return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to means\n  expected: --average as well");
     if (f->shuffle && inputs != NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; inputs of %s keep their order", inputs);
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: applies only to sets of examples, not to %s", inputs);
     if (f->shuffle && spec->corpus == NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; other examples follow from --seed");
+        return lh_fail(error, LH_ERR_USAGE, "--shuffle: applies only to sets of examples; --seed selects sampled ones");
     return LH_OK;
 }
 
