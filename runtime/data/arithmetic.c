@@ -9,8 +9,7 @@ enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY 
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
-/* Bits of the fields in an item's first word. The bits above them hold the width of the item's frame; 0: the width of
- * the task. */
+/* Bits of the fields in an item's first word; the bits above them hold the width of its frame, 0: the task's width. */
 enum { KIND = 3, OWN_FRAME = 2 /* bits */ };
 enum {
     SMALL,  /* two numbers of two words each */
@@ -215,8 +214,7 @@ static void shuffle(lh_rng rng, uint32_t *list, int count) {
     }
 }
 
-/* Draws operands as the released code does: equally many numbers of every digit count, or all if there are fewer, then
- * random numbers up to the requested count. */
+/* Draws operands as the released code does: equally many, or all, of every digit count; the others are random. */
 static void draw_strata(making *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);

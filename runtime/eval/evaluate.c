@@ -143,8 +143,7 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     return LH_OK;
 }
 
-/* Evaluates one batch, whose draw has the batch's index, and adds its sums. before: number of the result's examples in
- * earlier batches. */
+/* Evaluates one batch with the draw of its index, and adds its sums. before: number of examples in earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
@@ -255,8 +254,7 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
     result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
 }
 
-/* Sets deviations and intervals. The interval of exact match has as its n the sequences of one draw that have a counted
- * label. */
+/* Sets deviations and intervals; n of exact match is the number of sequences of one draw with a counted label. */
 static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *by) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;

@@ -342,7 +342,7 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
 static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
     if (cut->kept >= want) return;
     add_note(note,
-             "%s: %s%lld of the %lld lines that the checkpoint of step %lld records\n"
+             "%s: %s%lld of %lld lines up to step %lld, which the checkpoint relies on\n"
              "  the others are lost; training continues with the same bits",
              log_path(run, log), cut->there ? "has " : "is gone: ", (long long)cut->kept, (long long)want,
              (long long)step);

@@ -213,7 +213,7 @@ static void test_file_system_without_locks_warns_once(void **state) {
     without_locks = false;
     const char *told = strstr(result.err, "warning: ./" PLAN "lr0.01-seed3: this file system has no locks");
     assert_non_null(told);
-    assert_non_null(strstr(told, "do not train or evaluate one run from two places"));
+    assert_non_null(strstr(told, "use a run in one process at a time"));
     assert_null(strstr(told + 1, "warning"));
 }
 

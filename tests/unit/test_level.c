@@ -91,7 +91,8 @@ static void test_level_choose_named_not_runnable_refused(void **state) {
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
     lh_status status = lh_level_choose(programs, &chosen, &error);
-    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "LONGHAND_ISA=riscv64: this processor does not run it");
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
+                    "LONGHAND_ISA=riscv64: this processor does not support this level");
     assert_string_equal(strstr(error.text, "it runs: ") + strlen("it runs: "), own_level());
     status = lh_level_choose(only, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it runs: none");

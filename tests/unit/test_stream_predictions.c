@@ -226,7 +226,7 @@ static void test_literals_are_solved_by_the_task(void **state) {
                     "line 2: symbol 3 is too much");
     lh_input_free(&input);
     lh_assert_error(lh_input_read_literal(&input, &spec, 2, "40", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
-                    "line 2: the task makes no target of it");
+                    "line 2: the task makes an invalid target");
     lh_input_free(&input);
     task.solve = NULL; /* the input is used unchanged, and no right answer is known */
     lh_assert_ok(lh_input_read_literal(&input, &spec, 1, "4021", LH_NO_VALUE, &error), &error);

@@ -192,7 +192,7 @@ static void test_train_validates_first(void **state) {
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":9},\"examples\":3,"));
     free(text);
     result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits test");
-    assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task has no finite data"));
+    assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task samples its examples"));
 }
 
 /* The progress line names the split of an evaluation during training. */
