@@ -1,4 +1,4 @@
--- Sums of small numbers from a file of examples, with sinusoidal positions on a small encoder.
+-- Sums of small numbers from files of examples, with sinusoidal positions in a small encoder.
 return {
   task = {
     name = "addition",

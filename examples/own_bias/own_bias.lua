@@ -1,23 +1,23 @@
--- Sorting with a positional bias of one's own: a penalty that grows with the logarithm of the distance between two
--- tokens, and a learned preference for the left side. Read README.md beside this file, then change the formula.
+-- Sorting with your own positional bias: a penalty that grows with the logarithm of the distance between two tokens,
+-- and a learned preference for the left side. Read README.md in this folder, then change the formula.
 return {
   -- The task that the model learns; ./longhand list tasks shows the others.
   task = { kind = "bucket_sort" },
 
   encoding = {
-    -- The formula: from the logit x.score of a query and a key, the number that softmax gets in its place. The
-    -- function runs once, when the spec is checked, on symbols in the place of numbers; the formula that comes out
-    -- stands for all pairs of tokens, in every head and layer. x.distance is key - query: negative to the left. What
-    -- Python writes as `a if x.distance < 0 else b` is select(less(x.distance, 0), a, b).
+    -- The formula computes the input of softmax from x.score, the logit of a query and a key. The function runs only
+    -- once, when the spec is checked, with symbols instead of numbers; the resulting formula applies to all pairs of
+    -- tokens, in every head and layer. x.distance is the key's index minus the query's, so it is negative to the left.
+    -- Python's `a if x.distance < 0 else b` is select(less(x.distance, 0), a, b).
     score = function(x)
       local penalty = x.slope * log1p(abs(x.distance))
       local bonus = select(less(x.distance, 0), x.left, 0)
       return x.score - penalty + bonus
     end,
 
-    -- The numbers that the formula reads by name. `init` makes a parameter learned, from this first value on; with
-    -- `values` it would be a constant. `per` says how many there are: one for the "model", or one per "layer", per
-    -- "head" (which the layers share), or per "layer_head".
+    -- The numbers that the formula reads by name. A parameter with `init` is learned and has this initial value; a
+    -- parameter with `values` would be constant. `per` is the number of values: one for the whole "model", one per
+    -- "layer", one per "head" (shared by the layers), or one per "layer_head".
     parameters = {
       slope = { per = "layer_head", init = "alibi_slopes" }, -- 1/2, 1/4, ... 1/256: steep and flat heads
       left = { per = "layer_head", init = 0 },

@@ -1,10 +1,10 @@
--- Reversing strings with a network of one's own: parallel_block.lua.
+-- Reversal of strings by a user's own network, parallel_block.lua.
 return {
   task = { kind = "reverse_string" },
   encoding = { kind = "rope" },
   model = {
     source = "parallel_block.lua",
-    options = { gate = "silu" }, -- the choices that the network's description leaves open
+    options = { gate = "silu" }, -- options that parallel_block.lua reads as model.options
     layers = 4,
     heads = 4,
     width = 64,

@@ -1,4 +1,4 @@
-/* First Repeat: the first letter that stands twice in a string of n letters; none when all of them differ.
+/* First Repeat: the first letter to occur a second time in a string of n letters; none if all letters differ.
  *
  * input symbols:  a b c d e f g h
  * output symbols: a b c d e f g h none

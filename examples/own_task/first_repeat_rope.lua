@@ -1,4 +1,4 @@
--- First Repeat: a task of one's own, with rotary positions on a small encoder.
+-- First Repeat: a user's own task, with rotary positions in a small encoder.
 return {
   task = { source = "first_repeat.c" },
   encoding = { kind = "rope" },

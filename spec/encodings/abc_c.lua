@@ -1,5 +1,5 @@
--- Configuration C of Duan & Shi 2024, table 3: B with cyclic position indexing of period 3. With two aligned operands
--- set cross.mask.stride = 2.
+-- Configuration C of Duan & Shi 2024, table 3: B with cyclic position indexing of period 3. For a source with two
+-- aligned operands, set cross.mask.stride = 2.
 return {
   additive = { kind = "sinusoid" },
   positions = { kind = "cyclic", period = 3 },

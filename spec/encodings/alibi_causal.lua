@@ -1,5 +1,5 @@
--- A penalty that grows with the distance, for queries that see only keys before them (Press et al. 2022). It is made
--- for decoders; the encoder of an encoder-decoder sees both sides and uses the form of `alibi`.
+-- A penalty that grows with the distance, for queries that see no later keys (Press et al. 2022). This encoding is made
+-- for decoders; in an encoder-decoder, the encoder sees both sides and uses the form of `alibi`.
 return {
   mask = { kind = "causal" },
   score = function(x)

@@ -1,7 +1,7 @@
 -- A learned number per head for each distance modulo a period: for periodic patterns.
 --
--- This is cyclic position indexing as a score; Duan & Shi 2024 take the positions themselves modulo 3. For another
--- period, copy this file and change the one number.
+-- This is cyclic position indexing as a score; Duan & Shi 2024 instead take positions modulo 3. For another period,
+-- copy this file and change the number `period`.
 local period = 3
 
 return {

@@ -1,12 +1,14 @@
--- A small network of the distance, taken as a share of the farthest one: FIRE (Li et al. 2024).
+-- A small network whose input is the distance, relative to the greatest possible distance: FIRE (Li et al. 2024).
 --
--- f(psi(distance) / psi(max(threshold, farthest))), psi(n) = log(1 + c n); f has a hidden layer of 32. The paper is
--- causal: query i is at most i away from a key. Here query i of T tokens is at most max(i, T - 1 - i) away, and the
--- share of a key to the right is negative, so that f separates the sides. Keys to the left get the paper's share if
--- T - 1 - i exceeds neither i nor the threshold (512 at first); `fire_causal` always computes the paper's. The farthest
--- distance counts indices: with random distances the share can exceed 1. abs makes c and the threshold positive, as in
+-- The term is f(psi(distance) / psi(max(threshold, farthest))), with psi(n) = log(1 + c n); f is a network with a
+-- hidden layer of 32, and its input is called the share. In the paper attention is causal, so the farthest key of query
+-- i is i tokens away. Here the farthest key of query i, of T tokens, is max(i, T - 1 - i) tokens away. The share of a
+-- key to the right is negative, so that f can distinguish the sides. Keys to the left get the paper's share if T - 1 -
+-- i is at most i or the threshold (initially 512); `fire_causal` always computes the paper's share. The farthest
+-- distance counts tokens, so with random distances a share can exceed 1. abs makes c and the threshold positive, as in
 -- the authors' code. A layer has one set of hidden weights and biases; each head has its own output weights and bias.
--- Weights start as in PyTorch's linear layers, but normal; the last bias starts at 0, since softmax ignores it.
+-- Initial weights have the standard deviations of PyTorch's linear layers, but are normal. The output bias starts at 0,
+-- since softmax ignores it.
 return {
   score = function(x)
     local farthest = max(x.query_index, x.key_length - 1 - x.query_index)
@@ -21,9 +23,9 @@ return {
   parameters = {
     scale = { per = "layer", init = 0.1 },
     threshold = { per = "layer", init = 1 },
-    weight = { per = "layer", shape = 32, init = { normal = 0.577 } }, -- fan in 1: the spread of U(-1, 1)
+    weight = { per = "layer", shape = 32, init = { normal = 0.577 } }, -- fan-in 1: the standard deviation of U(-1, 1)
     bias = { per = "layer", shape = 32, init = { normal = 0.577 } },
-    output_weight = { per = "layer_head", shape = 32, init = { normal = 0.102 } }, -- fan in 32
+    output_weight = { per = "layer_head", shape = 32, init = { normal = 0.102 } }, -- fan-in 32
     output_bias = { per = "layer_head", init = 0 },
   },
 }

@@ -1,5 +1,5 @@
 -- Sines and cosines of column and row, added before every block (Ito et al. 2024, released code: with dropout). The
--- code applies this dropout in evaluation as well: the run sets eval.dropout = true.
+-- code applies this dropout in evaluation, too; for this a run sets eval.dropout = true.
 return {
   additive = { kind = "sinusoid", at = "block", channels = "interleaved", dropout = 0.1 },
   positions = { kind = "grid" },

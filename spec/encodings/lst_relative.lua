@@ -1,5 +1,5 @@
--- Vectors of distances to the left, under a causal mask (Ito et al. 2024, released code). Linear layers make queries,
--- keys and values; attention has no output projection.
+-- Vectors of distances to the left, under a causal mask (Ito et al. 2024, released code). Attention has linear layers
+-- for queries, keys and values, but no output projection.
 return {
   made_for = "decoder",
   relative = { kind = "shaw", clip = 15, sides = "left", init_sigma = 1 },

@@ -4,11 +4,12 @@
 -- where log(n / 8) / log(128 / 8) * 8 reaches k, that is n^8 >= 8^8 16^k. Keys to the right have buckets 16 to 31.
 -- Causal attention (x.causal), as in T5's decoder, uses all 32 buckets for distances to the left: buckets below 16 hold
 -- one distance each, and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The
--- right sides are powers of two, so integers decide. Layers share the table, as in T5; its initial deviation is T5's,
--- width^-1/2, at width 64. T5 does not divide its logits by the root of the head width; Longhand does.
+-- right sides are powers of two, so the bounds are computed exactly with integers. Layers share the table, as in T5.
+-- The initial standard deviation is that of T5, width^-1/2, for width 64. T5 does not divide its logits by the root of
+-- the head width; Longhand does.
 local digit = 1 << 24
 
--- n^exponent / 2^bits, rounded down digit by digit; 0 if it is below 1.
+-- An approximation of n^exponent / 2^bits, rounded down digit by digit; 0 exactly if the quotient is below 1.
 local function quotient(n, exponent, bits)
   local digits = { 1, 0, 0, 0, 0, 0 } -- digits of n^exponent, lowest first
   for _ = 1, exponent do
@@ -26,8 +27,8 @@ local function quotient(n, exponent, bits)
   return rest
 end
 
--- The first distance of each bucket but 0: `exact` buckets of one distance each, then as many up to 128. bits: log2 of
--- exact^exact and of 128 / exact.
+-- The first distance of each bucket except bucket 0: `exact` buckets have one distance each, and as many buckets reach
+-- to distance 128. bits: log2 of exact^exact; step: log2 of 128 / exact.
 local function edges(exact, bits, step)
   local list = {}
   for n = 1, exact do

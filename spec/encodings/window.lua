@@ -1,7 +1,7 @@
 -- Keys more than width tokens away lose so much of their score that softmax gives them almost no weight.
 --
--- This is the window of Duan & Shi 2024 (|i - j| <= w) as a score. Their score is minus infinity outside, which only a
--- mask can express. Here a query that sees no key inside its window attends as it would without one.
+-- This is the window of Duan & Shi 2024 (|i - j| <= w) as a score. Their score outside the window is minus infinity,
+-- which only a mask can express. Here a query that sees no key inside its window attends as it would without a window.
 return {
   score = function(x)
     return x.score - select(less_equal(abs(x.distance), x.width), 0, 1e4)

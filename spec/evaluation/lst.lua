@@ -1,5 +1,5 @@
--- The evaluation of Ito et al. 2024: all puzzles for training, held out and for validation, by their number of vectors
--- and one by one; during training, in every tenth epoch of a training that counts epochs.
+-- The evaluation of Ito et al. 2024: all puzzles of the training, test and validation sets, by number of vectors and by
+-- puzzle. If train.epochs is set, every tenth epoch is also evaluated during training.
 return {
   by = { vectors = true, puzzle = true },
   splits = { "train", "test", "validation" },

@@ -1,4 +1,4 @@
--- The evaluation of Ruoss et al. 2023: every length beyond training, and nothing else.
+-- The evaluation of Ruoss et al. 2023: every length beyond the training lengths, and no others.
 return {
   lengths = { 41, 500 },
   examples = 500,

@@ -1,5 +1,5 @@
--- The encoder of Ito et al. 2024: one head, GELU behind both feed-forward layers, PyTorch's first values, no dropout;
--- the answer is read at the last cell.
+-- The encoder of Ito et al. 2024: one head, GELU after both feed-forward layers, PyTorch's initial values, no dropout.
+-- The answer is read at the last cell.
 return {
   kind = "encoder",
   layers = 4,

@@ -1,4 +1,4 @@
--- A causal decoder of the size of Ruoss et al. 2023's encoder.
+-- A causal decoder of the same size as the encoder of Ruoss et al. 2023.
 return {
   kind = "decoder",
   layers = 5,

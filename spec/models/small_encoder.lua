@@ -1,4 +1,4 @@
--- The smallest encoder worth a test.
+-- A small encoder for quick tests.
 return {
   kind = "encoder",
   layers = 2,

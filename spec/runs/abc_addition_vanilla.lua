@@ -1,4 +1,4 @@
--- Addition of Duan and Shi 2024 by the model without calibration: sinusoids, and no encoder layer, as in their code.
+-- Addition of Duan and Shi 2024 by a model without calibration, with sinusoids and, as in their code, no encoder layer.
 return {
   task     = { kind = "addition" },
   encoding = { kind = "sinusoid" },

@@ -1,4 +1,4 @@
--- The Latin Square Task with sinusoids of column and row: 2d-fixed of Ito et al. 2024, dropout in evaluation as there.
+-- The Latin Square Task with sinusoids of column and row: 2d-fixed of Ito et al. 2024, with its dropout in evaluation.
 return {
   task     = { kind = "latin_square" },
   encoding = { kind = "lst_2d" },

@@ -1,4 +1,4 @@
--- Parity with plain sinusoids, as in the paper's table.
+-- Parity with plain sinusoids, as in table 1 of Ruoss et al. 2023.
 return {
   task     = { kind = "parity_check" },
   encoding = { kind = "sinusoid" },

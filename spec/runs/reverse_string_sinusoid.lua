@@ -1,4 +1,4 @@
--- Reversing with plain sinusoids, under the paper's training: 80 tokens at the longest training length.
+-- Reversal with plain sinusoids and the training of Ruoss et al. 2023: 80 tokens at the longest training length.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "sinusoid" },

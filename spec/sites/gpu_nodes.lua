@@ -1,4 +1,5 @@
--- An example: a cluster with NVIDIA GPUs, one for each task; copy it, and change what your site calls differently.
+-- An example: a cluster with NVIDIA GPUs, one for each task. Copy this file and replace its values by those of your
+-- site.
 return {
   partition     = "gpu",
   account       = "my_project",

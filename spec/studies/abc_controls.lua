@@ -1,8 +1,8 @@
 -- Controls that locate the effect of a calibrated bias: students of the bias, of biases with one defect, and without a
 -- bias.
 --
--- Three teachers, three students of each for every bias made from it, three runs of every cell without a teacher. All
--- cells but the teachers train for the same steps.
+-- There are three teachers. Each bias made from a teacher has three students, and each cell without a teacher has three
+-- runs. All cells except the teachers train for the same number of steps.
 local few = { epochs = 4 } -- for all cells but the teachers, at every scale
 
 return {

@@ -1,6 +1,7 @@
 -- Duan and Shi 2024, tables 1 and 2 and figure 1: vanilla models, other encodings, and models with a calibrated bias.
 --
--- Baselines as in the paper are shown next to its numbers; fair baselines, each at its best rate, are shown apart.
+-- Baselines as in the paper are shown next to the paper's numbers. Fair baselines, each at its best learning rate, have
+-- tables of their own.
 local paper = { model = { "vanilla", "alibi", "rope", "rope-512", "nope", "abc" } }
 local fair = { model = { "vanilla-fair", "alibi-fair", "rope-fair", "rope-512-fair", "shaw-fair", "nope-fair", "abc" } }
 
@@ -21,7 +22,7 @@ return {
     { name = "teachers", cells = { model = { "vanilla" } } },
     { name = "students", cells = { model = { "abc" }, task = { "successor", "addition" } }, from = "teachers",
       verb = "calibrate" },
-    -- The digit of a product stands in one column, before the last.
+    -- In the source of a product, the digit has a single place, the last but one.
     { name = "students_of_products", cells = { model = { "abc" }, task = { "multiplication" } }, from = "teachers",
       verb = "calibrate", options = { set = { "directions.cross=-1,0" } } },
   },

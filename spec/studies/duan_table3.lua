@@ -1,10 +1,10 @@
 -- Duan and Shi 2024, table 3: windows and cyclic positions, configurations B to D. A is duan_table1's vanilla model.
 --
--- With two operands, the source holds their digits side by side, and the window moves by two keys for each query.
+-- If there are two operands, their digits alternate in the source, and the window moves by two keys for each query.
 local aligned = { cross = { mask = { stride = 2 } } }
 
 return {
-  title = "Windows in the place of positions",
+  title = "Windows instead of positions",
   base = {
     model = { use = "duan_encoder_decoder", encoder_layers = 0 },
     train = { use = "duan", epochs = 16 },

@@ -1,12 +1,12 @@
--- Ito et al. 2024: learned tables by their initial values, for analyses that compare them with the 2-D sinusoid. Runs
--- of learned tables are shared with ito_sigmas without weight decay.
+-- Ito et al. 2024: learned tables by their initial values, for analyses that compare the tables with the 2-D sinusoid.
+-- The runs of learned tables are also those of ito_sigmas without weight decay.
 local sigmas = { { name = "2d-fixed", spec = { encoding = { kind = "lst_2d" }, eval = { dropout = true } } } }
 for i = 1, 20 do
   sigmas[i + 1] = { name = i / 10, spec = { encoding = { kind = "lst_learned", additive = { init_sigma = i / 10 } } } }
 end
 
 return {
-  title = "Learned tables beside the 2-D sinusoid",
+  title = "Learned tables and the 2-D sinusoid",
   base = {
     task = { kind = "latin_square" },
     model = { use = "lst_encoder" },

@@ -1,5 +1,5 @@
--- Ito et al. 2024: Adam against SGD for learned tables that start small. The paper does not give the rate of SGD: the
--- report shows that of three rates whose accuracy on training puzzles is highest.
+-- Ito et al. 2024: Adam and SGD for learned tables with small initial values. The paper does not give the learning rate
+-- of SGD; of three rates, the report shows the rate with the highest accuracy on training puzzles.
 return {
   title = "Adam and SGD",
   base = {

@@ -1,6 +1,6 @@
 -- Ito et al. 2024: learned tables by the standard deviation of their initial values, with and without weight decay.
 return {
-  title = "Learned tables by their first values",
+  title = "Learned tables by their initial values",
   base = {
     task = { kind = "latin_square" },
     encoding = { kind = "lst_learned" },

@@ -1,4 +1,4 @@
--- Ruoss et al. 2023, figure 3: the number of positions that random positions are sampled from.
+-- Ruoss et al. 2023, figure 3: the number of positions from which random positions are sampled.
 return {
   title = "Largest position",
   base = {

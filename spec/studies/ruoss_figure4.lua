@@ -1,4 +1,5 @@
--- Ruoss et al. 2023, figure 4: accuracy at every length from 1 to 500; the runs of ruoss_table1, evaluated further.
+-- Ruoss et al. 2023, figure 4: accuracy at every length from 1 to 500. The runs are those of ruoss_table1, which are
+-- evaluated at further lengths.
 return {
   title = "Accuracy by length",
   base = {

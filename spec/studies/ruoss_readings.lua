@@ -1,5 +1,5 @@
--- Readings (interpretations) of random distances that may underlie the tables of Ruoss et al. 2023 (docs/switches.md,
--- S1)
+-- Interpretations ("readings") of random distances that the tables of Ruoss et al. 2023 may be based on; see switch S1
+-- in docs/switches.md.
 local function relative(reading)
   local positions = { kind = "randomized", max_position = 2048, reading = reading }
   return { encoding = { kind = "relative", positions = positions } }

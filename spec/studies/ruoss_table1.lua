@@ -18,7 +18,7 @@ return {
     { kind = "best", value = "max", rows = "task", axis = "encoding", published = "ruoss_2023/table1",
       of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" },
       against = { "none", "sincos", "relative", "alibi", "rope", "learned" },
-      titles = { of = "best randomized", against = "best plain" }, title = "What randomizing gains" },
+      titles = { of = "best randomized", against = "best plain" }, title = "Gain from randomizing" },
     { kind = "curves", panels = "task", lines = "encoding", title = "Accuracy by length" },
   },
   scales = {

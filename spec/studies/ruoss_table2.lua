@@ -1,4 +1,4 @@
--- Ruoss et al. 2023, table 2: how long training takes; the runs are those of ruoss_table1.
+-- Ruoss et al. 2023, table 2: the duration of training. The runs are those of ruoss_table1.
 return {
   title = "Training time",
   base = { model = { use = "ruoss_encoder" }, train = { use = "ruoss" }, eval = { use = "ruoss" } },

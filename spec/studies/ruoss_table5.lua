@@ -1,4 +1,5 @@
--- Ruoss et al. 2023, table 5: geometric attention against the best randomized encoding, of ruoss_table1's runs.
+-- Ruoss et al. 2023, table 5: geometric attention compared with the best randomized encoding among the runs of
+-- ruoss_table1.
 return {
   title = "Geometric attention",
   base = { model = { use = "ruoss_encoder" }, train = { use = "ruoss" }, eval = { use = "ruoss" } },

@@ -1,4 +1,5 @@
--- The training of Ito et al. 2024: AdamW without decay, which is Adam, at a constant rate; the paper has 4001 epochs.
+-- The training of Ito et al. 2024: AdamW without weight decay, which is Adam, at a constant learning rate. The paper
+-- trains for 4001 epochs.
 return {
   batch = 128,
   epochs = 400,

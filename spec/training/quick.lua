@@ -1,4 +1,4 @@
--- A short training that shows the effect within minutes.
+-- A short training, in which differences between encodings show within minutes.
 return {
   batch = 128,
   steps = 1000,

@@ -1,4 +1,4 @@
--- The training of Ruoss et al. 2023: hours on a CPU.
+-- The training of Ruoss et al. 2023, which takes hours on a CPU.
 return {
   batch = 128,
   steps = 2000000,

@@ -1,9 +1,11 @@
--- Baselines for calibrated biases: encodings as Duan and Shi 2024 ran them, at one rate; and "fair" encodings, with
--- positions in every attention that can use them and the same learning rates to choose from. A study needs axis `task`.
+-- Baselines for calibrated biases. The first are encodings as Duan and Shi 2024 ran them, at one learning rate. The
+-- "fair" encodings have positions in every attention that can use them, and the best of several learning rates, which
+-- are the same for all. A study with this axis also needs the axis `task`.
 --
 -- The paper's ALiBi acts in the decoder's self-attention alone, with sinusoids. The paper's rotary encoding rotates
 -- inputs before the projections, which is not relative, and is left out: `rope` is Su et al.'s, in all attentions. The
--- paper's rotary addition needed a width of 512, which the name states; the fair encodings have both widths.
+-- paper's rotary addition needed a model of width 512; the name rope-512 states this width. The fair encodings have
+-- both widths.
 local rates = { 1e-5, 1e-4, 1e-3 }
 local wide = { width = 512, feedforward = 2048 }
 local addition, others = { task = { "addition" } }, { task = { "successor", "multiplication" } }
@@ -22,6 +24,6 @@ return {
     with = addition },
   { name = "shaw-fair", spec = { encoding = { use = "shaw", cross = { use = "shaw" } } }, learning_rates = rates },
   { name = "nope-fair", spec = { encoding = { use = "none" } }, learning_rates = rates },
-  -- A stage trains this cell from a vanilla model; in the released log four epochs of that stage were enough.
+  -- A stage trains this cell from a vanilla model; in the released log, four epochs of this stage were enough.
   { name = "abc", spec = { train = { epochs = 4 } } },
 }

@@ -1,5 +1,5 @@
--- The encodings of Ito et al. 2024, in the order of their table. The paper's code applies dropout to inputs with added
--- fixed vectors, in evaluation as well.
+-- The encodings of Ito et al. 2024, in the order of their table. If fixed vectors are added to the inputs, the paper's
+-- code applies dropout to the sum, also in evaluation.
 return {
   { name = "2d-fixed", spec = { encoding = { kind = "lst_2d" }, eval = { dropout = true } } },
   { name = "learn-0.2", spec = { encoding = { kind = "lst_learned", additive = { init_sigma = 0.2 } } } },
