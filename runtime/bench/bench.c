@@ -11,7 +11,7 @@
 #include "bench/replica_set.h"
 #include "bench/peak.h"
 
-static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* shares of a window's time; the rest is for measured steps */
+static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* shares of a window's time; the remainder: measured steps */
 
 typedef struct peak_job {
     lh_peak_function *function;

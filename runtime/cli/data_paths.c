@@ -10,7 +10,7 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MOST_FOLDERS = 8 }; /* most searched folders: the training's, and those that contain the checkpoint */
+enum { MOST_FOLDERS = 8 }; /* most searched folders: the folder of the training, and folders above the checkpoint */
 
 typedef struct search {
     const char *path, *name; /* path in the spec; its last part */
@@ -55,7 +55,7 @@ static char *training_folder(const char *facts_path) {
     return folder;
 }
 
-/* Tries the folders that contain the checkpoint, from its own up. */
+/* Searches the folders that contain the checkpoint, from the innermost to the outermost. */
 static bool is_above(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool found = false;

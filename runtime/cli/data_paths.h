@@ -5,10 +5,10 @@
 #include "base/files.h"
 #include "data/datasets/example_groups.h"
 
-/* Finds the file of a set; `found` gets its path. The path in the spec comes first. If that file is missing and a
- * checkpoint is given, the search goes on in the folder where the run was trained (from run.json) and in the folders
- * that contain the checkpoint, by the spec's path and by the file name alone; the bytes must be those that the run
- * used. LH_ERR_INPUT names the folders that were searched. checkpoint NULL: the path is not changed. */
+/* Finds the file of a set and writes its path to `found`. The path in the spec is tried first. If that file is missing
+ * and a checkpoint is given, the folder where the run was trained (from run.json) and the folders that contain the
+ * checkpoint are searched, for the spec's path and for the file name alone. A file is accepted only if its bytes are
+ * those that the run used. LH_ERR_INPUT names the searched folders. checkpoint NULL: `found` gets the spec's path. */
 lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, char found[LH_PATH_MAX], lh_error *error);
 
 #endif

@@ -161,15 +161,15 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
                        task->source, n, inputs, outputs);
     lh_status status = lh_trial_open(&trial, inputs, outputs, error);
     if (status != LH_OK) return status;
-    uint16_t *room = malloc(((size_t)inputs + (size_t)outputs) * sizeof *room + (size_t)outputs);
-    if (room == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of length %d", n);
+    uint16_t *block = malloc(((size_t)inputs + (size_t)outputs) * sizeof *block + (size_t)outputs);
+    if (block == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of length %d", n);
     for (uint32_t index = 0; status == LH_OK && index < TRIED; index++) {
-        lh_example example = {inputs,       outputs, room, room + inputs, (uint8_t *)(room + inputs + outputs),
+        lh_example example = {inputs,       outputs, block, block + inputs, (uint8_t *)(block + inputs + outputs),
                               task->options};
         lh_rng rng = lh_rng_at(key, (uint32_t)n, index, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_SAMPLE));
         status = lh_trial_sample(&trial, task, &rng, n, &example, error);
     }
-    free(room);
+    free(block);
     lh_trial_close(&trial);
     return status;
 }

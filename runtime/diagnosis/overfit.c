@@ -11,11 +11,11 @@ static const double WHOLE = 1.0 - 1e-9;   /* least bound of an accuracy that cou
 static const double NO_GRADIENT = 1e-8;   /* gradient norm below Adam's epsilon for any element */
 static const double HARDLY_MOVED = 0.01;  /* sum of the lengths of all updates, relative to the initial norm */
 static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
-static const double ABOVE_GUESSING = 1.5; /* loss, relative to that of guessing */
+static const double ABOVE_GUESSING = 1.5; /* loss, relative to the loss of guessing */
 static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlier loss */
 static const double DROPOUT_COSTS = 0.1;  /* gain in accuracy with dropout off */
 static const double TARGET_OF_GUESS =
-    0.1; /* loss, relative to that of guessing, at which a model usually answers all correctly */
+    0.1; /* loss, relative to the loss of guessing, at which a model usually answers all examples correctly */
 static const double LONGEST_FORECAST = 1e9; /* most steps of a forecast */
 
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {

@@ -29,7 +29,7 @@ static int largest_shard(const lh_spec *spec) {
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-/* Raises the needs over all lengths to those of one training length. */
+/* Raises the memory needs *most, and the lengths `longest`, to the needs of training length n. */
 static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);

@@ -62,7 +62,7 @@ typedef struct lh_query {
     const uint8_t
         *asked; /* same shape as target, for decoding: 0: take the target's token instead of an answer; NULL: answer
                  * all */
-    /* Arrays of [length] for each stream; NULL: drawn. distances[i][d] is for tokens d apart. */
+    /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
     double noise;     /* as lh_condition.noise; ignored by decode */

@@ -104,7 +104,7 @@ typedef struct draw_sums {
     lh_greedy_sums greedy;
     double accuracies, greedy_accuracies; /* sums over batches */
     int batches, asked,
-        greedy_batches; /* asked: those with a counted label, which have an accuracy; greedy_batches: decoded ones */
+        greedy_batches; /* asked: batches with a counted label, and so an accuracy; greedy_batches: decoded batches */
     int wrong;          /* examples written to the file of wrong answers */
 } draw_sums;
 

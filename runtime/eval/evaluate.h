@@ -27,8 +27,9 @@ typedef struct lh_eval_result {
     int batch;            /* sequences that share a draw; 0: all examples share one */
     const char *decoding; /* kind of decoding of a generative model's counted answers: lh_greedy, lh_teacher_forced;
                            * NULL: an encoder */
-    double accuracy; /* correct / counted label positions over all draws; of batches the mean of theirs. With greedy
-                           * decoding that of the model's own answers, otherwise that of the pass */
+    double accuracy; /* correct / counted label positions over all draws; with several batches the mean of the batches'
+                      * accuracies. With greedy decoding it is the accuracy of the model's own answers, otherwise the
+                      * accuracy of the pass */
     double teacher_forced; /* accuracy of a generative model's teacher-forced pass */
     int greedy_examples;   /* number of decoded examples; accuracy and the next two fields are for these */
     bool ends;             /* the task has an end symbol: the next two fields are valid */
@@ -36,7 +37,7 @@ typedef struct lh_eval_result {
         not_ended;      /* shares of decoded sequences: the end symbol came before the target's own, or not at
                                     * all */
     int64_t counted;    /* label positions with mask 1 over all draws; 0: accuracy and exact match are undefined */
-    double exact_match; /* share of sequences with every counted position correct, of those that have any */
+    double exact_match; /* share of sequences whose counted positions are all correct, among those with a counted one */
     double exact_match_low,
         exact_match_high;     /* its 95% interval, by the sequences of one draw; NAN: unknown, as in older lines */
     double loss;              /* nats per label position in the loss; NAN: there is none */

@@ -93,9 +93,9 @@ static void test_level_choose_named_not_runnable_refused(void **state) {
     lh_status status = lh_level_choose(programs, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
                     "LONGHAND_ISA=riscv64: this processor does not support this level");
-    assert_string_equal(strstr(error.text, "it runs: ") + strlen("it runs: "), own_level());
+    assert_string_equal(strstr(error.text, "it supports: ") + strlen("it supports: "), own_level());
     status = lh_level_choose(only, &chosen, &error);
-    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it runs: none");
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it supports: none");
 }
 
 static void test_level_choose_nothing_runs_refused(void **state) {

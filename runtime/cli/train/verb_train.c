@@ -38,7 +38,7 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
                        (long long)count * f->rates.count, MOST_RUNS);
     if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
     if (f->missing && (f->overwrite || f->overfit > 0))
-        return lh_fail(error, LH_ERR_USAGE, "--missing goes neither with --overwrite nor with --overfit");
+        return lh_fail(error, LH_ERR_USAGE, "--missing cannot be used together with --overwrite or --overfit");
     return LH_OK;
 }
 
@@ -134,8 +134,8 @@ static void name_members(lh_train_run *train_runs, lh_train_screen *screen, cons
         }
 }
 
-/* --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link, and
- * drops the others. */
+/* For --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link;
+ * removes all other runs from the list. */
 static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *error) {
     int kept = 0, finished = 0, all = *count;
     lh_status status = LH_OK;

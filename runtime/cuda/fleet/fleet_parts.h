@@ -187,7 +187,7 @@ static inline lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
     return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
 }
 
-/* Removes a replica from training; from the next launch on the others share the device. */
+/* Removes a replica from training; from the next launch on, the other replicas share the device. */
 void lh_cuda_leave(lh_cuda_engine *engine);
 
 /* Divides the device among the active replicas if they have changed. */

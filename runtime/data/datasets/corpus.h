@@ -50,7 +50,7 @@ typedef struct lh_corpus {
     int32_t *selected; /* result of lh_corpus_select */
 } lh_corpus;
 
-/* Files that replace those of the spec, or NULL; and a progress callback for tasks that make their examples. */
+/* Paths that replace the spec's paths (NULL: not replaced), and a progress callback for tasks that make examples. */
 typedef struct lh_corpus_request {
     const char *path[LH_SETS];
     void (*progress)(void *context, double share); /* share: 0 to 1; NULL: no callback */

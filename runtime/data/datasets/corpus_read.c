@@ -107,11 +107,11 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
 static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
 static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
-    if (r->count < r->room) return LH_OK;
-    r->room = r->room * 2 + 1024;
-    lh_record *records = realloc(r->records, (size_t)r->room * sizeof *records);
+    if (r->count < r->capacity) return LH_OK;
+    r->capacity = r->capacity * 2 + 1024;
+    lh_record *records = realloc(r->records, (size_t)r->capacity * sizeof *records);
     if (records != NULL) r->records = records;
-    int32_t *values = realloc(r->values, ((size_t)r->room * (size_t)axes + 1) * sizeof *values);
+    int32_t *values = realloc(r->values, ((size_t)r->capacity * (size_t)axes + 1) * sizeof *values);
     if (values != NULL) r->values = values;
     return records != NULL && values != NULL ? LH_OK : no_memory(error);
 }

@@ -13,7 +13,7 @@ typedef struct lh_record {
 
 typedef struct lh_reading {
     lh_record *records; /* [count], as in the file */
-    int64_t count, room;
+    int64_t count, capacity;
     uint16_t *tokens; /* [used] input and target of each example, one after the other */
     uint8_t *mask;
     int64_t used, token_room;
@@ -25,8 +25,9 @@ typedef struct lh_reading {
     char digest[LH_SHA256_TEXT];
 } lh_reading;
 
-/* Pointers to a new example of these sizes at the ends of the arrays. The caller writes its words (input and output
- * tokens, or those of an item), mask and values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of memory. */
+/* Pointers to a new example of these sizes at the ends of the arrays. The caller writes the example's words (input and
+ * output tokens, or the words of an item), mask and values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of
+ * memory. */
 typedef struct lh_place {
     uint16_t *tokens;
     uint8_t *mask;

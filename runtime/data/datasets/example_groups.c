@@ -160,7 +160,7 @@ static lh_status gather(gathering *g, lh_error *error) {
     return check_found(g, error);
 }
 
-/* Chooses the requested sets, or those held out from training. */
+/* Chooses the requested sets; by default the held-out sets or, if there are none, the training set. */
 static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned asked, lh_error *error) {
     unsigned there = 0;
     for (int set = 0; set < LH_SETS; set++) there |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
@@ -187,7 +187,7 @@ static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
     return most;
 }
 
-/* Compares held-out examples with those of training. */
+/* Compares held-out examples with the training examples. */
 static void compare_with_training(gathering *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;

@@ -117,7 +117,7 @@ static lh_status add(const making *m, lh_set set, const items *all, int i, int n
     return m->c->add(m->c, set, &example, axes, error);
 }
 
-/* Puts a tenth of the puzzles of each number of vectors into the test set, drawn without replacement. */
+/* Puts a random tenth of the puzzles of each number of vectors into the test set. */
 static lh_status add_split(const making *m, lh_error *error) {
     lh_rng rng = stream(m, SPLIT);
     int left[LATIN_VECTORS], test[LATIN_VECTORS];

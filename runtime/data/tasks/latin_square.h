@@ -121,7 +121,7 @@ static inline int latin_possible(const latin_puzzle *p, const uint64_t squares[L
     return symbols;
 }
 
-/* Draws a puzzle: a square drawn uniformly, 3 to 11 givens and the probe at random cells. */
+/* Draws a puzzle: a uniformly random square, with 3 to 11 givens and the probe at random cells. */
 static inline latin_puzzle latin_draw(lh_rng *rng, const uint64_t squares[LATIN_SQUARES]) {
     uint64_t square = squares[lh_rng_below(rng, LATIN_SQUARES)];
     int givens = 3 + (int)lh_rng_below(rng, 9), cell[LATIN_CELLS];
