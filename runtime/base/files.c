@@ -46,8 +46,8 @@ static const char *kind_of(const struct stat *found) {
     return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
 }
 
-/* A reader of a pipe would wait for a writer, and a device may never end: files are opened without blocking, and their
- * type is checked before use. Files for writing must not be symbolic links. */
+/* Files are opened without blocking, and their type is checked before use: opening a pipe would wait for its writer,
+ * and reading a device may never end. Files for writing must not be symbolic links. */
 /* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
  * LH_ERR_INPUT. */
 static lh_status blame(int number) {

@@ -36,7 +36,7 @@ static lh_status open_engine(const decoder *d, const lh_target *target, int n, i
     return status == LH_OK ? (*engine)->ops->reserve(*engine, &lengths, 1, error) : status;
 }
 
-/* Inputs of examples, side by side. */
+/* Writes the inputs of `count` examples, one after another. */
 static lh_status fill_inputs(decoder *d, int n, int count, lh_error *error) {
     lh_condition condition = lh_condition_at(n, count, 1, 0);
     size_t inputs = (size_t)lh_input_length(&d->spec, n);

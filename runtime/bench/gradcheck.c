@@ -36,7 +36,7 @@ typedef struct check {
     lh_engine *engine;
     lh_state state;
     double *parameters;    /* parameters of the engine's state */
-    double *base;          /* parameters at the first point, which is that of every check */
+    double *base;          /* parameters at the first point, where every check begins */
     double *gradient;      /* gradient at the first point */
     double loss;           /* loss at the first point */
     double *gradient_here; /* gradient at the current point */
@@ -63,7 +63,7 @@ static int64_t element(const lh_tensor *tensor, int64_t e) {
     return tensor->offset + e / columns_of(tensor) * tensor->stride + e % columns_of(tensor);
 }
 
-/* Computes the loss at the parameters: that of step 0, whose batch, draws and dropout are always the same. */
+/* Computes the loss of step 0 at these parameters. The batch, draws and dropout of step 0 are always the same. */
 static lh_status find_loss(check *c, double *loss, lh_error *error) {
     const lh_engine_ops *ops = c->engine->ops;
     lh_step_metrics metrics;

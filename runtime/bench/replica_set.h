@@ -18,7 +18,7 @@ typedef struct lh_replica {
 typedef struct lh_replica_set {
     const lh_bench_request *request;
     lh_replica *replicas;
-    void **jobs; /* pointers to the same, for training/group.h */
+    void **jobs; /* pointers to the replicas, for training/group.h */
     int count;   /* number of replicas */
     int workers; /* threads that compute */
 } lh_replica_set;

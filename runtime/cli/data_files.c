@@ -182,7 +182,7 @@ lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh
     *in_order = strcmp(word, "file") == 0;
     if (*in_order || strcmp(word, "hash") == 0) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE,
-                   "--order: %.40s\n  expected: hash (chosen by the seed) or file (the first ones)", word);
+                   "--order: %.40s\n  expected: hash (chosen by the seed) or file (the first examples)", word);
 }
 
 static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {

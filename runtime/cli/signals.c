@@ -49,7 +49,7 @@ static bool has_handler(int number, void (*handler)(int)) {
 const volatile sig_atomic_t *lh_catch_signals(void) {
     stop = interrupted = 0;
     handle(SIGTERM, on_signal);
-    handle(SIGUSR1, on_signal); /* schedulers are often configured to send it before the end */
+    handle(SIGUSR1, on_signal); /* schedulers are often configured to send SIGUSR1 before the end of a job */
     handle(SIGINT, on_signal);
     if (!has_handler(SIGHUP, SIG_IGN)) handle(SIGHUP, on_signal);
     return &stop;

@@ -244,7 +244,7 @@ static lh_status ask(lh_cuda_library *library, method *m, uint32_t epilogue, voi
     return result == LH_LT_NOT_SUPPORTED ? LH_OK : check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
-/* Chooses an algorithm with the wanted epilogue, or without one. */
+/* Chooses an algorithm with the wanted epilogue or, if the library has none, an algorithm without epilogue. */
 static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
     bool found = false;

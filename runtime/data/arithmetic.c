@@ -1,11 +1,17 @@
-/* See arithmetic.h. Counter words of random streams: splits have step 0 and their purpose as example; random numbers of
- * the test set have a step that depends on digits and chain, and their index as example. */
+/* See arithmetic.h. Counter words of random streams: a split has step 0 and its purpose as example. A random number
+ * of the test set has a step that depends on its digits and chain, and its index as example. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY the next two are one less */
+enum {
+    DIGITS,
+    CARRY,
+    TRAINED,
+    FRAME,
+    AXES
+}; /* indices of axes; in a task without CARRY, TRAINED and FRAME are one less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
@@ -180,13 +186,13 @@ typedef struct making {
     pairs trained;
     uint32_t *first, *second; /* [numbers] */
     int64_t done, all;        /* numbers of finished and of all examples, for the progress bar; all is an estimate */
-    int width, by_frame;      /* width and axis value of a test in another frame; else 0, LH_NO_VALUE */
+    int width, by_frame;      /* width and axis value of numbers in another frame; else 0, LH_NO_VALUE */
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
 } making;
 
 static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
-/* Stores an item with its values on the axes; by_chain: the requested chain of a test item, else LH_NO_VALUE. */
+/* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
 static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_with_width(m->o, m->c->options, m->width).frame;
@@ -282,7 +288,7 @@ static lh_status keep_split(making *m) {
     return status;
 }
 
-/* Stores all numbers of few digits, in a random order. */
+/* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
 static lh_status keep_whole(making *m, int digits, uint32_t count) {
     uint32_t low = (uint32_t)power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
     lh_status status = LH_OK;
@@ -314,7 +320,7 @@ static bool wants_digits(const making *m, int digits) {
     return !m->c->goes_by(m->c, DIGITS) || m->c->asks(m->c, DIGITS, digits);
 }
 
-/* The most digits of numbers in the current frame; 0: no count of digits is requested. */
+/* The largest requested number of digits that fits in the current frame; 0: none. */
 static int most_digits(const making *m) {
     int most = m->f.digits;
     if (m->by_frame > 0) most = lh_with_width(m->o, m->c->options, m->by_frame).frame.digits;
@@ -384,7 +390,8 @@ static lh_status keep_numbers(making *m, int most) {
     return status == LH_OK && by_carry ? keep_chains(m) : status;
 }
 
-/* Adds the test numbers a second time, in a frame of `frame` places, if they fit; 0: each in the least frame for it. */
+/* Adds the test numbers a second time, in a frame of `frame` places, if they fit; 0: each number in the smallest
+ * frame for it. */
 static lh_status keep_frame(making *m, int frame) {
     m->by_frame = frame;
     int most = most_digits(m);

@@ -54,8 +54,8 @@ size_t lh_batch_words(const lh_spec *spec, int n) {
     return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
 }
 
-/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT: the
- * labelled stream has fewer tokens than labels. */
+/* The largest value of each size over all task lengths up to longest_n, because a size may decrease with n.
+ * LH_ERR_INPUT: the labelled stream has fewer tokens than labels. */
 static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
     const lh_format *format = spec->format;
     *input = 0;

@@ -9,7 +9,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Task length n of training step `step`: uniform over lengths, from LH_PLACE_LENGTH. */
+/* Task length n of training step `step`: drawn uniformly from the training lengths at LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
 /* Input tokens of an example at task length n; with finite data, of shape n (data/datasets/corpus.h). */
@@ -56,9 +56,10 @@ int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
  * logits. Points into the batch. */
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
-/* Writes sequence `row` of a batch of shape n, and makes it the last one, from an input and, for streams that read it,
- * a target (NULL: all 0). Both must be valid for the task and determine a place for every label, as cli/verbs/input.h
- * checks. The target's tokens become the labels, but no label counts. */
+/* Writes sequence `row` of a batch of shape n, which becomes the last sequence of the batch. Its tokens come from an
+ * input and, for streams that read the target, from a target (NULL: all 0). Both must be valid for the task and
+ * determine a place for every label, as cli/verbs/input.h checks. The target's tokens become the labels, but no label
+ * counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
 /* The source of examples: example i has the counter words (step, first + i). */

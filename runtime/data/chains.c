@@ -19,7 +19,7 @@ static weight normal(uint64_t value, int exponent) {
     return (weight){(uint32_t)(shift > 0 ? value >> shift : value << -shift), exponent + shift};
 }
 
-/* The value of a weight in units of 2^exponent, at least its own unit. */
+/* The value of a weight in units of 2^exponent, rounded down; exponent is at least w.exponent. */
 static uint64_t value_at(weight w, int exponent) {
     int shift = exponent - w.exponent;
     return shift < 32 ? (uint64_t)w.value >> shift : 0;

@@ -13,7 +13,7 @@ static double uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 /* A uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the bound. */
 static double uniform_signed(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
-/* Draws a value; below: the probability of a normal number below -2, the lower end of a truncated one. */
+/* Draws a value. below: the probability that a normal number is below -2, the lower end of truncated normal numbers. */
 static double random_value(const lh_tensor *tensor, double below, uint32_t word) {
     if (tensor->init == LH_INIT_UNIFORM) return tensor->value * uniform_signed(word);
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(uniform(word));

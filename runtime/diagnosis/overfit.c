@@ -86,7 +86,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
                 "%.4f",
                 f->accuracy, f->recent_accuracy);
         break;
-    case LH_OVERFIT_UNKNOWN: fprintf(out, "the measurements show none"); break;
+    case LH_OVERFIT_UNKNOWN: fprintf(out, "none found in the measurements"); break;
     }
 }
 

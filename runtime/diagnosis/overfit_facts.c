@@ -49,7 +49,7 @@ static window *read_windows(char *text, int *count) {
     return windows;
 }
 
-/* The means over windows, which have equal lengths except perhaps one. */
+/* The unweighted means over windows; all windows, with at most one exception, have the same length. */
 static window mean_of(const window *windows, int count) {
     window mean = {0};
     for (int i = 0; i < count; i++) {
@@ -254,7 +254,8 @@ static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_s
     return LH_OK;
 }
 
-/* Measures the outputs of the current parameters, then of the initial ones, which the engine holds temporarily. */
+/* Measures the outputs with the current parameters, then with the initial parameters, which the engine holds
+ * temporarily. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;

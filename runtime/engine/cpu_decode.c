@@ -31,7 +31,7 @@ struct lh_decode_lane {
     int n, sequences, labels;
     size_t inputs;
     void *memory, *logits;
-    lh_batch batch; /* the rows, with the answers so far for their target */
+    lh_batch batch; /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1];
     lh_query query; /* query of the block's sequences */
     lh_answers to;

@@ -65,7 +65,7 @@ static void name_vectors(lh_cpu_engine *cpu) {
     cpu->engine.own = &cpu->own;
 }
 
-/* Allocates all vectors in one piece, because separate ones would each occupy whole large pages. */
+/* Allocates all vectors in one piece, because each of several pieces would occupy whole large pages. */
 static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;

@@ -19,8 +19,8 @@ typedef struct lh_cpu_engine {
 
     lh_state own; /* the vectors below, if the engine trains */
     void *parameters, *total,
-        *state[LH_MAX_STATES]; /* [parameter_storage] real each, in one allocation, parameters first; total: the folded
-                                * gradient, zero between steps */
+        *state[LH_MAX_STATES]; /* each [parameter_storage] real, all in one allocation that begins with the parameters;
+                                * total: sum of the shards' gradients, zero between steps */
     void *kept;                /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */

@@ -20,7 +20,7 @@ void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
     if (result->noisy) lh_json_number(by, "noise", result->noise);
 }
 
-/* Whether the line names its set: there are several sets, and the split does not name one. */
+/* Whether the line has a key for its set: there are several sets, and the split is not the name of a set. */
 static bool tells_set(const lh_eval_result *result) {
     return result->groups != NULL && result->groups->sets != 1u << result->group->set &&
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
@@ -160,8 +160,8 @@ static bool is_split(const char *text, const lh_eval_result *result) {
     return strcmp(text, "test") == 0 && (strcmp(result->split, "between") == 0 || strcmp(result->split, "beyond") == 0);
 }
 
-/* Whether the line was computed from the same examples of the same file. A line of an older version that has fewer
- * examples than the file does not record which ones: it has the shortest examples. */
+/* Whether the line was computed from the same examples of the same file. Older versions evaluated the shortest
+ * examples if they did not evaluate all, and recorded only the number. */
 static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
     const char *order = json_string_value(json_object_get(line, "order"));
     bool in_order = order != NULL && strcmp(order, "file") == 0;

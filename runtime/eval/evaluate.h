@@ -21,7 +21,7 @@ typedef struct lh_eval_result {
     double noise;
     int examples, draws;
     int64_t of;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
-    bool in_order;        /* the chosen examples are the first ones of the file */
+    bool in_order;        /* the chosen examples are the first examples of the file */
     const char *data;     /* SHA-256 of the examples' file; NULL: no file */
     bool taken_over;      /* read from an existing line of the file */
     int batch;            /* sequences that share a draw; 0: all examples share one */
@@ -49,7 +49,7 @@ typedef struct lh_eval_request {
     lh_lengths lengths;      /* lengths, if there are no groups */
     const lh_groups *groups; /* finite data: the groups */
     lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: without noise */
-    int examples;            /* examples per length; groups have the chosen ones (data/datasets/pick.h) */
+    int examples;            /* examples per length; ignored for groups, whose examples are already chosen */
     int draws;               /* counts as 1 if the model has nothing random */
     int batch;               /* > 0: examples per batch, each batch with random draws of its own */
     bool teacher_forced;     /* a generative model is not decoded */

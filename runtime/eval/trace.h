@@ -83,7 +83,7 @@ typedef struct lh_traced {
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples, first_tensor, tensors;
-    uint32_t *pick;  /* [examples] finite data: indices within the shape; NULL: the first or shuffled ones */
+    uint32_t *pick;  /* [examples] finite data: indices within the shape; NULL: the first or the shuffled examples */
     int64_t counted; /* finished passes that `exact` does not leave out */
     char label[32];  /* first part of the tensors' names: "n41" */
 } lh_trace_group;

@@ -4,8 +4,8 @@
  *
  * TABLES, in this machine's byte order: three int32, count, rows and columns; then count + 1 tables of doubles,
  * row-major, the reference B first. Prints for each other table A a line with the nuclear norm of A^T B, which
- * determines min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_*. ROTATED receives the tables A Q of the
- * minimum, one after another, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
+ * determines min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_*. The file ROTATED receives the tables
+ * A Q for the Q of each minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
  *
  * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T, and the singular values are those of a matrix
  * of min(rows, columns); with R T^T = U D V^T, Q = P U V^T S^T on the rows of A. Source: Schoenemann, Psychometrika 31

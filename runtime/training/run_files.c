@@ -96,7 +96,7 @@ static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out)
     putc(']', out);
 }
 
-/* The end of a run; NULL in its place: the run is in progress. */
+/* The end of a run. Functions get NULL instead while the run is in progress. */
 typedef struct ending {
     const char *time;
     int exit_code;

@@ -73,7 +73,7 @@ void lh_window_clear(lh_window *window) {
                           .epoch = window->epoch};
 }
 
-/* Writes the last whole epoch, if there is one. */
+/* Writes the values of the last complete epoch, if there is a complete epoch. */
 static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
     if (epoch->last == 0) return;
     lh_json_integer(line, "epoch", epoch->last);

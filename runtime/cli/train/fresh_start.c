@@ -21,7 +21,7 @@ enum {
     LONGEST_FIELD = 160
 };
 
-/* A folder inside another. */
+/* A folder inside the searched folder, and its time of modification. */
 typedef struct folder {
     char name[128];
     time_t changed;

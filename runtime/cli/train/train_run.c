@@ -146,7 +146,8 @@ static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
     };
 }
 
-/* Requests the evaluation on the validation stream of a sampled task, without noise, which precedes the other one. */
+/* Requests a sampled task's evaluation on the validation stream, without noise. This evaluation precedes the
+ * evaluation after the last step. */
 static lh_eval_request validation_of(const lh_train_run *m, int64_t step) {
     lh_eval_request request = evaluation_of(m, step);
     request.validation = true;

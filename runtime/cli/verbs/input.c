@@ -85,7 +85,7 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
     return LH_OK;
 }
 
-/* Checks that the input determines the token of its answer. */
+/* Checks that the input determines the token from which its answer is read. */
 static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     if (spec->format->locate == NULL) return LH_OK;
     lh_example example = {
@@ -148,7 +148,8 @@ static int stream_of(const lh_format *format, const char *name) {
     return s;
 }
 
-/* Values that may replace random ones, from least to range - 1, by stream; range 0: the stream has no random values. */
+/* The range of values that may replace a stream's random values: from least to range - 1; range 0: the stream has no
+ * random values. */
 typedef struct given {
     const char *name;
     const int *least, *range;

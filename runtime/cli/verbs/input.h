@@ -37,12 +37,12 @@ typedef struct lh_line_shapes {
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
 /* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with finite data, "outputs":N;
- * where the model has several streams, positions and distances are {"<stream>":[...]}, of one stream or more. The right
- * answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
- * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of the
- * line, for messages. LH_ERR_INPUT: no JSON, an unknown key, tokens, positions or distances out of range, distances
- * that do not ascend from 0, or a length that the task does not have. With finite data pass the spec of lh_line_shapes.
- * Call lh_input_free also after an error. */
+ * where the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. The
+ * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
+ * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
+ * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, tokens, positions or distances out of range,
+ * distances that do not ascend from 0, or a length that the task does not have. With finite data pass the spec of
+ * lh_line_shapes. Call lh_input_free also after an error. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);
 

@@ -241,7 +241,8 @@ lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
  * more than 256 MB of answers are stored, all other replicas are left out. */
 int lh_cuda_gather(lh_cuda_engine *engine, int most);
 
-/* Stores an engine's answers to a condition; classes: NULL if not requested. Out of memory, it stores nothing. */
+/* Stores an engine's answers to a condition; classes: NULL if not requested. Stores nothing if there is not enough
+ * memory. */
 void lh_cuda_keep_early_answers(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
                                 const int *classes, size_t labels);
 

@@ -24,7 +24,7 @@ static int more(int a, int b) { return a > b ? a : b; }
 typedef struct cut {
     int group;
     int at_once, team; /* replicas of one launch; blocks of each replica */
-    size_t workspace;  /* bytes of one workspace; each block has one, a wide model has one in total */
+    size_t workspace;  /* bytes of a workspace; each block has a workspace, a wide model has only one in total */
 } cut;
 
 /* The number of groups of `group` sequences; also the sequences per group for `group` groups. */

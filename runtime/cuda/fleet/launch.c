@@ -1,9 +1,9 @@
 /* Steps of a fleet: one launch makes a number of steps of every replica in training; for a wide model these are as many
  * launches as the steps have phases and products, enqueued in the stream together.
  *
- * A training loop that reads parameters and metrics between steps must see those of its own step. So a launch makes the
- * least number of steps that any engine requested, and starts only after every engine has returned all steps of the
- * previous launch and was called again.
+ * A training loop that reads parameters and metrics between steps must see the values of its own step. So a launch
+ * makes the least number of steps that any engine requested, and starts only after every engine has returned all
+ * steps of the previous launch and was called again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
-/* Provides batches of *count steps on the device, or of fewer if later ones are missing. Replicas without a batch
- * fail and leave; if all do, *count is 0. */
+/* Provides batches of *count steps on the device, or of fewer steps if later batches are missing. Replicas without a
+ * batch fail and leave training; if all fail, *count is 0. */
 static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     for (;;) {
         lh_status status = lh_cuda_arrange(fleet, error);
@@ -202,7 +202,7 @@ static lh_status recompute_gradient(lh_cuda_fleet *fleet, int column, int count,
     return start_wide_step(fleet, column, count, index, error);
 }
 
-/* Takes the metrics of a replica's steps, up to one that failed. */
+/* Takes the metrics of a replica's steps, up to a failed step. */
 static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *results, int column, int count,
                               lh_error *error) {
     const lh_cuda_ring *ring = &engine->fleet->ring;

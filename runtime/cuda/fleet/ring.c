@@ -65,7 +65,7 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
     memset(lanes, 0, sizeof *lanes);
 }
 
-/* Writes rows of `each` words after `before` such rows. */
+/* Writes `rows` rows of `each` words, starting at row `before`. */
 static void put_words(char *memory, size_t before, size_t rows, size_t each, const uint16_t *words) {
     memcpy(memory + before * each * sizeof *words, words, rows * each * sizeof *words);
 }
@@ -171,7 +171,7 @@ lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int co
 
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
     lh_cuda_ring *ring = &fleet->ring;
-    if (ring->stream != NULL) fleet->driver->cuStreamSynchronize(ring->stream); /* the copies read its memory */
+    if (ring->stream != NULL) fleet->driver->cuStreamSynchronize(ring->stream); /* the copies read the ring's memory */
     ring->end = ring->first;
     ring->columns = fleet->active_count;
 }

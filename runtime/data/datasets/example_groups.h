@@ -24,7 +24,7 @@ typedef struct lh_groups {
     unsigned sets;   /* 1 << lh_set for each */
     lh_group *group; /* groups, ordered by set, then by values in the order of axes */
     int count;
-    bool in_order;               /* the chosen examples of a group are the first ones of the file */
+    bool in_order;               /* the chosen examples of a group are its first examples in the file */
     uint32_t *place;             /* index of an example in its set; ascending within a group, so ordered by shape */
     uint32_t *pick;              /* index of an example within its shape */
     int32_t reach[LH_MOST_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */

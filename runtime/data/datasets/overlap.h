@@ -8,7 +8,7 @@
 
 enum { LH_OVERLAP_LINES = 3 }; /* line numbers stored per kind */
 
-/* The number of examples of one kind, and the lines of the first ones. */
+/* The number of examples of one kind, and the lines of the first examples. */
 typedef struct lh_overlap_count {
     int64_t count;
     uint32_t line[LH_OVERLAP_LINES];

@@ -13,7 +13,8 @@
 lh_task_sample lh_task_compute_sqrt;
 
 /* Long-hand square root: every two bits of x give one bit of the root. After step i the remainder x - root^2 of the
- * bits so far has i + 2 bits: the highest is in `high`, and cell j has one of the others next to a bit of the root. */
+ * bits so far has i + 2 bits: the highest is in `high`, and each cell holds one of the other bits and one bit of the
+ * root. */
 enum { ROOT = 1, REMAINDER = 2 };
 
 static unsigned root_of(uint16_t cell) { return cell & ROOT; }
@@ -41,7 +42,7 @@ static int reaches(const uint16_t *cells, int i, unsigned high) {
 
 /* remainder -= 4 root + 1, root += 1; returns the bits above the cells. */
 static unsigned subtract(uint16_t *cells, int i, unsigned high) {
-    unsigned taken = 1; /* the 1, then the borrow */
+    unsigned taken = 1; /* subtracted from the next cell: first the 1, then the borrow */
     for (int j = i; j >= 0; j--) {
         unsigned less = taken + (j < i ? root_of(cells[j + 1]) : 0), bit = remainder_of(cells[j]);
         cells[j] = (uint16_t)(root_of(cells[j]) + REMAINDER * ((bit + less) & 1));

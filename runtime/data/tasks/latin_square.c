@@ -36,7 +36,7 @@ typedef struct making {
     lh_collection *c;
     uint64_t squares[LATIN_SQUARES];
     items validation, drawn;
-    int found[LATIN_VECTORS]; /* numbers of drawn puzzles */
+    int found[LATIN_VECTORS]; /* drawn puzzles for each number of vectors */
 } making;
 
 static lh_rng stream(const making *m, int what) {

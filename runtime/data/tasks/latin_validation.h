@@ -1,6 +1,7 @@
-/* Puzzles from a file: comma-separated values after a header line, in which one column is grid_rowmajor or puzzles: 16
- * cells by rows, `.` or 0 blank, 1 to 4, `?` or 5 the cell to solve. The columns answer or solutions, vectors and
- * condition (Binary, Ternary, Quaternary and possible suffixes) are compared with values computed from the puzzle.
+/* Puzzles from a file: comma-separated values after a header line. The column grid_rowmajor or puzzles has the 16
+ * cells by rows: `.` or 0 is a blank, 1 to 4 are symbols, `?` or 5 is the cell to solve. The columns answer or
+ * solutions, vectors and condition (Binary, Ternary, Quaternary and possible suffixes) are compared with values
+ * computed from the puzzle.
  */
 #ifndef LONGHAND_TASK_LATIN_VALIDATION_H
 #define LONGHAND_TASK_LATIN_VALIDATION_H
@@ -87,7 +88,7 @@ static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p,
                    row->path, row->number);
 }
 
-/* Compares the answer, vectors and condition in the file, if any, with those computed. */
+/* Compares the answer, vectors and condition in the file, if any, with the computed values. */
 static lh_status latin_check_words(const latin_row *row, const latin_answer *answer) {
     static const char *const conditions[] = {"Binary", "Ternary", "Quaternary"};
     const char *text, *name = conditions[answer->vectors - 1];
