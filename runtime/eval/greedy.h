@@ -21,8 +21,8 @@ typedef struct lh_greedy_sums {
 /* Decodes the first `count` examples of an evaluated condition, unless the evaluation has decoded them
  * (condition->decoded). condition->answers has on entry the answers of the pass, on return the decoded answers.
  * lengths: [count] numbers of decoded answers. each: sums of the evaluation by example, or NULL; their counts are
- * replaced by the counts of the decoded answers. Errors: those of lh_decode and lh_batch_fill; LH_ERR_ENVIRONMENT: out of
- * memory. */
+ * replaced by the counts of the decoded answers. Errors: those of lh_decode and lh_batch_fill; LH_ERR_ENVIRONMENT: out
+ * of memory. */
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths, lh_sums *each,
                              lh_greedy_sums *sums, lh_error *error);
 
