@@ -5,13 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DIGITS,
-    CARRY,
-    TRAINED,
-    FRAME,
-    AXES
-}; /* indices of axes; in a task without CARRY, TRAINED and FRAME are one less */
+enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; a task without CARRY: TRAINED - 1, FRAME - 1 */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
@@ -390,8 +384,7 @@ static lh_status keep_numbers(making *m, int most) {
     return status == LH_OK && by_carry ? keep_chains(m) : status;
 }
 
-/* Adds the test numbers a second time, in a frame of `frame` places, if they fit; 0: each number in the smallest
- * frame for it. */
+/* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
 static lh_status keep_frame(making *m, int frame) {
     m->by_frame = frame;
     int most = most_digits(m);

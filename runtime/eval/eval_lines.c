@@ -161,7 +161,7 @@ static bool is_split(const char *text, const lh_eval_result *result) {
 }
 
 /* Whether the line was computed from the same examples of the same file. Older versions evaluated the shortest
- * examples if they did not evaluate all, and recorded only the number. */
+ * examples if they did not evaluate all, and recorded only their number. */
 static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
     const char *order = json_string_value(json_object_get(line, "order"));
     bool in_order = order != NULL && strcmp(order, "file") == 0;
