@@ -212,11 +212,12 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
     const int32_t *distances = list->numbers;
     if (distances == NULL) return LH_OK;
     if (distances[0] != 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[0] is %d\n  expected: 0, of a token to itself",
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[0] is %d\n  expected: 0, the distance of a token to itself",
                        (long long)line, name, distances[0]);
     for (int i = 1; i < list->count; i++)
         if (distances[i] <= distances[i - 1])
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is %d\n  expected: more than %d, they ascend",
+            return lh_fail(error, LH_ERR_INPUT,
+                           "line %lld: %s[%d] is %d\n  expected: more than %d, because distances ascend",
                            (long long)line, name, i, distances[i], distances[i - 1]);
     return LH_OK;
 }

@@ -85,9 +85,9 @@ static void print_text(const lh_bench_result *r) {
 static void print_decoding(const lh_bench_decoding *r, bool json) {
     lh_json line;
     if (!json) {
-        printf(
-            "decode %5d  %d answers each, a second: %.0f of %d sequences (threads %d); of one %.0f, by passes %.0f\n",
-            r->length, r->labels, r->batch, r->sequences, r->threads, r->alone, r->passes);
+        printf("decode %5d  answers per second (%d per sequence): %.0f for %d sequences (threads %d), %.0f for one, "
+               "%.0f by passes\n",
+               r->length, r->labels, r->batch, r->sequences, r->threads, r->alone, r->passes);
         return;
     }
     lh_json_begin(&line, stdout);
