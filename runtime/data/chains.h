@@ -1,7 +1,6 @@
 /* Carry chains. A chain is a digit whose sum or product makes a carry, and the digits above it that propagate the
  * carry: each makes a carry only because of the incoming carry. In a sum these are the places whose digits add up to
- * base - 1.
- * The length of a chain is its number of digits.
+ * base - 1. The length of a chain is its number of digits.
  *
  * Digits are lowest first. Draws use integers only: weights have 32 significant bits and an exponent. All pairs of
  * numbers with a given longest chain are equally likely, up to a relative error of 2^-20.
