@@ -16,7 +16,7 @@ local shapes = require("lab.study.read.shapes")
 
 local M = { FOLDER = ".studies" }
 
-local LARGEST = 64 << 20 -- bytes; the snapshot of 4096 cells has about 10 MiB
+local LARGEST = 64 << 20 -- bytes, several times as many as the snapshot of 4096 cells has
 local MOST_CELLS, MOST_VALUES = 1 << 16, 4096
 
 local TEXT = shapes.text(16384)
