@@ -50,7 +50,7 @@ batches() {
 }
 
 too_many_draws() {
-    ends_with 1 'length 5: 5000 draws in 20 batches' evaluate --batch 1 --draws 5000 --out "$work/many"
+    ends_with 1 'length 5: 5000 draws in each of 20 batches' evaluate --batch 1 --draws 5000 --out "$work/many"
 }
 
 overfit_refused() {

@@ -132,7 +132,8 @@ static void test_read_parameters_checkpoint_without_checksum_refused(void **stat
     for (int i = 0; i < count; i++) tensors[i] = *lh_st_at(file, i);
     lh_st_meta meta[] = {{"step", "3"}, {"format", "longhand checkpoint 1"}};
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 2, &error), &error);
-    check_parameters_refused(path, &lh_toy_spec, "no checksum in its metadata\n  hint: parameters alone");
+    check_parameters_refused(path, &lh_toy_spec,
+                             "no checksum in its metadata\n  hint: a file of parameters needs none");
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 1, &error), &error);
     int64_t step;
     lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, zeros, &step, &error), &error);

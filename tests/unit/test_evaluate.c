@@ -203,7 +203,7 @@ static void test_evaluate_more_draws_than_sites_refused(void **state) {
     lh_eval_result result;
     request.batch = 1;
     assert_int_equal(lh_evaluate(engine, &request, &result, &error), LH_ERR_INPUT);
-    assert_non_null(strstr(error.text, "length 6: 4000 draws in 20 batches\n  expected: at most 65536"));
+    assert_non_null(strstr(error.text, "length 6: 4000 draws in each of 20 batches\n  expected: at most 65536"));
     engine->ops->close(engine);
 }
 

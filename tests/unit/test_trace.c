@@ -547,7 +547,7 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "max_position");
     lh_traces_close(&traces);
     request.lengths = (lh_lengths){twice, 2, 0, 0, 0};
-    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "--lengths: 5 is there");
+    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "--lengths: 5 is given");
     lh_traces_close(&traces);
     request = request_all(32, 32);
     request.examples = 100000000;
