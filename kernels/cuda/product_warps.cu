@@ -36,7 +36,7 @@ INLINE int shared_quad(void) { return (int)(threadIdx.x % 8); }
 /* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of elements beyond K or M it
  * reads the last elements: results beyond M are not written, and beyond K one operand is set to 0 (clear_rest). */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
-    k += threadIdx.x % 4 * 4;
+    k += lane_quad();
 #pragma unroll
     for (int i = 0; i < 4; i++)
         part[i] = *(const quad *)(x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
@@ -45,7 +45,7 @@ INLINE void fetch(const order along, const real *x, int stride, int k, int m, in
 
 /* Sets elements beyond K to 0. */
 INLINE void clear_rest(const order along, int k, int K, quad part[4]) {
-    k += threadIdx.x % 4 * 4;
+    k += lane_quad();
 #pragma unroll
     for (int i = 0; i < 16; i++)
         if (k + (along == ROWS ? i / 4 : i % 4) >= K) part[i / 4].v[i % 4] = 0;
@@ -187,7 +187,7 @@ INLINE void write_part(const finish how, int row, int column, int rows, int colu
     const bool each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
     quad add[8];
     row += lane_row();
-    column += threadIdx.x % 4 * 4;
+    column += lane_quad();
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const int c = column + i % 2 * (TILE / 2);

@@ -75,7 +75,7 @@ INLINE void kept_words(const stored_quad part[OF_LANE], operand_word words[4][WO
 /* Adds the sums of all warps for one half of a tile, in the order of warps, and writes the total. */
 INLINE void write_half(const real sum[2][4][4], int row, int column, const weights_gradient *w) {
     const int in_row = shared_row(), in_column = shared_quad();
-    share_part(sum, staging() + threadIdx.x / WARP * TILE * TILE);
+    share_part(sum, staging() + warp_number() * TILE * TILE);
     __syncthreads();
     if (row + in_row < w->inner && column + 4 * in_column < w->columns) {
         const real *sums = staging() + in_sums(in_row, in_column);
@@ -101,7 +101,7 @@ INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *
         real *one = &sum[i / 4][i % 4];
         *one += __shfl_xor_sync(0xffffffffu, *one, 1);
         *one += __shfl_xor_sync(0xffffffffu, *one, 2);
-        if (threadIdx.x % 4 == 0) sums[threadIdx.x / WARP * SPREAD + i / 4 * TILE + lane_column() + i % 4] = *one;
+        if (threadIdx.x % 4 == 0) sums[warp_number() * SPREAD + i / 4 * TILE + lane_column() + i % 4] = *one;
     }
     __syncthreads();
     if (c < SPREAD && column + c < w->columns) {

@@ -150,11 +150,12 @@ function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_strea
     "forward(list, list->target_rows, WIDTH, WIDTH, s->cross_attended, p->cross_output, w->" })
 end
 
+local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
+  ', block:attention("self", h, h, { name = "other" }))))'
+
 -- Each family samples numbers of its own, one family after another.
 function TestFamilies.test_draws_follow_those_of_the_previous_family()
-  local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
-    ', block:attention("self", h, h, { name = "other" }))))'
-  support.write("twice.lua", own_text(twice))
+  support.write("twice.lua", own_text(TWICE))
   local device, host = generated('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
   contains(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
@@ -164,9 +165,7 @@ end
 
 -- Every sequence has its own positions, for all attentions.
 function TestFamilies.test_sequences_draw_once_for_all_families()
-  local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
-    ', block:attention("self", h, h, { name = "other" }))))'
-  support.write("twice.lua", own_text(twice))
+  support.write("twice.lua", own_text(TWICE))
   local device, host = generated(
     'kind = "rope", positions = { kind = "randomized", max_position = 2000, draw = "sequence" }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
