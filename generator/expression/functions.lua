@@ -42,6 +42,19 @@ local function tanh(x)
   return (x < 0 and 1 or -1) * e / (e + 2)
 end
 
+-- erf(x) by a series without cancellation: all its terms have the sign of x (Abramowitz and Stegun, 7.1.6).
+local function erf(x)
+  if math.abs(x) > 6 then
+    return x > 0 and 1.0 or -1.0
+  end
+  local term, sum, n = 2 / math.sqrt(math.pi) * x * math.exp(-x * x), 0.0, 0
+  while sum + term ~= sum do
+    sum, n = sum + term, n + 1
+    term = term * 2 * x * x / (2 * n + 1)
+  end
+  return sum
+end
+
 -- ---- simplification of calls ----
 
 function M.problem(what, expected, hint)
@@ -198,6 +211,11 @@ M.rows = {
   sigmoid = { most = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
     gradient = function(b, node, a)
       return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node))
+    end },
+  erf = { most = 1, value = erf, low = -1, high = 1, word = "error_function",
+    gradient = function(b, node, a)
+      local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
+      return b:apply("mul", b:apply("mul", a, 2 / math.sqrt(math.pi)), density)
     end },
   sin = { most = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
     gradient = function(b, node, a)

@@ -46,7 +46,8 @@ local FORMS = {
   function(a) return ("pow(abs(%s), x.p)"):format(a) end, function(a) return ("exp(-abs(%s))"):format(a) end,
   function(a) return ("log(1 + abs(%s))"):format(a) end, function(a) return ("log1p(abs(%s))"):format(a) end,
   function(a) return ("sqrt(abs(%s))"):format(a) end, function(a) return ("tanh(%s)"):format(a) end,
-  function(a) return ("sigmoid(%s)"):format(a) end, function(a) return ("sin(%s)"):format(a) end,
+  function(a) return ("sigmoid(%s)"):format(a) end, function(a) return ("erf(%s)"):format(a) end,
+  function(a) return ("sin(%s)"):format(a) end,
   function(a) return ("cos(%s)"):format(a) end, function(a) return ("floor(%s)"):format(a) end,
   function(a) return ("bucket(%s, { -2, 0, 1, 5 })"):format(a) end,
   function(a) return ("lookup(x.t, floor(%s))"):format(a) end,
@@ -113,6 +114,14 @@ local function direct(text, pair)
   local environment = setmetatable({ lookup = read_table }, { __index = traced.functions })
   local fine, value = pcall(load("local x = ... return " .. text, "=direct", "t", environment), pair)
   return fine and value == value and math.abs(value) < 1e12 and value or nil
+end
+
+function TestAgainstNumbers.test_error_function_has_the_values_of_tables()
+  for x, value in pairs({ [0] = 0, [0.5] = 0.5204998778130465, [1] = 0.8427007929497149, [2] = 0.9953222650189527,
+    [3.5] = 0.9999992569016276, [1e9] = 1 }) do
+    lu.assertAlmostEquals(plain_functions.erf(x), value, 1e-15)
+    lu.assertAlmostEquals(plain_functions.erf(-x), -value, 1e-15)
+  end
 end
 
 -- The formula of a random function has the function's value, or the function is refused with a message.

@@ -51,7 +51,7 @@ function TestPlain.test_functions_of_numbers_give_numbers()
   for text, value in pairs({
     ["abs(-3)"] = 3, ["min(4, 2, 3)"] = 2, ["max(4, 7, 3)"] = 7, ["floor(-2.5)"] = -3, ["mod(-1, 3)"] = 2,
     ["exp(0)"] = 1, ["log(1)"] = 0, ["log1p(0)"] = 0, ["sqrt(9)"] = 3, ["tanh(0)"] = 0, ["sigmoid(0)"] = 0.5,
-    ["sin(0)"] = 0, ["cos(0)"] = 1, ["pow(2, 10)"] = 1024, ["select(less(1, 2), 5, 6)"] = 5,
+    ["erf(7)"] = 1, ["sin(0)"] = 0, ["cos(0)"] = 1, ["pow(2, 10)"] = 1024, ["select(less(1, 2), 5, 6)"] = 5,
     ["select(negate(less_equal(2, 2)), 5, 6)"] = 6, ["select(all(equal(1, 1), less(3, 2)), 5, 6)"] = 6,
     ["select(any(equal(1, 2), less(1, 2)), 5, 6)"] = 5, ["bucket(5, { 1, 5, 9 })"] = 2, ["bucket(0, { 1 })"] = 0,
     ["sum(4, function(m) return m * m end)"] = 14, ["2 ^ 3 // 3 % 2"] = 0,
@@ -110,7 +110,7 @@ end
 
 function TestTracing.test_functions()
   for _, call in ipairs({ "exp(x.slope)", "log1p(abs(x.distance))", "sqrt(abs(x.distance))", "tanh(x.slope)",
-    "sigmoid(x.slope)", "sin(x.distance)", "cos(x.distance)", "pow(x.query_length, x.slope)",
+    "sigmoid(x.slope)", "erf(x.slope)", "sin(x.distance)", "cos(x.distance)", "pow(x.query_length, x.slope)",
     "select(less(x.distance, 0), x.slope, 1)", "min(x.slope, 1)", "log(x.query_length)", "floor(x.slope)",
     "bucket(x.distance, { 0, 3 })", "max(x.slope, x.head)", "min(max(x.slope, 0), x.head)" }) do
     local more = call:find("slope") and "" or " + x.slope"
