@@ -1,0 +1,103 @@
+/* See decode_passes.h. */
+#include "engine/decode_passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int until_of(const lh_decode_passes *d, int i) {
+    return d->to->until != NULL ? d->to->until[i] : (int)d->labels;
+}
+
+static void end(lh_decode_passes *d, int i) {
+    uint16_t *answers = d->to->answers + (size_t)i * d->labels;
+    size_t classes = (size_t)d->spec->classes;
+    int length = d->length[i];
+    d->ended[i] = true;
+    for (int label = length; label < (int)d->labels; label++) answers[label] = length > 0 ? answers[length - 1] : 0;
+    if (d->to->logits != NULL)
+        memset(d->to->logits + ((size_t)i * d->labels + (size_t)length) * classes, 0,
+               (d->labels - (size_t)length) * classes * sizeof *d->to->logits);
+    if (d->to->lengths != NULL) d->to->lengths[i] = length;
+}
+
+/* Sets the tokens after the answers of sequence i to `guesses`, [labels]; tokens that the query gives are kept. */
+static void guess(lh_decode_passes *d, int i, const uint16_t *guesses) {
+    size_t first = (size_t)i * d->labels;
+    for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
+        bool asked = d->query->asked == NULL || d->query->asked[first + label];
+        d->to->answers[first + label] = asked ? guesses[label] : d->query->target[first + label];
+    }
+}
+
+/* Takes given tokens where no answer is requested; ends a sequence that needs no more answers. */
+static void settle(lh_decode_passes *d, int i) {
+    const lh_query *query = d->query;
+    size_t first = (size_t)i * d->labels;
+    uint16_t *answers = d->to->answers + first;
+    int *length = &d->length[i];
+    bool ends = *length > 0 && lh_ends_at(d->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
+    while (!ends && *length < until_of(d, i) && query->asked != NULL && !query->asked[first + (size_t)*length]) {
+        answers[*length] = query->target[first + (size_t)*length];
+        ++*length;
+    }
+    if (ends || *length >= until_of(d, i)) end(d, i);
+}
+
+static void begin(lh_decode_passes *d) {
+    const lh_answers *to = d->to;
+    size_t all = (size_t)d->count * d->labels;
+    if (to->logits != NULL) memset(to->logits, 0, all * (size_t)d->spec->classes * sizeof *to->logits);
+    for (int i = 0; i < d->count; i++) {
+        d->length[i] = to->known != NULL ? to->known[i] : 0;
+        if (to->known == NULL) memset(to->answers + (size_t)i * d->labels, 0, d->labels * sizeof *to->answers);
+        guess(d, i, to->answers + (size_t)i * d->labels);
+        settle(d, i);
+    }
+}
+
+lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const lh_query *query, int count,
+                                const lh_answers *to, lh_error *error) {
+    size_t sequences = (size_t)count;
+    *d = (lh_decode_passes){.spec = spec,
+                            .query = query,
+                            .to = to,
+                            .count = count,
+                            .labels = (size_t)lh_shape_at(spec, query->n, 1).labels,
+                            .inputs = (size_t)lh_input_length(spec, query->n)};
+    d->length = lh_engine_memory(2 * sequences * sizeof *d->length, "answers", error);
+    d->ended = lh_engine_memory(sequences * sizeof *d->ended, "answers", error);
+    if (d->length == NULL || d->ended == NULL) return LH_ERR_ENVIRONMENT;
+    d->row = d->length + count;
+    begin(d);
+    return LH_OK;
+}
+
+void lh_decode_passes_close(lh_decode_passes *d) {
+    free(d->length);
+    free(d->ended);
+}
+
+int lh_decode_passes_choose(lh_decode_passes *d) {
+    bool by_number = lh_depends_on_number(d->spec, d->query->noise);
+    int rows = 0, last = d->count - 1;
+    while (last >= 0 && d->ended[last]) last--;
+    for (int i = 0; i <= last; i++)
+        if (!d->ended[i] || (by_number && rows > 0)) d->row[rows++] = i;
+    return rows;
+}
+
+static void take_row(lh_decode_passes *d, int i, const uint16_t *of_pass) {
+    uint16_t *answers = d->to->answers + (size_t)i * d->labels;
+    for (bool guessed = true; guessed && !d->ended[i];) {
+        int label = d->length[i]++;
+        guessed = answers[label] == of_pass[label];
+        answers[label] = of_pass[label];
+        settle(d, i);
+    }
+    if (!d->ended[i]) guess(d, i, of_pass);
+}
+
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *of_pass) {
+    for (int row = 0; row < rows; row++)
+        if (!d->ended[d->row[row]]) take_row(d, d->row[row], of_pass + (size_t)row * d->labels);
+}

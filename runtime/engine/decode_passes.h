@@ -1,0 +1,44 @@
+/* Greedy decoding by passes over whole sequences, for models without cached keys and values: the state of sequences
+ * that are decoded together. The caller runs the passes.
+ *
+ * The tokens after a sequence's answers are guesses, from the caller or the previous pass. A pass always gives the next
+ * answer, which does not depend on the guesses. If this answer equals its guess, the answer after it is valid, too. */
+#ifndef LONGHAND_DECODE_PASSES_H
+#define LONGHAND_DECODE_PASSES_H
+
+#include "engine/engine.h"
+
+typedef struct lh_decode_passes {
+    const lh_spec *spec;
+    const lh_query *query;
+    const lh_answers *to;
+    int count;
+    size_t labels, inputs; /* labels and input tokens of a sequence */
+    int *length;           /* [count] number of answers so far */
+    bool *ended;           /* [count] */
+    int *row;              /* [count] index of the sequence in each row of a pass */
+} lh_decode_passes;
+
+/* Begins decoding `count` sequences of a query; query and `to` as in lh_decode (eval/decode.h), and both must remain
+ * valid. `to` is complete when choose returns 0. LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
+lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const lh_query *query, int count,
+                                const lh_answers *to, lh_error *error);
+void lh_decode_passes_close(lh_decode_passes *d);
+
+/* Chooses the sequences of the next pass, d->row, and returns their number: all sequences that need answers. If results
+ * depend on a sequence's index, the pass also gets the sequences between the first and the last of them. */
+int lh_decode_passes_choose(lh_decode_passes *d);
+
+/* The input and target of a row in the next pass. */
+static inline const uint16_t *lh_decode_passes_input(const lh_decode_passes *d, int row) {
+    return d->query->input + (size_t)d->row[row] * d->inputs;
+}
+
+static inline const uint16_t *lh_decode_passes_target(const lh_decode_passes *d, int row) {
+    return d->to->answers + (size_t)d->row[row] * d->labels;
+}
+
+/* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses. */
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *of_pass);
+
+#endif
