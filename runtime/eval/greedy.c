@@ -4,121 +4,106 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/examples.h"
 #include "eval/decode.h"
 
 /* The examples of a condition and the state of their answers. */
 typedef struct answering {
     lh_engine *engine;
     const lh_condition *condition;
-    int count;
-    size_t labels, inputs;
-    uint16_t *input, *target; /* [count][inputs], [count][labels] */
-    uint8_t *mask;            /* [count][labels] */
-    int *known, *until;       /* [count] number of answers so far; most answers */
-    int *lengths;             /* [count] */
+    lh_examples of;
+    int *known;   /* [count] number of answers so far */
+    int *lengths; /* [count] */
 } answering;
 
-static bool open(answering *a, lh_error *error) {
-    size_t count = (size_t)a->count;
-    a->input = lh_engine_memory(count * (a->inputs + a->labels) * sizeof *a->input, "examples", error);
-    a->mask = lh_engine_memory(count * a->labels, "examples", error);
-    a->known = lh_engine_memory(2 * count * sizeof *a->known, "examples", error);
-    if (a->input == NULL || a->mask == NULL || a->known == NULL) return false;
-    a->target = a->input + count * a->inputs;
-    a->until = a->known + count;
-    return true;
+static lh_status open(answering *a, int count, lh_error *error) {
+    lh_status status = lh_examples_open(&a->of, a->engine->spec, a->condition->n, count, error);
+    if (status != LH_OK) return status;
+    a->known = lh_engine_memory((size_t)count * sizeof *a->known, "examples", error);
+    return a->known != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
-static lh_status fill(answering *a, lh_error *error) {
-    const lh_condition *condition = a->condition;
-    lh_batch batch;
-    lh_status status = lh_batch_open(&batch, a->engine->spec, condition->n, 1, error);
-    if (status != LH_OK) return status;
-    for (int i = 0; status == LH_OK && i < a->count; i++) {
-        size_t at = (size_t)i;
-        status = lh_batch_fill(&batch, a->engine->spec, &condition->source, condition->n,
-                               (uint32_t)(condition->first + i), 1, error);
-        memcpy(a->input + at * a->inputs, batch.input, a->inputs * sizeof *a->input);
-        memcpy(a->target + at * a->labels, batch.labels, a->labels * sizeof *a->target);
-        memcpy(a->mask + at * a->labels, batch.mask, a->labels);
-        a->until[i] = lh_answers_until(batch.mask, (int)a->labels);
-    }
-    lh_batch_close(&batch);
-    return status;
+static void close(answering *a) {
+    lh_examples_close(&a->of);
+    free(a->known);
 }
 
 /* Takes the answers of the pass up to and including its first error. */
 static void take_pass(answering *a, int i) {
-    size_t first = (size_t)i * a->labels;
-    a->known[i] = lh_answers_of_pass(a->target + first, a->mask + first, a->until[i], a->condition->answers + first);
+    const lh_examples *e = &a->of;
+    size_t first = (size_t)i * e->labels;
+    a->known[i] = lh_answers_of_pass(e->target + first, e->mask + first, e->until[i], a->condition->answers + first);
     a->lengths[i] = a->known[i];
 }
 
 /* Whether a sequence needs more answers. */
 static bool is_open(const answering *a, int i) {
-    lh_query query = {.target = a->target};
-    return lh_misses_answers(a->engine->spec, &query, (size_t)i * a->labels, a->known[i], a->until[i],
+    lh_query query = {.target = a->of.target};
+    return lh_misses_answers(a->engine->spec, &query, (size_t)i * a->of.labels, a->known[i], a->of.until[i],
                              a->condition->answers);
 }
 
 /* The unfinished sequences of the condition; all sequences if results depend on a sequence's index. */
 typedef struct chosen {
-    answering of;
-    int *example; /* [of.count] */
+    answering part;
+    int *example; /* [part.of.count] */
     uint16_t *answers;
 } chosen;
 
 static void choose(const answering *a, bool all, chosen *c) {
+    const lh_examples *from = &a->of;
+    lh_examples *to = &c->part.of;
+    size_t inputs = from->inputs, labels = from->labels;
     int count = 0;
-    for (int i = 0; i < a->count; i++) {
-        size_t from = (size_t)i, to = (size_t)count;
+    for (int i = 0; i < from->count; i++) {
+        size_t source = (size_t)i, place = (size_t)count;
         if (!all && !is_open(a, i)) continue;
-        memcpy(c->of.input + to * a->inputs, a->input + from * a->inputs, a->inputs * sizeof *a->input);
-        memcpy(c->of.target + to * a->labels, a->target + from * a->labels, a->labels * sizeof *a->target);
-        memcpy(c->of.mask + to * a->labels, a->mask + from * a->labels, a->labels);
-        memcpy(c->answers + to * a->labels, a->condition->answers + from * a->labels, a->labels * sizeof *c->answers);
-        c->of.known[count] = a->known[i];
-        c->of.until[count] = a->until[i];
+        memcpy(to->input + place * inputs, from->input + source * inputs, inputs * sizeof *to->input);
+        memcpy(to->target + place * labels, from->target + source * labels, labels * sizeof *to->target);
+        memcpy(to->mask + place * labels, from->mask + source * labels, labels);
+        memcpy(c->answers + place * labels, a->condition->answers + source * labels, labels * sizeof *c->answers);
+        c->part.known[count] = a->known[i];
+        to->until[count] = from->until[i];
         c->example[count++] = i;
     }
-    c->of.count = count;
+    to->count = count;
 }
 
 static lh_status decode_chosen(const answering *a, chosen *c, lh_error *error) {
     const lh_condition *condition = a->condition;
+    const lh_examples *e = &c->part.of;
     lh_query query = {.n = condition->n,
-                      .input = c->of.input,
-                      .target = c->of.target,
-                      .asked = c->of.mask,
+                      .input = e->input,
+                      .target = e->target,
+                      .asked = e->mask,
                       .draw = condition->draw,
                       .noise = condition->noise};
-    lh_answers to = {.answers = c->answers, .lengths = c->of.lengths, .known = c->of.known, .until = c->of.until};
-    lh_status status = lh_decode(a->engine, &query, c->of.count, &to, error);
-    for (int i = 0; status == LH_OK && i < c->of.count; i++) {
+    lh_answers to = {.answers = c->answers, .lengths = c->part.lengths, .known = c->part.known, .until = e->until};
+    lh_status status = lh_decode(a->engine, &query, e->count, &to, error);
+    for (int i = 0; status == LH_OK && i < e->count; i++) {
         size_t at = (size_t)c->example[i];
-        memcpy(condition->answers + at * a->labels, c->answers + (size_t)i * a->labels, a->labels * sizeof *c->answers);
-        a->lengths[at] = c->of.lengths[i];
+        memcpy(condition->answers + at * e->labels, c->answers + (size_t)i * e->labels, e->labels * sizeof *c->answers);
+        a->lengths[at] = c->part.lengths[i];
     }
     return status;
 }
 
 static lh_status decode_open(const answering *a, int left, lh_error *error) {
     bool all = lh_depends_on_number(a->engine->spec, a->condition->noise);
-    size_t most = (size_t)(all ? a->count : left);
-    chosen c = {.of = *a};
-    c.of.count = (int)most;
-    bool opened = open(&c.of, error);
-    c.example = opened ? lh_engine_memory(2 * most * sizeof *c.example, "examples", error) : NULL;
-    c.answers = opened ? lh_engine_memory(most * a->labels * sizeof *c.answers, "answers", error) : NULL;
-    lh_status status = LH_ERR_ENVIRONMENT;
+    int most = all ? a->of.count : left;
+    chosen c = {.part = {.engine = a->engine, .condition = a->condition}};
+    lh_status status = open(&c.part, most, error);
+    if (status == LH_OK) {
+        c.example = lh_engine_memory(2 * (size_t)most * sizeof *c.example, "examples", error);
+        c.answers = lh_engine_memory((size_t)most * a->of.labels * sizeof *c.answers, "answers", error);
+        status = LH_ERR_ENVIRONMENT;
+    }
     if (c.example != NULL && c.answers != NULL) {
-        c.of.lengths = c.example + most;
+        c.part.lengths = c.example + most;
         choose(a, all, &c);
         status = decode_chosen(a, &c, error);
     }
-    free(c.of.input);
-    free(c.of.mask);
-    free(c.of.known);
+    close(&c.part);
     free(c.example);
     free(c.answers);
     return status;
@@ -127,12 +112,13 @@ static lh_status decode_open(const answering *a, int left, lh_error *error) {
 /* Compares the answers of a sequence with its labels. */
 static void judge(const answering *a, int i, lh_sums *each, lh_greedy_sums *sums) {
     const lh_spec *spec = a->engine->spec;
-    size_t first = (size_t)i * a->labels;
-    const uint16_t *answers = a->condition->answers + first, *target = a->target + first;
-    const uint8_t *mask = a->mask + first;
+    const lh_examples *e = &a->of;
+    size_t first = (size_t)i * e->labels;
+    const uint16_t *answers = a->condition->answers + first, *target = e->target + first;
+    const uint8_t *mask = e->mask + first;
     int counted = 0, correct = 0, length = a->lengths[i];
     bool ends = false, should_end = false;
-    for (int label = 0; label < a->until[i]; label++) {
+    for (int label = 0; label < e->until[i]; label++) {
         bool there = label < length;
         counted += mask[label];
         correct += mask[label] && there && answers[label] == target[label];
@@ -159,23 +145,17 @@ void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *part) {
 
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths, lh_sums *each,
                              lh_greedy_sums *sums, lh_error *error) {
-    answering a = {.engine = engine,
-                   .condition = condition,
-                   .count = count,
-                   .labels = (size_t)lh_shape_at(engine->spec, condition->n, 1).labels,
-                   .inputs = (size_t)lh_input_length(engine->spec, condition->n),
-                   .lengths = lengths};
+    answering a = {.engine = engine, .condition = condition, .lengths = lengths};
     int left = 0;
     *sums = (lh_greedy_sums){0};
-    lh_status status = open(&a, error) ? fill(&a, error) : LH_ERR_ENVIRONMENT;
+    lh_status status = open(&a, count, error);
+    if (status == LH_OK) status = lh_examples_make(&a.of, engine->spec, condition, error);
     for (int i = 0; status == LH_OK && i < count; i++) {
         if (condition->decoded == 0) take_pass(&a, i);
         left += condition->decoded == 0 && is_open(&a, i);
     }
     if (status == LH_OK && left > 0) status = decode_open(&a, left, error);
     for (int i = 0; status == LH_OK && i < count; i++) judge(&a, i, each != NULL ? &each[i] : NULL, sums);
-    free(a.input);
-    free(a.mask);
-    free(a.known);
+    close(&a);
     return status;
 }
