@@ -102,12 +102,11 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models over examples [first, end) of
- * step->sequences. The blocks of a model's team take groups of sequences in turn. The blocks of all teams are resident
- * at once. */
+/* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models, each over examples [first, end) of its
+ * step. The blocks of a model's team take groups of sequences in turn. The blocks of all teams are resident at once. */
 typedef struct lh_cuda_evaluate {
-    const void *const *parameters; /* [models], with `team` blocks each; wide models are evaluated alone */
-    const lh_cuda_step *step;
+    const void *const *parameters; /* [models], with `team` blocks each; a launch of a wide model has one model */
+    const lh_cuda_step *steps;     /* [models], of equal lengths; a model may have fewer than `sequences` sequences */
     const void *tables;
     char *shared; /* [models] tables of this evaluation, shared_stride bytes apart */
     long long shared_stride;
@@ -119,6 +118,7 @@ typedef struct lh_cuda_evaluate {
     long long workspace_stride;
     int team;       /* blocks per model */
     int group;      /* sequences per forward pass */
+    int sequences;  /* most sequences of a model, and so the rows of answers of each */
     int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
 } lh_cuda_evaluate;
 
@@ -1847,21 +1847,22 @@ longhand_evaluate_bucket_sort_sinusoid(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         const int model = blockIdx.x / a.team;
-        view_step(b, a.step, a.parameters[model], a.tables);
+        view_step(b, a.steps + model, a.parameters[model], a.tables);
         b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
     __syncthreads();
-    for (int first = a.first + b->members.rank * a.group; first < a.end; first = b->first + a.team * a.group) {
+    const int end = a.end < b->step.sequences ? a.end : b->step.sequences;
+    for (int first = a.first + b->members.rank * a.group; first < end; first = b->first + a.team * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = a.end - first;
+            const int left = end - first;
             take_examples(b, first, left < a.group ? left : a.group, false);
         }
         __syncthreads();
         embed(false);
         evaluate_layers();
         classify(b->layer.output, false);
-        give_answers(a.answers, (real *)a.logits, a.classes, (size_t)(blockIdx.x / a.team) * a.step->sequences);
+        give_answers(a.answers, (real *)a.logits, a.classes, (size_t)(blockIdx.x / a.team) * a.sequences);
     }
 }

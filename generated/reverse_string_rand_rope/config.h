@@ -12,7 +12,7 @@
 
 #include "longhand/spec.h"
 
-#if LH_ABI != 7
+#if LH_ABI != 8
 #error "these sources were written for another version of the runtime: generate them again"
 #endif
 

@@ -26,7 +26,7 @@ local tuning = require("plan.deriving.tuning")
 
 local M = {}
 
-local ABI = 7 -- LH_ABI
+local ABI = 8 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on the file's content; neutral:
 -- the file is compiled and changes no bit; family: the names of this family take precedence in the file's template.

@@ -80,12 +80,11 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models over examples [first, end) of
- * step->sequences. The blocks of a model's team take groups of sequences in turn. The blocks of all teams are resident
- * at once. */
+/* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models, each over examples [first, end) of its
+ * step. The blocks of a model's team take groups of sequences in turn. The blocks of all teams are resident at once. */
 typedef struct lh_cuda_evaluate {
-    const void *const *parameters; /* [models], with `team` blocks each; wide models are evaluated alone */
-    const lh_cuda_step *step;
+    const void *const *parameters; /* [models], with `team` blocks each; a launch of a wide model has one model */
+    const lh_cuda_step *steps;     /* [models], of equal lengths; a model may have fewer than `sequences` sequences */
     const void *tables;
     char *shared; /* [models] tables of this evaluation, shared_stride bytes apart */
     long long shared_stride;
@@ -97,6 +96,7 @@ typedef struct lh_cuda_evaluate {
     long long workspace_stride;
     int team;       /* blocks per model */
     int group;      /* sequences per forward pass */
+    int sequences;  /* most sequences of a model, and so the rows of answers of each */
     int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
 } lh_cuda_evaluate;
 

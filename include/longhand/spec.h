@@ -12,7 +12,7 @@
 #include "longhand/cuda.h"
 #include "longhand/task.h"
 
-#define LH_ABI 7
+#define LH_ABI 8
 
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,         /* value */

@@ -45,9 +45,9 @@ typedef struct lh_condition {
     lh_draw draw;
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* > 0: with `answers`, if engine->decodes and noise is 0, the first `decoded` examples get the model's own answers
-     * (lh_decode with target and mask), and evaluate writes their numbers to lengths[decoded]. Sums are those of the
-     * pass over the targets. */
+    /* > 0: with `answers`, if lh_decodes_condition, the first `decoded` examples get the model's own answers (lh_decode
+     * with target and mask), and evaluate writes their numbers to lengths[decoded]. Sums are those of the pass over the
+     * targets. */
     int decoded;
     int *lengths;
 } lh_condition;
@@ -140,6 +140,7 @@ struct lh_engine {
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *own;                     /* the engine's vectors in host memory; NULL: they are on a device */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
+    bool answers_greedily;             /* evaluate decodes by passes, for all engines that step together at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
     int ready; /* number of finished steps whose metrics were not returned; parameters are those after step + ready */
 };
@@ -191,6 +192,11 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
 
 /* Whether a signal has requested a stop. */
 static inline bool lh_is_stopped(const lh_engine *engine) { return engine->stop != NULL && *engine->stop; }
+
+/* Whether evaluate decodes examples of a condition with this noise. */
+static inline bool lh_decodes_condition(const lh_engine *engine, double noise) {
+    return engine->answers_greedily || (engine->decodes && noise == 0);
+}
 
 /* Copies sequences first .. first + count - 1 of a query to rows 0, 1, ... of a batch. */
 void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count);

@@ -155,7 +155,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
         condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
     condition->answers = each->answers;
     condition->lengths = each->lengths;
-    condition->decoded = engine->decodes && condition->noise == 0 ? greedy : 0;
+    condition->decoded = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
     lh_status status = engine->ops->evaluate(engine, condition, &part, each->sums, error);
     if (status == LH_OK) status = answer_batch(engine, condition, greedy, each, sums, error);
     if (status != LH_OK) return status;

@@ -68,8 +68,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     block_state *b = block();
     if (threadIdx.x == 0) {
-        const int left = a.step->sequences - at.first, all = left < a.group ? left : a.group;
-        view_step(b, a.step, a.parameters[0]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
+        const int left = a.steps->sequences - at.first, all = left < a.group ? left : a.group;
+        view_step(b, a.steps, a.parameters[0]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
         b->members = join_team(gridDim.x, a.arrivals);
         take_part(b, at.first, all, gridDim.x, blockIdx.x, a.workspace, at, false);
     }

@@ -75,7 +75,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         const int model = blockIdx.x / a.team;
-        view_step(b, a.step, a.parameters[model]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared + model * a.shared_stride" or ""});
+        view_step(b, a.steps + model, a.parameters[model]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared + model * a.shared_stride" or ""});
         b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
@@ -83,10 +83,11 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
 % if cuda.begins then
     begin_step();
 % end
-    for (int first = a.first + b->members.rank * a.group; first < a.end; first = b->first + a.team * a.group) {
+    const int end = a.end < b->step.sequences ? a.end : b->step.sequences;
+    for (int first = a.first + b->members.rank * a.group; first < end; first = b->first + a.team * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const int left = a.end - first;
+            const int left = end - first;
             take_examples(b, first, left < a.group ? left : a.group, false);
         }
         __syncthreads();

@@ -219,7 +219,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     char *shared = poisoned(spec->cuda->shared_bytes(&whole));
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
     lh_cuda_evaluate arguments = {.parameters = &parameters,
-                                  .step = step,
+                                  .steps = step,
                                   .tables = tables,
                                   .shared = shared,
                                   .arrivals = &arrivals,
@@ -229,6 +229,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
                                   .workspace_stride = (long long)workspace,
                                   .team = blocks,
                                   .group = group,
+                                  .sequences = step->sequences,
                                   .end = step->sequences};
     lh_emulation emulation = {.order = order, .multiprocessors = blocks};
     lh_emulation_set(&emulation);

@@ -195,7 +195,7 @@ static void check_query_of(lh_engine *cuda, uint32_t example) {
         .n = 9, .input = input, .target = target, .draw = lh_condition_at(9, 1, 3, 0).draw, .example = example};
     lh_assert_ok(cuda->ops->predict(cuda, &query, logits, &error), &error);
     assert_int_equal(first_drawn, example);
-    const lh_cuda_step *step = ((lh_cuda_engine *)cuda)->fleet->forward.host_step;
+    const lh_cuda_step *step = ((lh_cuda_engine *)cuda)->fleet->forward.host_models;
     assert_int_equal(step->first, example);
 }
 

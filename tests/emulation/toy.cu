@@ -231,10 +231,10 @@ extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh
 }
 
 static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int s, real *m) {
-    const lh_cuda_step *step = a->step;
+    const lh_cuda_step *step = a->steps + model;
     const real *p = (const real *)a->parameters[model];
     const int *drawn = (const int *)(a->shared + model * a->shared_stride);
-    int labels = step->label_count, place = model * step->sequences + s;
+    int labels = step->label_count, place = model * a->sequences + s;
     lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
     mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), m);
     for (int j = 0; j < labels; j++) {
@@ -255,12 +255,13 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int
 extern "C" __global__ void toy_evaluate_kernel(const lh_cuda_evaluate a) {
     unsigned int met = 0;
     int model = (int)blockIdx.x / a.team, rank = (int)blockIdx.x % a.team;
+    const lh_cuda_step *step = a.steps + model;
     if (rank == 0)
-        for (int j = (int)threadIdx.x; j < a.step->label_count; j += (int)blockDim.x)
-            ((int *)(a.shared + model * a.shared_stride))[j] = a.step->draws[j];
+        for (int j = (int)threadIdx.x; j < step->label_count; j += (int)blockDim.x)
+            ((int *)(a.shared + model * a.shared_stride))[j] = step->draws[j];
     meet(a.arrivals + model, a.team, &met);
     real *means = (real *)(a.workspace + blockIdx.x * a.workspace_stride);
-    int stride = a.team * a.group;
-    for (int s = a.first + rank * a.group; s < a.end && threadIdx.x == 0; s += stride)
-        for (int i = 0; i < a.group && s + i < a.end; i++) answer_sequence(&a, model, s + i, means + WIDTH * i);
+    int stride = a.team * a.group, end = a.end < step->sequences ? a.end : step->sequences;
+    for (int s = a.first + rank * a.group; s < end && threadIdx.x == 0; s += stride)
+        for (int i = 0; i < a.group && s + i < end; i++) answer_sequence(&a, model, s + i, means + WIDTH * i);
 }

@@ -1,6 +1,7 @@
 /* Evaluation of conditions on a CUDA device, each for all replicas that are expected to request it
  * (early_answers.c); the host adds sums in the order of the examples. */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/team.h"
@@ -58,7 +59,7 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
     if (atomic_load(&job.next) < pieces) return LH_STOPPED;
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
-    lh_cuda_forward_draws(fleet, &job.layout, shape, &condition->draw, drawn, drawn);
+    lh_cuda_forward_draws(fleet, shape, 0, &condition->draw, drawn, drawn);
     return LH_OK;
 }
 
@@ -73,40 +74,57 @@ static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_ans
     }
 }
 
-/* Stores the answers of the other replicas in fleet->together. */
-static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
-                            const lh_shape *shape) {
+/* Copies the answers of a pass to fleet->early. */
+static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
+                              const lh_shape *shape, lh_error *error) {
     const lh_cuda_forward *forward = &fleet->forward;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
-    for (int i = 1; i < replicas; i++) {
+    for (int i = 0; i < replicas; i++) {
         const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
-        lh_cuda_keep_early_answers(fleet->together[i], condition,
-                                   (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
-                                   condition->answers != NULL ? classes : NULL, labels);
+        fleet->early[i] = lh_cuda_new_early_answers(
+            fleet->together[i], condition, (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
+            condition->answers != NULL ? classes : NULL, labels);
     }
+    return fleet->early[0] != NULL ? LH_OK : lh_fail(error, LH_ERR_ENVIRONMENT, "out of memory for the answers");
+}
+
+/* Evaluates a condition for the engine and others, and stores the answers of the others. */
+static lh_status evaluate_together(lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
+                                   lh_cuda_early_answers **own, lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_cuda_models models = {0};
+    lh_status status = fill_batch(engine, condition, shape, error);
+    if (status != LH_OK) return status;
+    int replicas = lh_cuda_gather(engine, fleet->forward.together);
+    for (int i = 0; i < replicas; i++)
+        lh_cuda_add_model(&models, fleet->together[i], shape, 0, &condition->draw, condition->noise);
+    status = lh_cuda_run(engine, &models, condition->answers != NULL ? LH_CUDA_CLASSES : LH_CUDA_SUMS, error);
+    if (status != LH_OK) return status;
+    status = take_answers(fleet, replicas, condition, shape, error);
+    if (status == LH_OK && condition->decoded > 0) status = lh_cuda_answer_greedily(engine, replicas, condition, error);
+    *own = status == LH_OK ? fleet->early[0] : NULL;
+    for (int i = status == LH_OK; i < replicas; i++) {
+        if (status == LH_OK) lh_cuda_keep_early_answers(fleet->together[i], fleet->early[i]);
+        else free(fleet->early[i]);
+    }
+    return status;
 }
 
 lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
                                      lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
-    lh_cuda_fleet *fleet = engine->fleet;
-    lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
-    lh_status status = lh_cuda_enter(fleet, error);
-    lh_cuda_early_answers *early = status == LH_OK ? lh_cuda_take_early_answers(engine, condition) : NULL;
-    if (early != NULL) {
-        add_up(fleet->spec, &shape, early->answer, sums, each);
-        if (condition->answers != NULL) lh_cuda_take_classes(early->classes, &shape, condition->answers);
-        lh_cuda_free_early_answers(engine, early);
-        return LH_OK;
-    }
-    if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
+    const lh_spec *spec = engine->fleet->spec;
+    lh_shape shape = lh_shape_at(spec, condition->n, condition->examples);
+    size_t labels = (size_t)shape.sequences * (size_t)shape.labels;
+    lh_status status = lh_cuda_enter(engine->fleet, error);
     if (status != LH_OK) return status;
-    int replicas = lh_cuda_gather(engine, fleet->forward.together);
-    status = lh_cuda_run(engine, replicas, &shape, &condition->draw, condition->noise,
-                         condition->answers != NULL ? LH_CUDA_CLASSES : LH_CUDA_SUMS, error);
+    lh_cuda_early_answers *own = lh_cuda_take_early_answers(engine, condition);
+    if (own == NULL) status = evaluate_together(engine, condition, &shape, &own, error);
     if (status != LH_OK) return status;
-    if (condition->answers != NULL) lh_cuda_take_classes(fleet->forward.host_classes, &shape, condition->answers);
-    add_up(fleet->spec, &shape, fleet->forward.host_answers, sums, each);
-    keep_for_others(fleet, replicas, condition, &shape);
+    add_up(spec, &shape, own->answer, sums, each);
+    if (condition->answers != NULL) memcpy(condition->answers, own->classes, labels * sizeof *own->classes);
+    if (condition->decoded > 0)
+        memcpy(condition->lengths, own->lengths, (size_t)condition->decoded * sizeof *own->lengths);
+    free(own);
     return LH_OK;
 }

@@ -24,7 +24,12 @@ static bool is_same_draw(const lh_draw *a, const lh_draw *b) {
 
 static bool is_same(const lh_condition *a, const lh_condition *b) {
     return a->n == b->n && a->first == b->first && a->examples == b->examples && a->noise == b->noise &&
-           is_same_source(&a->source, &b->source) && is_same_draw(&a->draw, &b->draw);
+           a->decoded == b->decoded && is_same_source(&a->source, &b->source) && is_same_draw(&a->draw, &b->draw);
+}
+
+/* The number of conditions that a replica has requested or stored at the step of its parameters. */
+static int reached(const lh_cuda_engine *engine) {
+    return engine->asked_step == state_of(engine) ? engine->asked + engine->stored : 0;
 }
 
 int lh_cuda_gather(lh_cuda_engine *engine, int most) {
@@ -35,49 +40,71 @@ int lh_cuda_gather(lh_cuda_engine *engine, int most) {
     for (int i = 0; i < fleet->count && count < most; i++) {
         lh_cuda_engine *other = &fleet->engines[i];
         if (other != engine && !other->closed && other->failure == LH_OK && other->unasked_in_a_row < IN_VAIN &&
-            state_of(other) == state_of(engine))
+            state_of(other) == state_of(engine) && reached(other) + 1 == reached(engine))
             fleet->together[count++] = other;
     }
     return count;
 }
 
-void lh_cuda_keep_early_answers(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
-                                const int *classes, size_t labels) {
+lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
+                                                 const lh_cuda_answer *answers, const int *classes, size_t labels) {
     size_t answer_bytes = (size_t)condition->examples * sizeof *answers;
-    size_t class_bytes = classes != NULL ? labels * sizeof *classes : 0;
-    size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + class_bytes;
-    lh_cuda_early_answers *kept = malloc(bytes), **end = &engine->early_answers;
-    if (kept == NULL) return;
+    size_t length_bytes = (size_t)condition->decoded * sizeof(int);
+    size_t class_bytes = classes != NULL ? labels * sizeof(uint16_t) : 0;
+    size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + length_bytes + class_bytes;
+    lh_cuda_early_answers *kept = malloc(bytes);
+    if (kept == NULL) return NULL;
+    char *after = (char *)kept->answer + answer_bytes;
     *kept = (lh_cuda_early_answers){.condition = *condition, .step = state_of(engine), .bytes = bytes};
     kept->condition.answers = NULL;
+    kept->condition.lengths = NULL;
     memcpy(kept->answer, answers, answer_bytes);
-    if (classes != NULL) kept->classes = memcpy((char *)kept->answer + answer_bytes, classes, class_bytes);
-    while (*end != NULL) end = &(*end)->next;
-    *end = kept;
-    engine->fleet->early_bytes += bytes;
+    kept->lengths = (int *)(void *)after;
+    if (classes == NULL) return kept;
+    kept->classes = (uint16_t *)(void *)(after + length_bytes);
+    for (size_t i = 0; i < labels; i++) kept->classes[i] = (uint16_t)classes[i];
+    return kept;
 }
 
-void lh_cuda_free_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *kept) {
-    engine->fleet->early_bytes -= kept->bytes;
-    free(kept);
+void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers) {
+    lh_cuda_early_answers **end = &engine->early_answers;
+    if (answers == NULL) return;
+    while (*end != NULL) end = &(*end)->next;
+    *end = answers;
+    if (engine->asked_step != answers->step) engine->asked = engine->stored = 0;
+    engine->asked_step = answers->step;
+    engine->stored++;
+    engine->fleet->early_bytes += answers->bytes;
+}
+
+/* Removes the first stored answers. */
+static lh_cuda_early_answers *remove_first(lh_cuda_engine *engine) {
+    lh_cuda_early_answers *first = engine->early_answers;
+    engine->early_answers = first->next;
+    engine->fleet->early_bytes -= first->bytes;
+    engine->stored -= first->step == engine->asked_step;
+    return first;
 }
 
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine) {
-    while (engine->early_answers != NULL) {
-        lh_cuda_early_answers *first = engine->early_answers;
-        engine->early_answers = first->next;
-        lh_cuda_free_early_answers(engine, first);
-    }
+    while (engine->early_answers != NULL) free(remove_first(engine));
+}
+
+/* Counts a request at the step of the parameters. */
+static void count_request(lh_cuda_engine *engine) {
+    if (engine->asked_step != state_of(engine)) engine->asked = engine->stored = 0;
+    engine->asked_step = state_of(engine);
+    engine->asked++;
 }
 
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition) {
     lh_cuda_early_answers *first = engine->early_answers;
+    count_request(engine);
     if (first == NULL) return NULL;
     bool wants = condition->answers != NULL && first->classes == NULL;
     if (first->step == state_of(engine) && is_same(&first->condition, condition) && !wants) {
-        engine->early_answers = first->next;
         engine->unasked_in_a_row = 0;
-        return first;
+        return remove_first(engine);
     }
     engine->unasked_in_a_row++;
     lh_cuda_drop_early_answers(engine);

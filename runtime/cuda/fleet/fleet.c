@@ -246,6 +246,7 @@ static void fleet_close(lh_cuda_fleet *fleet) {
     free(fleet->engines);
     free(fleet->active);
     free(fleet->together);
+    free(fleet->early);
     free(fleet);
 }
 
@@ -283,6 +284,7 @@ static void name_engine(lh_cuda_fleet *fleet, const lh_engine_config *config, lh
         .compiler = fleet->compiler,
         .variant = fleet->variant->name,
         .device = fleet->device->name,
+        .answers_greedily = fleet->spec->format->teacher_forced,
     };
     engine->fleet = fleet;
     engine->seed = config->seed;
@@ -333,7 +335,8 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
     fleet->engines = lh_engine_memory((size_t)count * sizeof *fleet->engines, "the engines", error);
     fleet->active = lh_engine_memory((size_t)count * sizeof *fleet->active, "the engines", error);
     fleet->together = lh_engine_memory((size_t)count * sizeof *fleet->together, "the engines", error);
-    bool fits = fleet->engines != NULL && fleet->active != NULL && fleet->together != NULL;
+    fleet->early = lh_engine_memory((size_t)count * sizeof *fleet->early, "the engines", error);
+    bool fits = fleet->engines != NULL && fleet->active != NULL && fleet->together != NULL && fleet->early != NULL;
     lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
         name_engine(fleet, &configs[i], &fleet->engines[i]);

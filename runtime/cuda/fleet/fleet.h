@@ -7,7 +7,8 @@
  * engines do not take part. All calls for the engines of a fleet must come from one thread.
  *
  * When one engine evaluates a condition, the same launch evaluates the condition for all engines with parameters of the
- * same step, and stores their results until each engine requests them. Wide models are evaluated one by one.
+ * same step, and stores their results until each engine requests them; so do the passes in which models decode their own
+ * answers. The launches of wide models follow each other in the stream.
  *
  * Results of a replica depend bit for bit on the variant, but not on the number of replicas or on how they share the
  * device.

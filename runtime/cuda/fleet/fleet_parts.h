@@ -1,6 +1,7 @@
 /* Internal declarations of a fleet, shared by fleet.c (memory and state), calls.c (driver calls), ring.c (batches
  * prepared in advance), launch.c (training steps), forward.c (forward passes), conditions.c (evaluation),
- * early_answers.c (results computed before they are requested) and phases.c (wide models). */
+ * early_answers.c (results computed before they are requested), greedy.c (models' own answers) and phases.c (wide
+ * models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
@@ -71,25 +72,45 @@ typedef struct lh_cuda_arena {
     lh_cuda_result *host_results;
 } lh_cuda_arena;
 
+/* Needs of an evaluation: bytes of a model (of all blocks: workspaces), words of lh_batch_words, the task length. */
+enum {
+    LH_CUDA_NEED_BATCH,
+    LH_CUDA_NEED_WORKSPACES,
+    LH_CUDA_NEED_SHARED,
+    LH_CUDA_NEED_LOGITS,
+    LH_CUDA_NEED_CLASSES,
+    LH_CUDA_NEED_ANSWERS,
+    LH_CUDA_NEED_WORDS,
+    LH_CUDA_NEED_LENGTH,
+    LH_CUDA_NEEDS
+};
+
 /* Memory for evaluation, enlarged by reserve. */
 typedef struct lh_cuda_forward {
-    int longest_n, examples;                           /* largest request so far */
-    int together;                                      /* replicas that one pass may evaluate */
-    size_t batch, workspaces, shared, logits, classes; /* bytes; shared, classes: per replica */
-    size_t words;                                      /* lh_batch_words */
+    size_t reserved[LH_CUDA_NEEDS]; /* largest needs so far */
+    int together;                   /* replicas that one pass may evaluate */
+    size_t batches;                 /* bytes of host_batch */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
-        device_step;
-    void *host_batch, *host_answers, *host_logits, *host_classes, *host_step; /* pinned */
+        device_models;
+    void *host_batch, *host_answers, *host_logits, *host_classes, *host_models; /* pinned */
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
 
-/* Stored answers of a condition that a replica has not requested yet. */
+/* The models of a forward pass; a model may have sequences of its own. */
+typedef struct lh_cuda_models {
+    int count;
+    lh_shape shape; /* lengths of all models; the most sequences of a model, and so the rows of results of each */
+    size_t bytes;   /* used bytes of host_batch */
+} lh_cuda_models;
+
+/* The answers of a replica to a condition. */
 typedef struct lh_cuda_early_answers {
     struct lh_cuda_early_answers *next;
-    lh_condition condition;  /* answers: NULL */
+    lh_condition condition;  /* answers, lengths: NULL */
     int64_t step;            /* step of the parameters */
     size_t bytes;            /* bytes of this struct with its arrays */
-    const int *classes;      /* [examples][labels], stored after the answers; NULL: not requested */
+    int *lengths;            /* [decoded], stored after the answers */
+    uint16_t *classes;       /* [examples][labels], stored after the lengths; NULL: not requested */
     lh_cuda_answer answer[]; /* [examples] */
 } lh_cuda_early_answers;
 
@@ -105,6 +126,8 @@ typedef struct lh_cuda_engine {
     bool closed;
     lh_cuda_early_answers *early_answers; /* in the expected order of requests */
     int unasked_in_a_row;                 /* consecutive stored answers that were not requested */
+    int64_t asked_step;                   /* step of the parameters of the last request */
+    int asked, stored;                    /* number of requests at this step; number of stored answers */
     int wish;                             /* number of steps that are requested and not launched yet */
     double ready_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
@@ -135,10 +158,11 @@ typedef struct lh_cuda_fleet {
     lh_cuda_arena arena;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_engine **together; /* [count] engines that a pass evaluates, the requesting one first */
-    size_t early_bytes;        /* bytes of stored answers of all engines */
-    lh_cuda_library *library;  /* wide models only, else NULL */
-    lh_cuda_launch *launches;  /* [most_launches] launches of a step or evaluation */
+    lh_cuda_engine **together;     /* [count] engines that a pass evaluates, the requesting one first */
+    lh_cuda_early_answers **early; /* [count] their answers; NULL: not enough memory */
+    size_t early_bytes;            /* bytes of stored answers of all engines */
+    lh_cuda_library *library;      /* wide models only, else NULL */
+    lh_cuda_launch *launches;      /* [most_launches] launches of a step or evaluation */
     double step_seconds; /* recent duration of one step of all replicas (watchdog: the maximum so far); 0: unknown */
     int launched;        /* steps of the last launch */
     lh_status lost;      /* permanent failure of the device */
@@ -230,28 +254,35 @@ lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int co
 /* The status and message of a column whose batch in slot `first` could not be made. */
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
 
-/* --- early_answers.c
- * ----------------------------------------------------------------------------------------------------- */
+/* --- early_answers.c -------------------------------------------------------------------------------------------- */
 
 /* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The first
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
-/* Fills fleet->together with the replicas to evaluate, and returns their number: the engine, and up to most - 1 others
- * with parameters of the same step. A replica that did not request two consecutive stored answers is left out; while
- * more than 256 MB of answers are stored, all other replicas are left out. */
+/* Fills fleet->together with the replicas to evaluate, and returns their number: the engine, and up to most - 1 others,
+ * in their order, that have parameters of the same step and have requested or stored as many conditions at this step. A
+ * replica that did not request two consecutive stored answers is left out; while more than 256 MB of answers are stored,
+ * all other replicas are left out. */
 int lh_cuda_gather(lh_cuda_engine *engine, int most);
 
-/* Stores an engine's answers to a condition; classes: NULL if not requested. Stores nothing if there is not enough
- * memory. */
-void lh_cuda_keep_early_answers(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
-                                const int *classes, size_t labels);
+/* Copies an engine's answers to a condition; classes: NULL if not requested. NULL: not enough memory. */
+lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
+                                                 const lh_cuda_answer *answers, const int *classes, size_t labels);
 
-/* Takes the stored answers of this condition; the caller frees them with lh_cuda_free_early_answers. NULL: there are
- * none. If the engine's next stored answers belong to another condition or other parameters, all its stored answers are
- * dropped. */
+/* Stores answers until the engine requests them; NULL: does nothing. */
+void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
+
+/* Counts a request of the engine and takes the stored answers of its condition, for free(). NULL: there are none. If the
+ * engine's next stored answers belong to another condition or other parameters, all its stored answers are dropped. */
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
-void lh_cuda_free_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *kept);
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
+
+/* --- greedy.c --------------------------------------------------------------------------------------------------- */
+
+/* Decodes the first condition->decoded examples with the first `replicas` models of fleet->together: replaces the
+ * classes in fleet->early, those of the pass over the targets, by the models' own answers, and sets lengths. Each pass
+ * has the unfinished sequences of as many models as fit. Errors as in evaluate. */
+lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition, lh_error *error);
 
 /* --- phases.c --------------------------------------------------------------------------------------------------- */
 
@@ -285,14 +316,18 @@ enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
 /* The results of a pass in addition to sums of sequences. */
 typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
 
-/* Runs host_batch through the first `replicas` models of fleet->together, with noise on embeddings. On return sums of
- * sequences and the requested results are in host memory. */
-lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
-                      lh_cuda_output wanted, lh_error *error);
+/* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `at` of host_batch. The models of a
+ * pass have equal lengths. */
+void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t at,
+                       const lh_draw *draw, double noise);
 
-/* Makes the draws of host_batch; positions and distances as in lh_cuda_make_draws. */
-void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
-                           const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
+/* Runs a pass, with noise on embeddings; `engine` requests it. On return sums of sequences and the requested results are
+ * in host memory, models->shape.sequences rows for each model. Logits: of one model. */
+lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error);
+
+/* Makes the draws of a batch at byte `at` of host_batch; positions and distances as in lh_cuda_make_draws. */
+void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t at, const lh_draw *draw,
+                           const int32_t *const positions[LH_MAX_STREAMS],
                            const int32_t *const distances[LH_MAX_STREAMS]);
 
 /* Converts classes [sequences][labels] to uint16_t. */

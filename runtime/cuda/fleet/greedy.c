@@ -1,0 +1,167 @@
+/* Greedy decoding by passes, of all replicas that evaluate a condition together; see fleet_parts.h. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/team.h"
+#include "engine/decode_passes.h"
+#include "engine/examples.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+
+/* The answers of one replica. */
+typedef struct answering {
+    lh_answers to;
+    lh_decode_passes passes; /* count 0: the replica's answers are not stored */
+    int rows;                /* sequences in the present pass */
+} answering;
+
+typedef struct greedy {
+    lh_cuda_engine *engine; /* the requesting engine */
+    const lh_condition *condition;
+    lh_examples examples;
+    lh_query query;    /* all examples */
+    answering *models; /* [replicas] */
+    int *known;        /* [replicas][decoded] answers of the pass over the targets that are also those of decoding */
+    uint16_t *of_pass; /* [decoded][labels] classes of a replica */
+    int replicas;
+} greedy;
+
+/* Begins with the answers of the pass up to and including its first error. */
+static lh_status begin_model(greedy *g, int index, lh_error *error) {
+    lh_cuda_early_answers *early = g->engine->fleet->early[index];
+    const lh_examples *e = &g->examples;
+    answering *a = &g->models[index];
+    int *known = g->known + (size_t)index * (size_t)e->count;
+    if (early == NULL) return LH_OK;
+    for (int i = 0; i < e->count; i++) {
+        size_t at = (size_t)i * e->labels;
+        known[i] = lh_answers_of_pass(e->target + at, e->mask + at, e->until[i], early->classes + at);
+    }
+    a->to = (lh_answers){.answers = early->classes, .lengths = early->lengths, .known = known, .until = e->until};
+    return lh_decode_passes_open(&a->passes, g->engine->fleet->spec, &g->query, e->count, &a->to, error);
+}
+
+static lh_status begin(greedy *g, lh_error *error) {
+    const lh_condition *condition = g->condition;
+    const lh_spec *spec = g->engine->fleet->spec;
+    lh_examples *e = &g->examples;
+    size_t replicas = (size_t)g->replicas, count = (size_t)condition->decoded;
+    lh_status status = lh_examples_open(e, spec, condition->n, condition->decoded, error);
+    if (status == LH_OK) status = lh_examples_make(e, spec, condition, error);
+    if (status != LH_OK) return status;
+    g->models = lh_engine_memory(replicas * sizeof *g->models, "answers", error);
+    g->known = lh_engine_memory(replicas * count * sizeof *g->known, "answers", error);
+    g->of_pass = lh_engine_memory(count * e->labels * sizeof *g->of_pass, "answers", error);
+    if (g->models == NULL || g->known == NULL || g->of_pass == NULL) return LH_ERR_ENVIRONMENT;
+    g->query = (lh_query){.n = condition->n,
+                          .input = e->input,
+                          .target = e->target,
+                          .asked = e->mask,
+                          .draw = condition->draw,
+                          .noise = condition->noise};
+    for (int i = 0; status == LH_OK && i < g->replicas; i++) status = begin_model(g, i, error);
+    return status;
+}
+
+/* The unfinished sequences of a replica, which threads write to `memory`. */
+typedef struct putting {
+    lh_cuda_fleet *fleet;
+    const lh_decode_passes *passes;
+    lh_cuda_layout layout;
+    char *memory;
+    int rows;
+    atomic_int next;
+} putting;
+
+static void put_row(const putting *job, lh_batch *batch, int row) {
+    const lh_query one = {.n = job->passes->query->n,
+                          .input = lh_decode_passes_input(job->passes, row),
+                          .target = lh_decode_passes_target(job->passes, row)};
+    lh_put_queries(batch, job->fleet->spec, &one, 0, 1);
+    lh_cuda_put_rows(&job->layout, job->memory, row, batch);
+}
+
+static void put_work(void *argument, int index, int count) {
+    putting *job = argument;
+    lh_batch *batch = &job->fleet->forward.lanes.lane[index].batch;
+    int first;
+    (void)count;
+    while ((first = atomic_fetch_add(&job->next, LH_CUDA_ROWS)) < job->rows)
+        for (int row = first; row < job->rows && row < first + LH_CUDA_ROWS; row++) put_row(job, batch, row);
+}
+
+/* Writes the unfinished sequences of a replica to host_batch, from byte `at` on. */
+static void put_model(const greedy *g, const answering *a, const lh_shape *shape, size_t at, const lh_draw *draw) {
+    lh_cuda_fleet *fleet = g->engine->fleet;
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    int parts = (a->rows + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
+    putting job = {.fleet = fleet,
+                   .passes = &a->passes,
+                   .layout = lh_cuda_layout_of(fleet, shape),
+                   .memory = (char *)fleet->forward.host_batch + at,
+                   .rows = a->rows};
+    atomic_init(&job.next, 0);
+    lh_team_run(threads < parts ? threads : parts, put_work, &job);
+    lh_cuda_forward_draws(fleet, shape, at, draw, drawn, drawn);
+}
+
+/* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
+static bool add_model(greedy *g, int index, lh_cuda_models *models) {
+    lh_cuda_fleet *fleet = g->engine->fleet;
+    answering *a = &g->models[index];
+    lh_draw draw = g->query.draw;
+    a->rows = a->passes.count > 0 ? lh_decode_passes_choose(&a->passes) : 0;
+    if (a->rows == 0) return true;
+    lh_shape shape = lh_shape_at(fleet->spec, g->query.n, a->rows);
+    size_t at = models->bytes, bytes = lh_cuda_layout_of(fleet, &shape).bytes;
+    if (models->count > 0 && at + bytes > fleet->forward.batches) {
+        a->rows = 0;
+        return false;
+    }
+    draw.first = (uint32_t)a->passes.row[0];
+    put_model(g, a, &shape, at, &draw);
+    lh_cuda_add_model(models, fleet->together[index], &shape, at, &draw, g->query.noise);
+    return true;
+}
+
+/* Takes the classes of the replicas first .. end - 1 that had sequences in the pass. */
+static void take_pass(greedy *g, int first, int end, const lh_cuda_models *models) {
+    size_t labels = g->examples.labels, rows = (size_t)models->shape.sequences;
+    const int *classes = g->engine->fleet->forward.host_classes;
+    for (int i = first; i < end; i++) {
+        answering *a = &g->models[i];
+        if (a->rows == 0) continue;
+        lh_cuda_take_classes(classes, &(lh_shape){.sequences = a->rows, .labels = (int)labels}, g->of_pass);
+        lh_decode_passes_take(&a->passes, a->rows, g->of_pass);
+        classes += rows * labels;
+    }
+}
+
+/* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *open if a replica had
+ * unfinished sequences. */
+static lh_status run_pass(greedy *g, int *first, bool *open, lh_error *error) {
+    lh_cuda_models models = {0};
+    int end = *first;
+    if (lh_is_stopped(&g->engine->engine)) return LH_STOPPED;
+    while (end < g->replicas && add_model(g, end, &models)) end++;
+    lh_status status = models.count > 0 ? lh_cuda_run(g->engine, &models, LH_CUDA_CLASSES, error) : LH_OK;
+    if (status == LH_OK) take_pass(g, *first, end, &models);
+    *open = *open || models.count > 0;
+    *first = end;
+    return status;
+}
+
+lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition,
+                                  lh_error *error) {
+    greedy g = {.engine = engine, .condition = condition, .replicas = replicas};
+    lh_status status = begin(&g, error);
+    for (bool open = true; status == LH_OK && open;) {
+        open = false;
+        for (int first = 0; status == LH_OK && first < replicas;) status = run_pass(&g, &first, &open, error);
+    }
+    for (int i = 0; g.models != NULL && i < replicas; i++) lh_decode_passes_close(&g.models[i].passes);
+    lh_examples_close(&g.examples);
+    free(g.models);
+    free(g.known);
+    free(g.of_pass);
+    return status;
+}

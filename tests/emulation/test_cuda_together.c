@@ -1,0 +1,278 @@
+/* runtime/cuda/fleet: replicas that decode their own answers side by side, over the emulated driver. The results of each
+ * replica are bit-identical to those of a replica that decodes alone, by a pass of its own for each answer. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/evaluate.h"
+#include "support/toy_fleet.h"
+#include "support/toy_program.h"
+
+enum { REPLICAS = 5, EXAMPLES = 40, LENGTHS = 2 };
+
+static const lh_eval_request greedy = {.lengths = {NULL, 0, 6, 9, 3}, .examples = EXAMPLES, .draws = 2, .seed = 1};
+
+/* The results of an evaluation, and its lines for single examples and for wrong answers. */
+typedef struct evaluated {
+    lh_eval_result results[LENGTHS];
+    char *text[2];
+    size_t size[2];
+    int launches;
+} evaluated;
+
+static lh_status try_evaluation(lh_engine *engine, const lh_eval_request *wanted, evaluated *e, lh_error *error) {
+    lh_eval_request request = *wanted;
+    int before = lh_emulation_launches();
+    request.per_example = tmpfile();
+    request.wrong = tmpfile();
+    assert_true(request.per_example != NULL && request.wrong != NULL);
+    FILE *files[] = {request.per_example, request.wrong};
+    lh_status status = lh_evaluate(engine, &request, e->results, error);
+    e->launches = lh_emulation_launches() - before;
+    for (int i = 0; i < 2; i++) {
+        e->size[i] = (size_t)ftell(files[i]);
+        e->text[i] = malloc(e->size[i] + 1);
+        assert_non_null(e->text[i]);
+        rewind(files[i]);
+        assert_int_equal(fread(e->text[i], 1, e->size[i], files[i]), e->size[i]);
+        fclose(files[i]);
+    }
+    return status;
+}
+
+static evaluated evaluate(lh_engine *engine, const lh_eval_request *request) {
+    evaluated e;
+    lh_error error;
+    lh_assert_ok(try_evaluation(engine, request, &e, &error), &error);
+    return e;
+}
+
+/* Evaluates a single replica with this engine's state; eval/decode.h runs its passes. */
+static evaluated evaluate_alone(lh_engine *engine, const lh_eval_request *request) {
+    lh_engine *alone;
+    lh_error error;
+    lh_state s = lh_toy_state_of(engine);
+    lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
+    lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
+    alone->answers_greedily = false;
+    evaluated e = evaluate(alone, request);
+    lh_state_close(&s);
+    alone->ops->close(alone);
+    return e;
+}
+
+static void release(evaluated *e) {
+    free(e->text[0]);
+    free(e->text[1]);
+}
+
+static void assert_same(const evaluated *a, const evaluated *b) {
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(a->size[i], b->size[i]);
+        assert_memory_equal(a->text[i], b->text[i], a->size[i]);
+    }
+    for (int i = 0; i < LENGTHS; i++) assert_memory_equal(&a->results[i], &b->results[i], sizeof a->results[i]);
+}
+
+/* Compares replicas that evaluate in order with single ones, and adds their launches. */
+static void check_replicas(lh_engine **engines, const lh_eval_request *request, int launches[REPLICAS], int *alone) {
+    *alone = 0;
+    for (int i = 0; i < REPLICAS; i++) {
+        evaluated together = evaluate(engines[i], request), single = evaluate_alone(engines[i], request);
+        assert_same(&together, &single);
+        assert_true(single.size[0] > 0 && single.size[1] > 0);
+        launches[i] = together.launches;
+        *alone += single.launches;
+        release(&together);
+        release(&single);
+    }
+    assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->early_bytes, 0);
+}
+
+static lh_cuda_fleet *open_trained(const lh_spec *spec, int multiprocessors, lh_engine **engines) {
+    lh_toy_record *records = lh_toy_new_records(REPLICAS);
+    lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors, .order = (unsigned)multiprocessors});
+    lh_toy_open_fleet(spec, NULL, 3, REPLICAS, engines);
+    lh_toy_run_fleet(engines, REPLICAS, 10, 5, records);
+    free(records);
+    return ((lh_cuda_engine *)engines[0])->fleet;
+}
+
+static void close_trained(lh_engine **engines) {
+    lh_toy_close_all(engines, REPLICAS);
+    lh_toy_end_device();
+}
+
+/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more. */
+static void test_greedy_replicas_share_passes(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    for (int multiprocessors = 1; multiprocessors <= 8; multiprocessors *= 2) {
+        lh_engine *engines[REPLICAS];
+        int launches[REPLICAS], alone;
+        open_trained(&spec, multiprocessors, engines);
+        check_replicas(engines, &greedy, launches, &alone);
+        for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
+        if (lh_toy_device.evaluate_blocks >= REPLICAS) assert_true(3 * launches[0] < alone); /* 21 launches, not 87 */
+        close_trained(engines);
+    }
+}
+
+static const void *batches; /* host_batch */
+static size_t most_copied;  /* most bytes of a copy of batches */
+
+static CUresult copy_and_measure(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+    if (from == batches && bytes > most_copied) most_copied = bytes;
+    return lh_emulated_driver()->cuMemcpyHtoDAsync(to, from, bytes, stream);
+}
+
+/* As many replicas share a pass as fit into the memory of batches, in their order. */
+static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_engine *engines[REPLICAS];
+    int launches[REPLICAS], alone, before = 0;
+    lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
+    lh_cuda_driver driver = *lh_toy_device.driver;
+    driver.cuMemcpyHtoDAsync = copy_and_measure;
+    fleet->driver = &driver;
+    for (int fitting = REPLICAS; fitting >= 1; fitting -= 2) {
+        check_replicas(engines, &greedy, launches, &alone); /* reserves all memory */
+        size_t batch = fleet->forward.reserved[LH_CUDA_NEED_BATCH];
+        if (fitting == REPLICAS) assert_int_equal(fleet->forward.batches, REPLICAS * batch);
+        fleet->forward.batches = (size_t)fitting * batch;
+        batches = fleet->forward.host_batch;
+        most_copied = 0;
+        check_replicas(engines, &greedy, launches, &alone);
+        assert_in_range(most_copied, fleet->forward.batches / 2, fleet->forward.batches);
+        assert_true(launches[0] > before && launches[0] < alone);
+        before = launches[0];
+    }
+    close_trained(engines);
+}
+
+/* If only two replicas fit into a pass, the first, third and fifth request compute for two, two and one; no replica is
+ * computed twice. */
+static void test_passes_of_few_replicas_compute_each_once(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_eval_request forced = greedy;
+    lh_engine *engines[REPLICAS];
+    int launches[REPLICAS], alone;
+    forced.teacher_forced = true;
+    lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
+    check_replicas(engines, &forced, launches, &alone);
+    assert_int_equal(launches[0], 2 * LENGTHS);
+    fleet->forward.together = 2;
+    for (int turn = 0; turn < 2; turn++) {
+        check_replicas(engines, &forced, launches, &alone);
+        for (int i = 0; i < REPLICAS; i++) assert_int_equal(launches[i], i % 2 == 0 ? 2 * LENGTHS : 0);
+    }
+    check_replicas(engines, &greedy, launches, &alone);
+    for (int i = 0; i < REPLICAS; i++) assert_int_equal(launches[i] > 0, i % 2 == 0);
+    close_trained(engines);
+}
+
+static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
+
+/* Draws that depend on the batch index of the first sequence. */
+static void draw_by_index(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                          const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+    for (int s = 0; s < shape->sequences; s++, out += toy_cuda.draw_count(shape)) {
+        toy_cuda.draw(from, shape, positions, distances, scratch, out);
+        for (size_t i = 0; i < toy_cuda.draw_count(shape); i++) out[i] = (out[i] + (int)from->first) % 64;
+    }
+}
+
+/* Unfinished sequences of a replica begin at an index of its own, on which its draws depend. */
+static void test_greedy_draws_by_index_in_the_batch(void **state) {
+    (void)state;
+    lh_cuda_program by_index = toy_cuda;
+    lh_engine *engines[REPLICAS];
+    int launches[REPLICAS], alone;
+    by_index.draw_count = count_each;
+    by_index.draw = draw_by_index;
+    lh_toy_program = &by_index;
+    lh_spec spec = lh_toy_fleet_pair();
+    spec.draws_by_sequence = true;
+    open_trained(&spec, 8, engines);
+    check_replicas(engines, &greedy, launches, &alone);
+    assert_int_equal(launches[1], 0);
+    close_trained(engines);
+    lh_toy_program = &toy_cuda;
+}
+
+/* A replica at another step, and one that decodes fewer examples, are evaluated on their own. */
+static void test_greedy_of_other_steps_and_requests_apart(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_eval_request few = greedy;
+    lh_engine *engines[REPLICAS];
+    lh_error error;
+    few.greedy_examples = EXAMPLES / 4;
+    open_trained(&spec, 8, engines);
+    lh_state s = lh_toy_state_of(engines[2]);
+    lh_assert_ok(engines[4]->ops->write_state(engines[4], &s, 11, &error), &error);
+    lh_state_close(&s);
+    for (int i = 0; i < REPLICAS; i++) {
+        const lh_eval_request *request = i == 1 ? &few : &greedy;
+        evaluated together = evaluate(engines[i], request), alone = evaluate_alone(engines[i], request);
+        assert_same(&together, &alone);
+        assert_int_equal(together.launches > 0, i == 0 || i == 1 || i == 4);
+        release(&together);
+        release(&alone);
+    }
+    close_trained(engines);
+}
+
+static volatile sig_atomic_t stop;
+static int launched, stop_at;
+
+/* Replaces the driver's function: a signal comes while the kernel computes. */
+static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                CUstream stream, void **arguments) {
+    stop = ++launched == stop_at;
+    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                           shared_bytes, stream, arguments);
+}
+
+/* A signal between passes ends the evaluation without stored answers; when it is repeated, results are the same. */
+static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_engine *engines[REPLICAS];
+    lh_error error;
+    int launches[REPLICAS], alone;
+    evaluated e;
+    lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
+    lh_cuda_driver driver = *lh_toy_device.driver;
+    driver.cuLaunchCooperativeKernel = launch_and_stop;
+    fleet->driver = &driver;
+    engines[0]->stop = &stop;
+    for (stop_at = 1; stop_at <= 4; stop_at++) {
+        launched = stop = 0;
+        assert_int_equal(try_evaluation(engines[0], &greedy, &e, &error), LH_STOPPED);
+        assert_int_equal(launched, stop_at);
+        assert_int_equal(e.size[0] + e.size[1], 0);
+        assert_int_equal(fleet->early_bytes, 0);
+        release(&e);
+    }
+    engines[0]->stop = NULL;
+    check_replicas(engines, &greedy, launches, &alone);
+    close_trained(engines);
+}
+
+int main(void) {
+    setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_greedy_replicas_share_passes),
+        cmocka_unit_test(test_greedy_in_several_passes_if_batches_do_not_fit),
+        cmocka_unit_test(test_passes_of_few_replicas_compute_each_once),
+        cmocka_unit_test(test_greedy_draws_by_index_in_the_batch),
+        cmocka_unit_test(test_greedy_of_other_steps_and_requests_apart),
+        cmocka_unit_test(test_greedy_ends_after_the_pass_at_a_signal),
+    };
+    return cmocka_run_group_tests_name("cuda_together", tests, NULL, NULL);
+}
