@@ -58,14 +58,14 @@ function M.replaced_task(context)
   if not now then
     return
   end
-  local kept = tree.copy(given)
+  context.root = tree.copy(context.root)
+  context.root.fields.task = tree.copy(given)
   for name, node in tree.each(given) do
     local field = schema.at["task." .. name]
     local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or now
-    kept.fields[name] = (belongs_to == now or not values.drops(context, node, "task." .. name)) and node or nil
+    local stays = belongs_to == now or not values.drops(context, node, "task." .. name)
+    context.root.fields.task.fields[name] = stays and node or nil
   end
-  context.root = tree.copy(context.root)
-  context.root.fields.task = kept
 end
 
 -- Settles the labels in the loss, all labels or only counted labels (mask 1). facts.loss becomes "all" or "counted", or

@@ -32,12 +32,9 @@ function M.mark(own)
   if made_for ~= "encoder" and made_for ~= "decoder" then
     return own
   end
-  local marked = tree.copy(own)
-  for name, node in next, own.fields do
-    marked.fields[name] = families.is_facet[name] and lists.merged(node, { made_for = made_for }) or node
-  end
-  marked.fields.made_for = nil
-  return marked
+  return tree.mapped(own, function(name, node)
+    return families.is_facet[name] and lists.merged(node, { made_for = made_for }) or name ~= "made_for" and node or nil
+  end)
 end
 
 -- Whether a family takes over a facet that is given for all families.
@@ -75,14 +72,9 @@ end
 
 -- An encoding's table, or a family's table, without the facets that it states as left out.
 local function stated(own)
-  if not tree.is_table(own) then
-    return own
-  end
-  local new = tree.copy(own)
-  for name, node in next, own.fields do
-    new.fields[name] = not is_left_out(name, node) and node or nil
-  end
-  return new
+  return tree.is_table(own) and tree.mapped(own, function(name, node)
+    return not is_left_out(name, node) and node or nil
+  end) or own
 end
 
 -- Returns the shared facets that a family takes over in addition to its own table, or nil; and whether it leaves some
@@ -145,7 +137,7 @@ local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
--- Returns the value that a spec must state for a family's own facetto obtain the facet of the resolved spec.
+-- Returns the value that a spec must state for a family's own facet to obtain the facet of the resolved spec.
 local function spelled(encoding, name, page)
   local facet = page.name
   local own, all = table_of(encoding[name])[facet], encoding[facet]

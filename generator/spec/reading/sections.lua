@@ -23,12 +23,9 @@ end
 
 -- Marks all fields of a table, and all fields of its options.
 local function unstated(task, mark)
-  local new = tree.copy(task)
-  for name, node in next, task.fields do
-    local inner = name == "options" and tree.is_table(node) and unstated(node, mark) or node
-    new.fields[name] = tree.unstated(inner, mark)
-  end
-  return new
+  return tree.mapped(task, function(name, node)
+    return tree.unstated(name == "options" and tree.is_table(node) and unstated(node, mark) or node, mark)
+  end)
 end
 
 -- Options of a parent that chooses no task are kept: a scale of a study may give options for the tasks of an axis.

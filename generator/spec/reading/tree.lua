@@ -143,6 +143,15 @@ function M.copy(node)
     items = lists.join(node.items, {}) }
 end
 
+-- A copy of a table node with of(name, field) in place of each field; nil leaves the field out.
+function M.mapped(node, of)
+  local copy = M.copy(node)
+  for name, field in next, node.fields do
+    copy.fields[name] = of(name, field)
+  end
+  return copy
+end
+
 -- Returns a copy of the node that is marked `unstated` (below).
 function M.unstated(node, mark)
   return lists.merged(node, { unstated = mark })

@@ -71,20 +71,12 @@ end
 
 -- Inherited parameters that a new score need not use.
 local function unstated(parameters)
-  if not tree.is_table(parameters) then
-    return nil
-  end
-  local copy = tree.table(parameters.origin)
-  for name, node in next, parameters.fields do
-    copy.fields[name] = tree.unstated(node, true)
-  end
-  return copy
+  return tree.is_table(parameters) and tree.mapped(parameters, function(_, node) return tree.unstated(node, true) end)
+    or nil
 end
 
 local function without_parameters(node)
-  local copy = tree.copy(node)
-  copy.fields.parameters = nil
-  return copy
+  return tree.mapped(node, function(name, field) return name ~= "parameters" and field or nil end)
 end
 
 -- Merges an encoding over its parent like tree.merge, but a score is replaced whole, and parameters merge one by one.
