@@ -1,11 +1,7 @@
 -- The terms of an attention in device code: the terms of terms.lua with their device pages, and the passes that sum.
 --
 -- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.terms: a list like
--- that of terms.lua, with its properties and two more:
---
---   reads_layer   functions over pairs need the number of the layer
---   placed        positions are sampled
---
+-- that of terms.lua, with its properties and `placed`: positions are sampled.
 -- A term may have several pages on a device; each page's text then counts as a term. Output of M.owners, which needs
 -- these terms as family.on_device.terms: the passes in which each entry of a table sums the terms of its pairs,
 --
@@ -17,6 +13,8 @@
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
 --   first_task, tasks, unroll, leads   words and choices for a pass over stored gradients
+
+local lists = require("base.lists")
 
 local M = {}
 
@@ -55,38 +53,23 @@ function PAGES.row_function(term, terms)
     not terms.directional and "one_offset" or nil }
 end
 
--- A copy of a term, or of a list of terms with its properties.
-local function copied(terms)
-  local copy = {}
-  for name, value in next, terms do
-    copy[name] = value
-  end
-  return copy
-end
-
-local function with_page(term, page)
-  local copy = copied(term)
-  copy.page = page
-  return copy
-end
-
 function M.terms(family)
-  local terms = copied(family.terms)
-  for i = #terms, 1, -1 do
-    terms[i] = nil
-  end
-  terms[1] = { page = "everywhere" } -- the first domain contains all keys; further domains narrow it
-  for _, term in ipairs(family.terms) do
+  local terms = lists.flat(family.terms, function(term)
     local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
-    for _, page in ipairs(own or term.device_pages or { term.page }) do
-      terms[#terms + 1] = with_page(term, page)
+    return lists.map(own or term.device_pages or { term.page }, function(page)
+      return lists.merged(term, { page = page })
+    end)
+  end)
+  table.insert(terms, 1, { page = "everywhere" }) -- the first domain contains all keys; further domains narrow it
+  for name, value in next, family.terms do
+    if type(name) == "string" then -- a property
+      terms[name] = value
     end
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
   terms.by_pair = terms.beside and not terms.by_offset -- also if the CPU rotates queries instead
   terms.placed = family.positions.kind ~= "index"
-  terms.reads_layer = terms.beside or family.score.per_layer or false
   return terms
 end
 
@@ -113,11 +96,11 @@ function M.fits_fragments(family, widest)
 end
 
 local function owner(family, class, gathered, rows)
-  local attends, terms = family.attends, copied(family.on_device.terms)
+  local attends, terms = family.attends, lists.merged(family.on_device.terms)
   local kept = class == "distance" and attends.pairs
   local spread = kept and rows and attends.head_lanes > 1
   local function add(page, names)
-    terms[#terms + 1] = page and with_page(names or {}, page) or nil
+    terms[#terms + 1] = page and lists.merged(names or {}, { page = page }) or nil
   end
   add(not kept and "by_" .. class)
   add(rows and "sum_of_rows")
@@ -131,14 +114,11 @@ local function owner(family, class, gathered, rows)
 end
 
 function M.owners(family)
-  local list, gathers = {}, gathers_of(family)
-  for _, class in ipairs(CLASSES) do
+  local gathers = gathers_of(family)
+  return lists.map(CLASSES, function(class)
     local rows = class == class_of_rows(family)
-    if gathers[class] or rows then
-      list[#list + 1] = owner(family, class, gathers[class], rows)
-    end
-  end
-  return list
+    return (gathers[class] or rows) and owner(family, class, gathers[class], rows) or nil
+  end)
 end
 
 return M

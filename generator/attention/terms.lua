@@ -50,6 +50,7 @@
 
 local bounds = require("attention.bounds")
 local kinds = require("attention.kinds")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local M = {}
@@ -78,10 +79,7 @@ end
 
 -- Refuses terms that exclude each other. Pages that know each other have already refused, with their own message.
 local function check(family, terms)
-  local domains = 0
-  for _, term in ipairs(terms) do
-    domains = domains + (term.kind == "domain" and 1 or 0)
-  end
+  local domains = lists.count(terms, function(term) return term.kind == "domain" end)
   local what = terms.outwards and (terms.scaled or domains > 0)
     and "tries keys outwards, and something changes its scores or hides pairs"
     or domains > 1 and terms.sees_all and "has queries that see all, lest they see nothing, and something hides pairs"
@@ -97,7 +95,7 @@ function M.of(family)
     terms[name] = false
   end
   for _, list in ipairs(pages.said("terms", family)) do
-    table.move(list, 1, #list, #found + 1, found)
+    lists.append(found, list)
   end
   for _, kind in ipairs(kinds) do
     for _, term in ipairs(found) do

@@ -16,7 +16,7 @@ local ROOMS = {
   { "facets", "base expression" },
   { "spec", "base expression facets" },
   { "network", "base" },
-  { "attention", "facets" },
+  { "attention", "base facets" },
   { "plan.deriving", "base facets spec network attention" },
   { "plan.pages", "base facets plan.deriving" },
   { "plan", "base attention plan.deriving plan.pages" },
