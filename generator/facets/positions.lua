@@ -15,7 +15,6 @@
 --   range          L, the number of positions to sample from
 --   first          the least of these positions, 0 or 1
 --   max_position   one more than the largest position, which is the number of rows in tables of positions
---   range_text     C text of the range
 --   sorted, sorted_text   whether positions ascend, and C text of this
 --   draws          rows of shared->position, and of shared->key_position if queries and keys are of two streams
 --   site_offset    C text: the difference between a draw's index and its site
@@ -251,7 +250,6 @@ local function drawn_positions(positions)
     kind = positions.draw == "sequence" and "sequence" or "randomized",
     range = positions.max_position,
     first = first,
-    range_text = first > 0 and "MAX_POSITION - 1" or "MAX_POSITION",
     max_position = positions.max_position + first,
     sorted = positions.sorted,
     sorted_text = tostring(positions.sorted),

@@ -1,7 +1,6 @@
 -- Metrics: the measures of a model's answers in lines of eval.jsonl, and the names of their scores.
 --
--- M.of: by name { title, many, unit, factor, form, higher, guessed }: title, and many, its plural, as in the middle of
--- a sentence; unit of a score, which is the mean of the lines times factor; form, for string.format; higher: more is
+-- M.of: by name { title, unit, factor, form, higher, guessed }: title, as in the middle of a sentence; unit of a score, which is the mean of the lines times factor; form, for string.format; higher: more is
 -- better; guessed: a task's chance and baseline are values of this metric. M.NAMES has all names, first that of the
 -- score of generative models.
 
@@ -10,13 +9,13 @@ local M = {}
 M.NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced", "loss" }
 
 M.of = {
-  exact_match = { title = "exact match", many = "exact matches", unit = "percent", factor = 100, form = "%.1f",
+  exact_match = { title = "exact match", unit = "percent", factor = 100, form = "%.1f",
     higher = true, guessed = false },
-  accuracy = { title = "accuracy", many = "token accuracies", unit = "percent", factor = 100, form = "%.1f",
+  accuracy = { title = "accuracy", unit = "percent", factor = 100, form = "%.1f",
     higher = true, guessed = true },
-  accuracy_teacher_forced = { title = "teacher-forced accuracy", many = "teacher-forced token accuracies",
-    unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true },
-  loss = { title = "loss", many = "losses", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
+  accuracy_teacher_forced = { title = "teacher-forced accuracy", unit = "percent", factor = 100, form = "%.1f",
+    higher = true, guessed = true },
+  loss = { title = "loss", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
 }
 
 -- Whether a model of this resolved spec answers token by token, because its stream holds the target.

@@ -32,7 +32,7 @@ M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torc
 M.NAMES.print = "./longhand check --print SPEC shows what a spec says"
 
 -- Rows of fields and words. A word means the first field of its row, or the field that is in the section of the word.
-local FIELDS = {
+M.FIELDS = {
   { "train.learning_rate", "lr step_size base_lr peak_lr max_lr init_lr" },
   { "train.batch", "batch_size bs batchsize minibatch train_batch_size per_device_train_batch_size" },
   { "train.steps", "max_steps num_steps n_steps total_steps training_steps num_train_steps iterations iters max_iters "
@@ -86,7 +86,7 @@ local FIELDS = {
   { "task.validation", "validation_file valid_file val_file validation_data" },
   { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
 }
-lists.append(FIELDS, lists.map(optimizers.fields, function(field) return { field.path, field.words } end))
+lists.append(M.FIELDS, lists.map(optimizers.fields, function(field) return { field.path, field.words } end))
 
 local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.warmup is a number of steps"
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
@@ -105,7 +105,7 @@ local WITHOUT = {
 }
 
 -- The rows of usual_flags.c: word, with _ in place of -, and its meanings in order.
-local function read_flags(root)
+function M.read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
   for word, meaning in text:gmatch('\n%s*{"([%w-]+)", "([^"]+)"}') do
@@ -126,7 +126,7 @@ local function by_word(rows, value_of)
   return words
 end
 
-local fields = by_word(FIELDS, function(row) return { row[1], row[3] } end)
+local fields = by_word(M.FIELDS, function(row) return { row[1], row[3] } end)
 local without = by_word(WITHOUT, function(row) return row[1] end)
 local flags = {} -- rows of usual_flags.c, by the repository's root
 
@@ -134,24 +134,12 @@ local flags = {} -- rows of usual_flags.c, by the repository's root
 -- (why), if Longhand has no such setting.
 function M.meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
-  flags[root] = flags[root] or read_flags(root)
+  flags[root] = flags[root] or M.read_flags(root)
   local found = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, why = without[word] }
   for _, meaning in ipairs(flags[root][word] or {}) do
     table.insert(meaning:find("^%-%-") and found.flags or found.fields, meaning)
   end
   return found
-end
-
--- All fields and flags that words mean, for tests.
-function M.targets(root)
-  local list = {}
-  for _, row in ipairs(FIELDS) do
-    lists.append(list, { row[1], row[3] })
-  end
-  for _, meanings in next, read_flags(root) do
-    lists.append(list, meanings)
-  end
-  return list
 end
 
 return M
