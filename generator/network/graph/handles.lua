@@ -34,31 +34,9 @@ for kind, about in next, ops do
   M.METHODS[kind] = type(about) == "table" and about.method or M.METHODS[kind]
 end
 
--- Kinds of arguments, in words.
-M.KINDS = {
-  name = "a name: " .. base_names.FREE .. ", nor one that a layer's memory has",
-  title = "a name: " .. base_names.FREE,
-  scope = "a name: " .. base_names.FREE .. ", nor one that a network's memory has",
-  names = "a list of names, such as { \"gate\", \"up\" }",
-  word = "a word",
-  text = "a sentence of up to 100 printable characters",
-  number = "a number",
-  rate = "a share from 0 to below 1, or nil",
-  count = "a whole number from 1 to 8192",
-  times = "a whole number from 1 to 64",
-  flag = "true or false",
-  value = "a value that an operation has made",
-  stream = "what net:stream(name) gives",
-  table = "what net:table(name) gives",
-  readout = "what net:readout(value, \"last\") gives",
-  positions = "net.additive",
-}
-
 -- Names of objects in messages.
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
-
-local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- the limits of a model's fields
 
 -- Names that values may not have: values name generated code, where a layer and its memory already use these names.
 local TAKEN = lists.words([[input output gradient step block shared parameters panels rows tokens position positions
@@ -67,52 +45,48 @@ local TAKEN = lists.words([[input output gradient step block shared parameters p
 -- Names that blocks may not have: a block's name is a member of a state on a GPU, which already has these members.
 local OF_STATES = lists.words("draws first gradient l labels mask members memory place replica view work")
 
--- Predicates of names by kind. A title names no object, so any free name can be a title.
-local accepts = { title = base_names.is_free }
-
 -- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
-function accepts.scope(x)
+local function is_scope(x)
   return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not OF_STATES[x])
 end
 
-function accepts.name(x)
+local function is_name(x)
   return base_names.is_free(x) and not TAKEN[x]
 end
 
-function accepts.word(x)
-  return type(x) == "string" and #x <= 60
+local function is_list_of_names(x)
+  return type(x) == "table" and rawlen(x) > 0 and rawlen(x) <= 16
+    and not lists.any(table.move(x, 1, rawlen(x), 1, {}), function(name) return not is_name(name) end)
 end
 
-function accepts.text(x)
+local function is_text(x)
   return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
 end
 
-function accepts.number(x)
-  return type(x) == "number" and math.abs(x) < math.huge
-end
-
-function accepts.rate(x)
-  return type(x) == "number" and x >= 0 and x < 1
-end
-
 local function whole_up_to(most)
-  return function(x)
-    return math.type(x) == "integer" and x >= 1 and x <= most
-  end
+  return function(x) return math.type(x) == "integer" and x >= 1 and x <= most end
 end
 
-accepts.count, accepts.times = whole_up_to(MOST_CHANNELS), whole_up_to(MOST_TIMES)
-
-function accepts.flag(x)
-  return type(x) == "boolean"
-end
-
-function accepts.names(x)
-  if type(x) ~= "table" or rawlen(x) == 0 or rawlen(x) > 16 then
-    return false
-  end
-  return not lists.any(table.move(x, 1, rawlen(x), 1, {}), function(name) return not accepts.name(name) end)
-end
+-- Kinds of arguments: their words, and a predicate of values that are no objects. A title names no object, so any free
+-- name can be a title. Limits of numbers are those of a model's fields.
+M.KINDS = {
+  name = { "a name: " .. base_names.FREE .. ", nor one that a layer's memory has", is_name },
+  title = { "a name: " .. base_names.FREE, base_names.is_free },
+  scope = { "a name: " .. base_names.FREE .. ", nor one that a network's memory has", is_scope },
+  names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
+  word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
+  text = { "a sentence of up to 100 printable characters", is_text },
+  number = { "a number", function(x) return type(x) == "number" and math.abs(x) < math.huge end },
+  rate = { "a share from 0 to below 1, or nil", function(x) return type(x) == "number" and x >= 0 and x < 1 end },
+  count = { "a whole number from 1 to 8192", whole_up_to(8192) },
+  times = { "a whole number from 1 to 64", whole_up_to(64) },
+  flag = { "true or false", function(x) return type(x) == "boolean" end },
+  value = { "a value that an operation has made" },
+  stream = { "what net:stream(name) gives" },
+  table = { "what net:table(name) gives" },
+  readout = { "what net:readout(value, \"last\") gives" },
+  positions = { "net.additive" },
+}
 
 -- The objects of one description.
 local Handles = {}
@@ -134,9 +108,9 @@ end
 
 -- The builder's object that an argument stands for.
 function Handles:unwrap(call, name, kind, x)
-  local handle, is_good = x ~= nil and self.made[x] or nil, accepts[kind]
+  local handle, about, is_good = x ~= nil and self.made[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
-    self:fail(("%s: %s is %s"):format(call, name, found(self, x)), "%s", M.KINDS[kind])
+    self:fail(("%s: %s is %s"):format(call, name, found(self, x)), "%s", about)
   end
   return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
 end
