@@ -35,24 +35,27 @@ end
 
 local STRINGS = debug.getmetatable("")
 
-local function leave(metatable, ...)
-  debug.setmetatable("", metatable)
-  return ...
+M.is_ours = false -- whether our code runs that a spec's code has called
+
+-- Calls f as our code or as a spec's code, then restores the former state; an error ends the whole run of the spec.
+local function call_as(ours, f, ...)
+  local former, strings = M.is_ours, debug.getmetatable("")
+  M.is_ours = ours
+  debug.setmetatable("", ours and STRINGS or nil)
+  local result = f(...)
+  M.is_ours = former
+  debug.setmetatable("", strings)
+  return result
 end
 
 -- Wraps one of our functions so that a spec may call it.
 function M.exported(f)
-  return function(...)
-    local outside = debug.getmetatable("")
-    debug.setmetatable("", STRINGS)
-    return leave(outside, f(...))
-  end
+  return function(...) return (call_as(true, f, ...)) end -- no tail call: sandbox.lua finds the line of a failure
 end
 
--- Calls a function of the spec from our code.
-function M.call_back(f, argument)
-  debug.setmetatable("", nil)
-  return leave(STRINGS, (f(argument)))
+-- Wraps a function of the spec for our code.
+function M.imported(f)
+  return function(...) return (call_as(false, f, ...)) end
 end
 
 -- ---- arguments ----

@@ -16,7 +16,7 @@ local M = {}
 
 local show = diagnostics.show
 local nodes, tables, roots, wrap, refuse = objects.nodes, objects.tables, objects.roots, objects.wrap, objects.refuse
-local exported, call_back, is_finite = objects.exported, objects.call_back, objects.is_finite
+local exported, imported, is_finite = objects.exported, objects.imported, objects.is_finite
 local number_of, truth_of = objects.number_of, objects.truth_of
 
 local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
@@ -178,15 +178,16 @@ local function sum(name, count, f)
   elseif type(f) ~= "function" then
     refuse(name, "sum has no function", "sum(8, function(m) return ... end)")
   end
+  local term_of = imported(f)
   if not session then
     local total = 0
     for m = 0, whole - 1 do
-      total = total + number_of(name, call_back(f, m))
+      total = total + number_of(name, term_of(m))
     end
     return total
   end
   return result(name, session.builder:sum(whole, function(m)
-    local term = number_of(name, call_back(f, wrap(m)))
+    local term = number_of(name, term_of(wrap(m)))
     return type(term) == "number" and session.builder:number(term) or term
   end))
 end

@@ -7,6 +7,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local objects = require("expression.objects")
 local plain = require("expression.functions").plain
 local sandbox = require("spec.reading.sandbox")
 local escape = require("base.escape")
@@ -26,7 +27,7 @@ local function assert_that(condition, message)
   error({ problem = true, what = what or "an assertion does not hold" })
 end
 
-local functions = { assert = sandbox.ours(assert_that), ipairs = ipairs }
+local functions = { assert = objects.exported(assert_that), ipairs = ipairs }
 for _, name in ipairs({ "abs", "cos", "exp", "floor", "log", "max", "min", "sin", "sqrt" }) do
   functions[name] = plain[name]
 end
@@ -49,18 +50,18 @@ function M.open(text)
 end
 
 -- Calls build(describe, chunk) with the text's function and the name of its source; returns its result, or nil and the
--- problem. build runs under the function's limits, and calls the function by M.theirs.
+-- problem. build runs under the function's limits.
 function M.run(text, build)
   local describe, problem = M.open(text)
   if not describe then
     return nil, problem
   end
-  return sandbox.call(text, sandbox.ours(function()
-    return build(sandbox.theirs(describe), sandbox.SOURCE)
+  return sandbox.call(text, objects.exported(function()
+    return build(objects.imported(describe), sandbox.SOURCE)
   end), nil, nil, DIALECT)
 end
 
 -- Wraps a builder's method that a description calls.
-M.method = sandbox.ours
+M.method = objects.exported
 
 return M

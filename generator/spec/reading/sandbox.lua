@@ -12,6 +12,7 @@
 local common_mistakes = require("spec.hints.common_mistakes")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
+local objects = require("expression.objects")
 local traced = require("expression.traced")
 
 local M = {}
@@ -141,8 +142,6 @@ local function limits_of(text)
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
-local ours = false -- whether our code runs, called by limited code: it joins none of the code's strings
-
 -- A hook that stops code that exceeds its work or memory. Code that ends before the first check counts as one check.
 local function limiter(budget, limits)
   local memory, most, step = collectgarbage, limits.memory, limits.step
@@ -153,7 +152,7 @@ local function limiter(budget, limits)
   budget.instructions = budget.instructions - step
   return function()
     local held = memory("count") - before
-    local joins = step == 1 and held > 0 and not ours
+    local joins = step == 1 and held > 0 and not objects.is_ours -- our code joins none of the text's strings
     budget.instructions = budget.instructions - step - (joins and held // KB_OF_WORK or 0)
     if budget.instructions < 0 then
       error(too_long())
@@ -172,9 +171,9 @@ local function resume(f, argument, hook, mask, step)
   debug.sethook(co, hook, mask, step)
   local string_metatable = debug.getmetatable("")
   debug.setmetatable("", nil)
+  objects.is_ours = false
   local ok, value = coroutine.resume(co, argument)
   debug.setmetatable("", string_metatable)
-  ours = false
   return ok, value, co
 end
 
@@ -236,29 +235,6 @@ end
 -- Calls a function from the text: returns its first result, which may be nil; or nil and the error.
 function M.call(text, f, argument, budget, dialect)
   return run_limited(text, f, argument, budget, dialect or SPEC)
-end
-
-local strings = debug.getmetatable("")
-
--- Calls f as our code, with string methods, or as code of the spec, then restores the former state; an error ends the
--- whole run.
-local function call_as(own, f, ...)
-  ours = own
-  debug.setmetatable("", own and strings or nil)
-  local results = table.pack(f(...))
-  ours = not own
-  debug.setmetatable("", not own and strings or nil)
-  return table.unpack(results, 1, results.n)
-end
-
--- Wraps f, a function of ours that a function of a spec calls.
-function M.ours(f)
-  return function(...) return call_as(true, f, ...) end
-end
-
--- Wraps a function of the text for our code.
-function M.theirs(f)
-  return function(...) return call_as(false, f, ...) end
 end
 
 -- Returns the position { line, col } at which a function of the text begins; nil for a function that every spec has.
