@@ -11,44 +11,35 @@ local show = require("base.diagnostics").show
 
 local M = {}
 
-local value_text
-
 local function list_text(list)
-  local words = lists.map(list, function(value) return type(value) == "table" and value_text(value) or value end)
+  local words = lists.map(list, function(value) return type(value) == "table" and M.value_text(value) or value end)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
-local function by_text(by)
-  return list_text(lists.map(canonical.sorted_keys(by), function(name)
-    return ("%s = %s"):format(name, value_text(by[name]))
-  end))
-end
-
-function value_text(value)
+-- The text of a field's value as a spec states it.
+function M.value_text(value)
   if type(value) ~= "table" then
     return show(value)
   elseif value.list then
     return "{ list = " .. list_text(value.list) .. " }"
   elseif value.first then
-    local step = value.step > 1 and ", step = " .. value.step or ""
+    local step = (value.step or 1) > 1 and ", step = " .. value.step or ""
     return ("{ %d, %d%s }"):format(value.first, value.last, step)
   end
-  return #value > 0 and list_text(value) or by_text(value)
+  return list_text(#value > 0 and value or lists.map(canonical.sorted_keys(value), function(name)
+    return ("%s = %s"):format(name, M.value_text(value[name]))
+  end))
 end
 
 -- Printers of fields whose names users choose: parameters of a score, options of a task or a network.
 local NAMED = { parameters = parameters.text, options = show, settings = show }
 
--- The fields in the order of printing; those of a family follow its table.
-local function printed_fields()
-  return lists.flat(schema.fields, function(field)
-    return lists.join({ field }, schema.copies[field.family] or {})
-  end)
-end
-
 function M.text(resolved, origins)
   local rows = {}
-  for _, field in ipairs(printed_fields()) do
+  local fields = lists.flat(schema.fields, function(field) -- those of a family follow its table
+    return lists.join({ field }, schema.copies[field.family] or {})
+  end)
+  for _, field in ipairs(fields) do
     local value = lists.at(resolved, field.path)
     if NAMED[field.type] then
       for _, name in ipairs(canonical.sorted_keys(value or {})) do
@@ -57,7 +48,7 @@ function M.text(resolved, origins)
       end
     elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
       and origins[field.path] then
-      rows[#rows + 1] = { field.path, field.type == "score" and value or value_text(value),
+      rows[#rows + 1] = { field.path, field.type == "score" and value or M.value_text(value),
         origins[field.path] or "default" }
     end
   end

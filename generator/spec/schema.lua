@@ -85,18 +85,14 @@ local function enter(field)
   end
 end
 
--- The view of the resolved spec from which a family's defaults are computed: it has the family's own facets.
-local function seen_by(family, resolved)
-  local encoding = setmetatable({ additive = resolved.encoding.additive }, { __index = resolved.encoding[family] })
-  return setmetatable({ encoding = encoding }, { __index = resolved })
-end
-
+-- The field of a family. Its default is computed from a view of the resolved spec that has the family's own facets.
 local function copy_for(family, field)
   local copy = lists.merged(field, { family = family })
   copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
   if type(field.default) == "function" then
     copy.default = function(resolved)
-      return field.default(seen_by(family, resolved))
+      local encoding = setmetatable({ additive = resolved.encoding.additive }, { __index = resolved.encoding[family] })
+      return field.default(setmetatable({ encoding = encoding }, { __index = resolved }))
     end
   end
   return copy
@@ -204,10 +200,6 @@ local function default_text(field)
     or tostring(field.default))
 end
 
-local function kinds_of(field)
-  return field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end)
-end
-
 M.JSON_ORDER = { "path", "type", "doc", "more", "takes", "unit", "default", "required", "only", "kinds", "name",
   "fields", "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
 
@@ -217,13 +209,13 @@ function M.facts()
   local fields = lists.map(M.fields, function(field)
     return { path = field.path, type = field.type, doc = field.doc, more = field.more,
       takes = M.expected(field), unit = field.unit,
-      only = field.only or field.family and families.kinds(field.family), kinds = kinds_of(field),
+      only = field.only or field.family and families.kinds(field.family),
+      kinds = field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end),
       required = field.required, default = default_text(field):match("^default: (.*)") }
   end)
   return { fields = fields, formulas = traced.facts() }
 end
 
--- The paragraph about a field.
 local function paragraph(field)
   local kinds = field.only or field.family and families.kinds(field.family)
   local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""

@@ -32,14 +32,6 @@ local function choice_of(context, given)
   return choice
 end
 
--- The facts of a task, which several specs share, extended by facts for one spec: its tokens, and whether input and
--- target are separate streams.
-local function with_streams(facts, resolved)
-  local model = resolved.model or {}
-  return lists.merged(lists.copy(facts), { computation = resolved.task.computation, readout = model.readout,
-    apart = model.kind == "encoder_decoder" or nil })
-end
-
 -- Refuses fields of a section that belong to another choice. there: existing choices by name, nil if unknown; choice:
 -- the chosen field.
 local function refuse_strangers(context, section, given, there, choice)
@@ -124,7 +116,9 @@ function M.task(context)
       seed = "a task that generates its examples: ./longhand list tasks" })
   end
   if facts then
-    context.task = with_streams(facts, context.resolved)
+    local model = context.resolved.model or {} -- the facts are copied, since several specs share a task
+    context.task = lists.merged(lists.copy(facts), { computation = task.computation, readout = model.readout,
+      apart = model.kind == "encoder_decoder" or nil })
     settle_loss(context, given, context.task)
   end
   datasets.settle_steps(context, context.task)

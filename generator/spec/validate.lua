@@ -188,10 +188,6 @@ function read_table(context, field, node, into)
   end
 end
 
-local function origin_text(origin)
-  return origin.default and "default" or origin.set or ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
-end
-
 -- Validates a loaded spec. given.tasks: the result of tasks.read. Returns the resolved spec and info, or nil if the
 -- diagnostics hold an error, whether from here or from earlier steps.
 function M.resolve(loaded, d, given)
@@ -213,7 +209,8 @@ function M.resolve(loaded, d, given)
   end
   local origins = {}
   for path, origin in next, context.origins do
-    origins[path] = origin_text(origin)
+    origins[path] = origin.default and "default" or origin.set
+      or ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
   end
   return context.resolved, { origins = origins, warnings = lists.append(context.dropped, warnings),
     task = context.task, files = context.files, score = context.score, network = context.own_network,

@@ -106,10 +106,7 @@ end
 
 readers.integer = readers.number
 
-function readers.boolean(context, field, node)
-  if type(node.value) ~= "boolean" then
-    return wrong_type(context, field, node)
-  end
+function readers.boolean(_, _, node)
   return node.value
 end
 
@@ -249,9 +246,6 @@ end
 -- Reads eval.by: for each axis a range, a list, or true for all its values; and the noise. Rules check the axes' names
 -- later.
 function readers.by(context, field, node)
-  if not tree.is_record(node) or not next(node.fields) then
-    return wrong_type(context, field, node)
-  end
   local by = {}
   for name, inner in tree.each(node) do
     local path = field.path .. "." .. name
@@ -277,9 +271,6 @@ end
 
 -- A list of different names: names among field.choices, in their order, or any names if there are no choices.
 function readers.names(context, field, node)
-  if not tree.is_list(node) then
-    return wrong_type(context, field, node)
-  end
   local given, list = {}, {}
   for i, item in ipairs(node.items) do
     local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
@@ -398,9 +389,6 @@ end
 
 -- Reads the settings that a network leaves to the spec: numbers, words, true and false by name.
 function readers.settings(context, field, node)
-  if not tree.is_record(node) then
-    return wrong_type(context, field, node)
-  end
   local settings = {}
   for name, inner in tree.each(node) do
     local value, path = inner.value, locate.join(field.path, name)
@@ -430,10 +418,7 @@ function readers.lines(context, field, node)
 end
 
 -- Reads nothing yet: task_options.lua reads the options when the task is known.
-function readers.options(context, field, node)
-  if not tree.is_record(node) then
-    return wrong_type(context, field, node)
-  end
+function readers.options(context, _, node)
   context.options_node = node
 end
 
@@ -461,8 +446,17 @@ function readers.parameters(context, field, node)
   end
 end
 
+-- Predicates of nodes for readers that take one form alone.
+local FORMS = { names = tree.is_list, settings = tree.is_record, options = tree.is_record,
+  boolean = function(node) return type(node.value) == "boolean" end,
+  by = function(node) return tree.is_record(node) and next(node.fields) ~= nil end }
+
 -- The value of a node for a field that is not a table.
 function M.read(context, field, node)
+  local fits = FORMS[field.type]
+  if fits and not fits(node) then
+    return wrong_type(context, field, node)
+  end
   return readers[field.type](context, field, node)
 end
 

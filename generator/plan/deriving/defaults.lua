@@ -26,19 +26,15 @@ end
 
 -- The text of eval.by, such as "vectors=*;digits=1:50:1".
 local function by_text(by)
-  local parts = lists.map(by and canonical.sorted_keys(by) or {}, function(name)
-    return name ~= axes.NOISE and ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name])) or nil
+  local parts = lists.map(canonical.sorted_keys(axes.without_noise(by) or {}), function(name)
+    return ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
   end)
   return #parts > 0 and table.concat(parts, ";")
 end
 
--- The text of standard deviations of noise, such as "0,0.5,1".
-local function noise_text(noise)
-  return noise and table.concat(lists.map(noise.list, function(each) return ("%.17g"):format(each) end), ",")
-end
-
-local function splits_text(splits)
-  return splits and table.concat(splits, ",")
+-- The text of a list, such as the standard deviations of noise "0,0.5,1"; nil without a list.
+local function list_text(list, form)
+  return list and table.concat(lists.map(list, function(each) return (form or "%s"):format(each) end), ",")
 end
 
 -- The number of examples; 0 stands for all examples.
@@ -60,25 +56,25 @@ local function values(resolved, init)
     { "train.checkpoint_every", train.checkpoint.every },
     { "train.checkpoint_minutes", train.checkpoint.minutes },
     { "train.keep_all", keep == "all" },
-    { "train.keep_steps", type(keep) == "table" and table.concat(keep, ",") },
+    { "train.keep_steps", type(keep) == "table" and list_text(keep) },
     { "train.init", init and init.shown },
     { "train.init_checksum", init and init.checksum },
     { "eval.lengths", lengths_text(eval.lengths) },
     { "eval.by", by_text(eval.by) },
-    { "eval.noise", noise_text(eval.by and eval.by.noise) },
-    { "eval.sets", splits_text(eval.splits) },
+    { "eval.noise", list_text(lists.at(eval, "by.noise.list"), "%.17g") },
+    { "eval.sets", list_text(eval.splits) },
     { "eval.with_trained", eval.novel == false },
     { "eval.in_order", eval.order == "file" },
     { "eval.examples", count_of(eval.examples) },
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
     { "eval.teacher_forced", eval.decoding == "teacher_forced" },
-    { "eval.validation_lengths", stream and table.concat(stream.lengths, ",") },
+    { "eval.validation_lengths", stream and list_text(stream.lengths) },
     { "eval.validation_examples", stream and stream.examples },
     { "eval.during_every", during and during.every },
     { "eval.during_lengths", during and lengths_text(during.lengths) },
     { "eval.during_by", during and by_text(during.by) },
-    { "eval.during_sets", during and splits_text(during.splits) },
+    { "eval.during_sets", during and list_text(during.splits) },
     { "eval.during_examples", during and count_of(during.examples) },
     { "resolved", canonical.text(resolved) },
   }

@@ -1,16 +1,8 @@
 -- Fields of the section `eval`, the evaluation. Entries have the form of schema.lua.
 
+local axes = require("spec.task.axes")
 local common = require("spec.fields.common")
 local features = require("spec.rules.features")
-
--- The entries of eval.by except `noise`, which only the final evaluation uses.
-local function by_without_noise(resolved)
-  local by = {}
-  for name, wanted in next, resolved.eval.by or {} do
-    by[name] = name ~= "noise" and wanted or nil
-  end
-  return next(by) and by or nil
-end
 
 return {
   { path = "eval", type = "table", doc = "the evaluation" },
@@ -73,7 +65,10 @@ return {
     doc = "interval between two evaluations during training" },
   { path = "eval.during.lengths", type = "lengths", default = common.same_as("eval.lengths"),
     default_text = "eval.lengths", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
-  { path = "eval.during.by", seldom = true, type = "by", default = by_without_noise, default_text = "eval.by",
+  { path = "eval.during.by", seldom = true, type = "by", default_text = "eval.by",
+    default = function(resolved)
+      return axes.without_noise(resolved.eval.by) -- only the final evaluation has noise
+    end,
     doc = "axes of these evaluations, in the form of eval.by but without noise" },
   { path = "eval.during.splits", seldom = true, type = "names", choices = { "train", "test", "validation" },
     default = common.same_as("eval.splits"), default_text = "eval.splits",

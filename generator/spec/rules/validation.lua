@@ -5,6 +5,7 @@
 
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
+local resolved_text = require("spec.resolved")
 local tasks = require("spec.task.tasks")
 
 local M = {}
@@ -57,14 +58,6 @@ function M.coincide(resolved, facts)
   return shares
 end
 
-local function lengths_text(lengths)
-  if lengths.list then
-    return "{ list = { " .. table.concat(lengths.list, ", ") .. " } }"
-  end
-  local step = (lengths.step or 1) > 1 and (", step = %d"):format(lengths.step) or ""
-  return ("{ %d, %d%s }"):format(lengths.first, lengths.last, step)
-end
-
 -- Reports errors of the section. say: the functions of say.lua.
 function M.check(context, say)
   local resolved, facts = context.resolved, context.task
@@ -84,7 +77,7 @@ function M.check(context, say)
       local path = "eval.validation.lengths"
       return say.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is no training length"):format(n),
-        notes = { say.note("train.lengths", lengths_text(resolved.train.lengths)) },
+        notes = { say.note("train.lengths", resolved_text.value_text(resolved.train.lengths)) },
         expected = "some of train.lengths, since choices by validation are made in distribution",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
     end

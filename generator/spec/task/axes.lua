@@ -48,17 +48,13 @@ local function find(facts, name)
   return axis or name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
 end
 
-local function names_of(facts)
-  return lists.join({ "length" }, lists.join(lists.names(facts.axes or {}),
-    { not facts.data.made and not own(facts, M.TRAINED) and M.TRAINED or nil }))
-end
-
 local function what_of(facts)
   return facts.data.made and facts.kind or "task.axes"
 end
 
 local function check_name(facts, say, path, name)
-  local names = names_of(facts)
+  local trained = not facts.data.made and not own(facts, M.TRAINED) and M.TRAINED or nil
+  local names = lists.join({ "length" }, lists.join(lists.names(facts.axes or {}), { trained }))
   say.add({ path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(what_of(facts), diagnostics.show(name)),
     expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
@@ -134,11 +130,11 @@ local function check_noise(eval, say)
   end
 end
 
--- Whether eval.by names axes other than noise, which is available for samplers as well.
-local function names_axes(by)
+-- The entries of eval.by except the noise, or nil if there are none.
+function M.without_noise(by)
   local others = lists.merged(by or {})
   others[M.NOISE] = nil
-  return next(others) ~= nil
+  return next(others) and others or nil
 end
 
 -- Refuses limits and orders of examples for a sampler, whose examples are unlimited and unordered.
@@ -170,7 +166,7 @@ function M.check(context, say)
       say.add({ path .. name }, { what = "cannot be used with a sampler",
         expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. more })
     end
-    if not facts.data and names_axes(section.by) then
+    if not facts.data and M.without_noise(section.by) then
       refuse(".by", ", a sampler noise alone")
     end
     if not facts.data and section.splits then
