@@ -20,20 +20,17 @@ local function integer_from(low, high)
   return function(node) return tree.integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
 end
 
-local function field(name, take, expected)
-  return { name = name, take = take, expected = expected }
-end
-
+-- The fields of a line: name, reader and expected form.
 local FIELDS = {
-  field("head", integer_from(0, 63)),
-  field("direction", (integer_from(-1, 1)), "1, 0 or -1"),
-  field("line", integer_from(-M.FARTHEST, M.FARTHEST)),
-  field("value", function(node)
+  { "head", integer_from(0, 63) },
+  { "direction", (integer_from(-1, 1)), "1, 0 or -1" },
+  { "line", integer_from(-M.FARTHEST, M.FARTHEST) },
+  { "value", function(node)
     return type(node.value) == "number" and math.abs(node.value) <= LARGEST and node.value + 0.0 or nil
-  end, "a number from -1e20 to 1e20"),
+  end, "a number from -1e20 to 1e20" },
 }
 
-local NAMES = lists.names(FIELDS)
+local NAMES = lists.map(FIELDS, function(field) return field[1] end)
 
 local function read_line(node, path, heads, report)
   if not tree.is_record(node) then
@@ -47,14 +44,13 @@ local function read_line(node, path, heads, report)
   for name, inner in tree.strangers(node, NAMES) do
     refuse(inner, name, "no such field", table.concat(NAMES, ", "))
   end
-  for _, each in ipairs(FIELDS) do
-    local inner = node.fields[each.name]
-    local value = inner and each.take(inner)
-    if not value then
-      refuse(inner or node, each.name, inner and tree.show(inner) .. " does not fit here" or "is missing",
-        each.expected)
+  for _, field in ipairs(FIELDS) do
+    local name, read, expected = table.unpack(field)
+    local inner = node.fields[name]
+    line[name] = inner and read(inner)
+    if not line[name] then
+      refuse(inner or node, name, inner and tree.show(inner) .. " does not fit here" or "is missing", expected)
     end
-    line[each.name] = value
   end
   if good and heads and line.head >= heads then
     refuse(node.fields.head, "head", ("there is no head %d"):format(line.head),

@@ -49,6 +49,11 @@ function M.with(formula, numbers)
   end))
 end
 
+-- The value of a formula, or of a number, that names options alone; nil if it has none.
+function M.of_options(formula, numbers)
+  return (M.value(M.with(tostring(formula), numbers)))
+end
+
 -- The number of an option's choice; that of a word is its index from 0.
 function M.number(option, choice)
   for place, name in ipairs(option.choices or {}) do

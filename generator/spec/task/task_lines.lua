@@ -34,10 +34,6 @@ local function read_symbols(value)
   return symbols
 end
 
-local function read_formula(value)
-  return value -- later lines may declare the options in this formula
-end
-
 -- Reads a number of symbols, "base + 5, at least 15".
 local function read_count(value)
   local formula, least = value:match("^(.-)%s*,%s*at least (%d+)$")
@@ -78,6 +74,10 @@ local MASKS = {
 local function read_mask(value)
   return MASKS[value], show(value) .. " is nothing that masked labels leave",
     "loss (and accuracy), or accuracy (the loss keeps them)"
+end
+
+local function read_formula(value)
+  return value -- later lines may declare the options in this formula
 end
 
 -- Reads the number of cells in a row of the input, if the input is a grid.
@@ -150,8 +150,7 @@ local function read_axis(facts, key, value)
     return nil, ("there are more than %d"):format(axes.MOST), ("at most %d axes"):format(axes.MOST)
   end
   range.name, range.doc = name, doc
-  facts.axes = facts.axes or {}
-  table.insert(facts.axes, range)
+  facts.axes = lists.join(facts.axes or {}, { range })
   return range
 end
 
@@ -185,31 +184,27 @@ local function read_option(facts, key, value)
     return nil, what, expected
   end
   option.name, option.doc = name, doc
-  facts.options = facts.options or {}
-  table.insert(facts.options, option)
+  facts.options = lists.join(facts.options or {}, { option })
   return option
 end
 
--- Functions that read the values of all keys except `option NAME` and `axis NAME`.
-local readers = {
-  ["symbols"] = read_symbols, ["input symbols"] = read_symbols, ["output symbols"] = read_symbols,
-  ["symbol count"] = read_count, ["input symbol count"] = read_count, ["output symbol count"] = read_count,
-  ["input length"] = read_formula, ["output length"] = read_formula, ["start symbol"] = read_formula,
-  ["end symbol"] = read_formula, ["literal"] = read_formula, ["chance"] = read_chance, ["baseline"] = read_share,
-  ["sets"] = read_sets, ["blank"] = read_symbols, ["probe"] = read_probe, ["grid"] = read_grid, ["mask"] = read_mask,
-}
+-- Keys except `option NAME` and `axis NAME`, in the order in which messages list them, with readers of their values.
+local READERS = { { "input symbols", read_symbols }, { "output symbols", read_symbols }, { "symbols", read_symbols },
+  { "input length", read_formula }, { "output length", read_formula }, { "chance", read_chance },
+  { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
+  { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", read_formula },
+  { "end symbol", read_formula }, { "blank", read_symbols }, { "probe", read_probe }, { "grid", read_grid },
+  { "literal", read_formula }, { "mask", read_mask } }
 
--- The keys of `readers` in the order in which messages list them.
-M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
-  "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
-  "probe", "grid", "literal", "mask" }
+M.KEYS = lists.map(READERS, function(row) return row[1] end)
 
 -- Reads one line; named: "option" or "axis" if the line begins with that word.
 function M.read(facts, named, key, value)
   if named then
     return (named == "axis" and read_axis or read_option)(facts, key, value)
   end
-  local result, what, expected = readers[key](value)
+  local row = lists.find(READERS, function(each) return each[1] == key end)
+  local result, what, expected = row[2](value)
   if result then
     facts[key:gsub(" ", "_")] = result
   end
@@ -319,21 +314,12 @@ end
 
 local function check_axis(facts, axis, report)
   local problem = lists.any(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {}), function(trial)
-    local first = formulas.value(formulas.with(tostring(axis.first), trial))
-    local last = formulas.value(formulas.with(tostring(axis.last), trial))
+    local first, last = formulas.of_options(axis.first, trial), formulas.of_options(axis.last, trial)
     return not first or not last or first < 0 or last < first or last > axes.LARGEST
   end)
   if problem then
     report("axis " .. axis.name, "it has no range",
       "the least value, to, the greatest, which may name options; a semicolon, what it says")
-  end
-end
-
-local function check_chance(facts, report)
-  local over = type(facts.chance) == "table" and facts.chance.over
-  local problem = over and try_formula(over, facts.options or {}, { false }, below_one)
-  if problem then
-    report("chance", problem, "a number from 0 to 1, or 1 / and an option")
   end
 end
 
@@ -359,7 +345,11 @@ function M.finish(facts, report)
   end
   check_marks(facts, report)
   check_literal(facts, report)
-  check_chance(facts, report)
+  local over = type(facts.chance) == "table" and facts.chance.over
+  local problem = over and try_formula(over, facts.options or {}, { false }, below_one)
+  if problem then
+    report("chance", problem, "a number from 0 to 1, or 1 / and an option")
+  end
   for _, axis in ipairs(facts.axes or {}) do
     check_axis(facts, axis, report)
   end
@@ -376,7 +366,7 @@ end
 
 -- The first `count` symbols; nil if the list is shorter or `count` is invalid.
 local function cut(symbols, count, numbers)
-  local value = count and formulas.value(formulas.with(count.formula, numbers))
+  local value = count and formulas.of_options(count.formula, numbers)
   local most = value and math.max(count.least, value)
   if count and not (most and most >= 1 and most <= #symbols) then
     return nil
@@ -406,11 +396,9 @@ local function problem_of(own)
 end
 
 local function settle_axis(axis, numbers)
-  local function end_of(name)
-    return formulas.value(formulas.with(tostring(axis[name]), numbers))
-  end
   local option = tostring(axis.last):match("%l[%l%d_]*")
-  return { name = axis.name, doc = axis.doc, first = end_of("first"), last = end_of("last"),
+  return { name = axis.name, doc = axis.doc, first = formulas.of_options(axis.first, numbers),
+    last = formulas.of_options(axis.last, numbers),
     hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
 end
 
@@ -426,7 +414,7 @@ function M.settle(facts, chosen)
     own[side .. "symbols"] = cut(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
   end
   if type(facts.chance) == "table" then
-    local over = formulas.value(formulas.with(facts.chance.over, numbers))
+    local over = formulas.of_options(facts.chance.over, numbers)
     own.chance = over and over >= 1 and 1 / over or nil
   end
   own.axes = facts.axes and lists.map(facts.axes, function(axis) return settle_axis(axis, numbers) end)

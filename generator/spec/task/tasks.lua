@@ -34,8 +34,7 @@ local KEYS = task_lines.KEYS
 -- Words that cannot be kinds: longhand/task.h uses lh_task_<word> for functions that are not samplers.
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
--- Functions of task_lines.lua and formulas.lua for callers that handle one task: the value of a length's formula at
--- task length n, the facts for the options that a spec chooses, and whether every example has one output.
+-- For callers that handle one task: functions of task_lines.lua and formulas.lua.
 M.length, M.settle, M.has_one_output = formulas.value, task_lines.settle, task_lines.has_one_output
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty if dataset files determine lengths.
@@ -65,7 +64,6 @@ function M.streams_of(facts, inputs, outputs)
   return facts.apart and { input, output } or { input + output }
 end
 
--- The number of tokens in the longest stream.
 function M.tokens(facts, n)
   return math.max(table.unpack(M.streams(facts, n)))
 end
