@@ -163,6 +163,12 @@ function M.group(list, key_of)
   return groups
 end
 
+-- Appends an item to the list that a table of lists has under a key.
+function M.enter(map, key, item)
+  map[key] = map[key] or {}
+  table.insert(map[key], item)
+end
+
 -- A list without repeated items.
 function M.distinct(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)

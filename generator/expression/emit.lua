@@ -81,12 +81,8 @@ function Emitter:named(node)
 end
 
 function Emitter:set(node)
-  local base = NAMES[node.op] or node.name or node.op
-  if node.op == "lookup" then
-    base = node.parameter.name .. "_value"
-  elseif node.op == "table" then
-    base = node.table.name
-  end
+  local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
+    or NAMES[node.op] or node.name or node.op
   local text = self:line(node, true)
   local scope, name = self:scope(node), self:fresh(base)
   table.insert(scope.list, { kind = "set", type = self:type(node), name = name, value = text })
@@ -251,15 +247,8 @@ function Emitter:print(node, binding, level)
   return own < binding and "(" .. text .. ")" or text
 end
 
-local function count_uses(effects)
-  return (formulas.uses(lists.flat(effects, function(effect) return { effect.node, effect.index_node } end)))
-end
-
 function Emitter:perform(effect, level)
-  local statement = {}
-  for name, value in next, effect do
-    statement[name] = value
-  end
+  local statement = lists.merged(effect)
   if effect.index_node then
     statement.index = self:is_vector(effect.index_node) and self:print(effect.index_node, 0, level)
       or (self:integer(effect.index_node, level))
@@ -301,20 +290,10 @@ end
 -- Groups effects that can share their loops, in the order of their first effects; an effect without loops has its own
 -- group.
 function Emitter:groups(effects)
-  local groups, known = {}, {}
-  for _, effect in ipairs(effects) do
-    local key = { self:effect_level(effect) }
-    for i, index in ipairs(effect.loops or {}) do
-      key[i + 1] = index.id
-    end
-    key = #key > 1 and table.concat(key, " ") or effect
-    if not known[key] then
-      known[key] = {}
-      groups[#groups + 1] = known[key]
-    end
-    table.insert(known[key], effect)
-  end
-  return groups
+  return lists.group(effects, function(effect)
+    local loops = lists.map(effect.loops or {}, function(index) return index.id end)
+    return loops[1] and self:effect_level(effect) .. " " .. table.concat(loops, " ") or effect
+  end)
 end
 
 local function flatten(list, indent, out)
@@ -337,7 +316,8 @@ function M.statements(state, environment, effects)
     levels[name] = { list = {}, known = {} }
   end
   local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
-    arrays = {}, forced = {}, sizes = {}, uses = count_uses(effects), zero = environment.literal(0) }, Emitter)
+    arrays = {}, forced = {}, sizes = {}, zero = environment.literal(0) }, Emitter)
+  emitter.uses = formulas.uses(lists.flat(effects, function(effect) return { effect.node, effect.index_node } end))
   for _, group in ipairs(emitter:groups(effects)) do
     emitter:effects(group)
   end

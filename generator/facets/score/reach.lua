@@ -5,6 +5,7 @@
 -- them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are
 -- tested; if an index depends on more than the pair's places, its whole range counts as read.
 
+local lists = require("base.lists")
 local plain = require("expression.functions").plain
 
 local M = {}
@@ -196,23 +197,21 @@ end
 M.CANCELS = "all keys of a query get the same addition, which softmax cancels"
 
 function M.unreached(seen, say)
-  local formula, smooth, lookups = seen.formula, {}, {}
+  local formula, lookups = seen.formula, {} -- the nodes from which a gradient reaches a parameter
   if not formula then
     return
   end
   each_node(formula.root, true, function(node)
     local p = node.parameter
     if p then
-      smooth[p] = true
-      lookups[p] = lookups[p] or {}
-      table.insert(lookups[p], node)
+      lists.enter(lookups, p, node)
     end
   end)
   local reached = M.through_softmax(formula.root)
   for _, p in ipairs(formula.parameters) do
-    if p.learned and smooth[p] and not reached[p] then
+    if p.learned and lookups[p] and not reached[p] then
       say.warn(("%s never gets a gradient: %s"):format(seen.say.named("encoding.parameters." .. p.name), M.CANCELS))
-    elseif p.learned and not smooth[p] then
+    elseif p.learned and not lookups[p] then
       say.warn(("%s never gets a gradient: the score only takes steps of it (floor, bucket, an index, a comparison)")
         :format(say.named("encoding.parameters." .. p.name)))
     elseif p.learned and p.size then

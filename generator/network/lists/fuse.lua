@@ -24,8 +24,7 @@ function M.readers(list)
   local readers = {}
   for _, op in ipairs(list) do
     for _, value in ipairs(ops.read_values(op)) do
-      readers[value] = readers[value] or {}
-      table.insert(readers[value], op)
+      lists.enter(readers, value, op)
     end
   end
   return readers

@@ -74,8 +74,7 @@ function Walk:takes(buffer, partly, at)
   if partly then
     return self.compact[buffer.name] or false
   elseif self.compact[buffer.name] then
-    self.found.spread[at] = self.found.spread[at] or {}
-    table.insert(self.found.spread[at], buffer)
+    lists.enter(self.found.spread, at, buffer)
     self.compact[buffer.name] = nil
   end
   return true

@@ -135,13 +135,13 @@ function back.place_grad(b)
     .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
 end
 
--- The entries of all kinds that `back` does not list.
-local function otherwise(b)
-  return "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
+-- All other operations over rows read their operands again.
+for kind, about in next, ops.over_rows() do
+  back[kind .. "_grad"] = function(b) return "gradient of " .. about.what(b.op), operands_of(b.op) end
 end
 
 local function backward_entry(net, b)
-  local what, reads, factor = (back[b.kind] or otherwise)(b)
+  local what, reads, factor = back[b.kind](b)
   local writes, p = b.kind == "block_grad" and { b.dy } or buffers.written(b), b.op and b.op.p
   local name, shape = table.concat(lists.names(writes), ", "), writes[1] and shape_of(net, writes[1])
   if b.kind == "weight_grad" then
@@ -164,23 +164,19 @@ end
 -- writer -> names of the buffers whose first writer it is, in order; the writer of a repetition's input is a list.
 local function written_by(buffer_lists, executed)
   local by = {}
-  local function add(writer, name)
-    by[writer] = by[writer] or {}
-    table.insert(by[writer], name)
-  end
   for _, b in ipairs(buffer_lists.workspace) do
-    add(b.writer, b.name)
+    lists.enter(by, b.writer, b.name)
   end
   for _, scope in ipairs(executed.order) do
     local kept = buffer_lists.scopes[scope].kept
     for _, b in ipairs(kept) do
-      add(b.writer or kept, b.name or b.family.name)
+      lists.enter(by, b.writer or kept, b.name or b.family.name)
     end
     for _, b in ipairs(executed[scope].backward) do -- an attention's workspace per head, and positions of sequences
       if b.kind == "attention_grad" then
-        add(b, b.op.family.name .. "_scratch")
+        lists.enter(by, b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then
-        add(b.op, b.op.stream.name .. "_position")
+        lists.enter(by, b.op, b.op.stream.name .. "_position")
       end
     end
   end

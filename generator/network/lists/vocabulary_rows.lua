@@ -92,8 +92,7 @@ Walk.__index = Walk
 -- fits.
 function Walk:takes(buffer, done, at)
   if done and not self.summed[buffer.name] then
-    self.found.summed[at] = self.found.summed[at] or {}
-    table.insert(self.found.summed[at], buffer)
+    lists.enter(self.found.summed, at, buffer)
     note(self.found, buffer.width)
     self.summed[buffer.name] = true
   end

@@ -109,9 +109,7 @@ function M.read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
   for word, meaning in text:gmatch('\n%s*{"([%w-]+)", "([^"]+)"}') do
-    word = word:gsub("-", "_")
-    words[word] = words[word] or {}
-    table.insert(words[word], meaning)
+    lists.enter(words, (word:gsub("-", "_")), meaning)
   end
   return words
 end
