@@ -111,15 +111,6 @@ local function collect(scope, forward, backward, add, evaluates)
   return { kept = kept, read = read }
 end
 
--- Gradients, in the order in which the backward lists first write them.
-local function add_gradients(backward, add)
-  for _, b in ipairs(backward) do
-    for _, buffer in ipairs(M.written(b)) do
-      add(M.rows(buffer, b, { training = true }))
-    end
-  end
-end
-
 -- executed: scope -> { forward, backward }. evaluates: evaluation applies dropout.
 function M.derive(net, executed, evaluates)
   local workspace, by_scope = {}, {}
@@ -136,8 +127,12 @@ function M.derive(net, executed, evaluates)
     add(b)
   end
   by_scope[net].kept = {}
-  for i = #executed.order, 1, -1 do
-    add_gradients(executed[executed.order[i]].backward, add)
+  for i = #executed.order, 1, -1 do -- gradients, in the order in which the backward lists first write them
+    for _, b in ipairs(executed[executed.order[i]].backward) do
+      for _, buffer in ipairs(M.written(b)) do
+        add(M.rows(buffer, b, { training = true }))
+      end
+    end
   end
   return { scopes = by_scope, workspace = workspace }
 end

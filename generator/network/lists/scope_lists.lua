@@ -21,9 +21,8 @@ local M = {}
 local MOST_ROUNDS = 1000
 
 -- Names in a workspace other than its buffers.
-local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
-  tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
-  position = true, position_scratch = true, sums = true, losses = true, correct = true, keep = true }
+local RESERVED = lists.words([[step block parameters shared length sequences tokens rows all read vocabulary
+  token_vectors token_scratch position position_scratch sums losses correct keep]])
 
 -- Names of the buffers that device code keeps for each attention.
 local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
@@ -40,13 +39,8 @@ local function carry(net)
 end
 
 local function written(list)
-  local names = {}
-  for _, b in ipairs(list) do
-    for _, buffer in ipairs(buffers.written(b)) do
-      names[buffer.name] = not buffer.outside or names[buffer.name]
-    end
-  end
-  return names
+  local all = lists.flat(list, buffers.written)
+  return lists.set(lists.map(all, function(buffer) return not buffer.outside and buffer.name or nil end))
 end
 
 local function derive(net)
@@ -245,20 +239,18 @@ end
 local function rename_together(value, name)
   local old = value.name
   for _, op in ipairs(value.scope.ops) do
-    local other = op.out
-    if other.name == old and other.width == value.width and other.stream == value.stream then
-      other.name = name
-    end
+    local is_one = op.out.name == old and op.out.width == value.width and op.out.stream == value.stream
+    op.out.name = is_one and name or op.out.name
   end
 end
 
 -- Renames a value: a value in a stream other than the first gets its stream before its name, another value a number.
 local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
-  local taken = { [stem] = true }
-  for _, op in lists.nested(net.order, "ops") do
-    taken[op.out.name] = true
-  end
+  local taken = lists.set(lists.flat(net.order, function(scope)
+    return lists.map(scope.ops, function(op) return op.out.name end)
+  end))
+  taken[stem] = true
   local of_stream = ("%s_%s"):format(value.stream.name, stem)
   if value.stream.index > 0 and not taken[of_stream] and stem:sub(1, #value.stream.name) ~= value.stream.name then
     rename_together(value, of_stream)
