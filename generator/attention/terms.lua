@@ -113,9 +113,7 @@ end
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
     family.terms = M.of(family)
-    for name, text in next, bounds.of(family) do
-      family[name] = text
-    end
+    lists.update(family, bounds.of(family))
   end
 end
 

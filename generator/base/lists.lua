@@ -44,13 +44,19 @@ function M.words(text)
   return M.set(M.matches(text, "%S+"))
 end
 
+-- Sets the fields of another table in a table and returns the table.
+function M.update(into, from)
+  for name, value in next, from do
+    into[name] = value
+  end
+  return into
+end
+
 -- A new table with the fields of all given tables; if several have a field, the last table wins.
 function M.merged(...)
   local new = {}
   for _, each in ipairs({ ... }) do
-    for name, value in next, each do
-      new[name] = value
-    end
+    M.update(new, each)
   end
   return new
 end

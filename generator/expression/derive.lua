@@ -81,10 +81,8 @@ end
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
 
 function Walk:sum(outer, node, gradient, loops)
-  local deeper = table.move(loops, 1, #loops, 1, {})
-  deeper[#deeper + 1] = node.index
   local inner, constant = { [node[1]] = gradient }, {}
-  self:descend(inner, deeper, function(child, part)
+  self:descend(inner, lists.join(loops, { node.index }), function(child, part)
     if ir.depends(child, node.index) then
       return false
     end

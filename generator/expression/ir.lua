@@ -17,6 +17,7 @@
 -- are first_position .. max_position - 1. Longest sequences: M.LONGEST tokens.
 
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local simplify = require("expression.simplify")
 local text = require("expression.text")
 local walk = require("expression.walk")
@@ -64,12 +65,8 @@ function Builder:make(op, arguments, payload, fields)
     return problem(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
   end
   self.count = self.count + 1
-  local node = table.move(arguments, 1, #arguments, 1, { op = op, id = self.count })
-  for name, value in next, fields do
-    node[name] = value
-  end
-  self.known[key] = node
-  return node
+  self.known[key] = lists.update(table.move(arguments, 1, #arguments, 1, { op = op, id = self.count }), fields)
+  return self.known[key]
 end
 
 -- A new node of numbers. With `whole` it is an integer if all arguments are integers.
@@ -257,11 +254,7 @@ end
 
 -- A leaf of a later stage: a loaded value, or an incoming gradient. key distinguishes leaves of one kind.
 function Builder:leaf(kind, key, fields)
-  local all = { type = "real", low = -HUGE, high = HUGE }
-  for name, value in next, fields do
-    all[name] = value
-  end
-  return self:make(kind, {}, key, all)
+  return self:make(kind, {}, key, lists.merged({ type = "real", low = -HUGE, high = HUGE }, fields))
 end
 
 local TRUTH = { all = true, any = true, negate = true }

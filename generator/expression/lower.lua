@@ -219,11 +219,6 @@ end
 
 local lower
 
--- The number of uses of a node that is made while a sum or product is combined.
-local function once()
-  return 1
-end
-
 local function combine(state, kind, total, node, inverse)
   local b = state.builder
   if not total then
@@ -308,7 +303,7 @@ function M.lower(builder, root, options)
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
     number = builder.lowered, names = {}, inside = {}, lowered = {},
-    uses = setmetatable(text.uses({ root }), { __index = once }) }
+    uses = setmetatable(text.uses({ root }), { __index = function() return 1 end }) } -- nodes of `combine` have one use
   for class in next, M.RANK do
     state.inside[class] = {}
   end

@@ -37,18 +37,21 @@ function M.words(...)
   return words
 end
 
+-- The loop nest of some effects on tables of a class.
+local function nest_of(build, class, found)
+  local nest = emit.statements(build.state, build.target.environment(build, class), found.effects)
+  nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, found.sums or {}, found.gathered or {},
+    found.parts or {}, found.scatters or {}
+  nest.mentioned = M.words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts, nest.scatters)
+  nest.block = #nest.outer + #nest.sums > 0
+  return nest
+end
+
 -- The loop nest that fills all tables of a class.
 function M.making(build, class, tables)
-  local effects = {}
-  for i, t in ipairs(tables) do
-    effects[i] = build.target.fill(build, t, class)
-    effects[i].node, effects[i].per_head = t.value, t.per_head
-  end
-  local nest = emit.statements(build.state, build.target.environment(build, class), effects)
-  nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, {}, {}, {}, {}
-  nest.mentioned = M.words(nest.outer, nest.key, nest.lane, nest.head, nest.after)
-  nest.block = #nest.outer > 0
-  return nest
+  return nest_of(build, class, { effects = lists.map(tables, function(t)
+    return lists.merged(build.target.fill(build, t, class), { node = t.value, per_head = t.per_head })
+  end) })
 end
 
 local function gradient_leaf(build, t)
@@ -118,8 +121,7 @@ end
 local function add_effects(build, nest, class, entry)
   local t = entry.leaf.table
   if not t then
-    local list = to_parameter(build, nest, class, entry)
-    table.move(list, 1, #list, #nest.effects + 1, nest.effects)
+    lists.append(nest.effects, to_parameter(build, nest, class, entry))
     return
   end
   local effect = { node = entry.gradient, per_head = t.per_head, loops = entry.loops }
@@ -178,12 +180,8 @@ function M.gradients(build, class, tables)
     return nil
   end
   build.target.finish(build, found, class)
-  local nest = emit.statements(build.state, build.target.environment(build, class), found.effects)
-  nest.class, nest.sums, nest.gathered = class, used_sums(found.sums, found.effects, build.heads), found.gathered
-  nest.parts, nest.scatters = found.parts, found.scatters
-  nest.mentioned = M.words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts, nest.scatters)
-  nest.block = #nest.outer + #nest.sums > 0
-  return nest
+  found.sums = used_sums(found.sums, found.effects, build.heads)
+  return nest_of(build, class, found)
 end
 
 function M.pair(build, score, class)

@@ -260,9 +260,7 @@ for event, entry in next, FORBIDDEN do
 end
 
 for _, metatable in next, { TRACED, TABLE, ROOT } do
-  for event, f in next, EVENTS do
-    metatable[event] = f
-  end
+  lists.update(metatable, EVENTS)
 end
 
 -- Words of formulas, for tracers in other languages: names of functions and symbols, the operators' words by their

@@ -19,6 +19,7 @@ local inputs_and_outputs = require("network.graph.inputs_and_outputs")
 local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
+local names = require("base.names")
 local ops = require("network.graph.ops")
 local vector_width = require("base.vector_width")
 local wording = require("base.wording")
@@ -61,18 +62,10 @@ local function dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
   end
-  local taken, name, number = {}, first, 1
-  for _, d in ipairs(net.dropouts) do
-    if d.rate == rate and d.use == use then
-      return d
-    end
-    taken[d.name] = true
-  end
-  while taken[name] do
-    name, number = other .. (number > 1 and "_" .. number or ""), number + 1
-  end
-  local d = { name = name, use = use, rate = rate }
-  net.dropouts[#net.dropouts + 1] = d
+  local known = lists.find(net.dropouts, function(d) return d.rate == rate and d.use == use end)
+  local taken = lists.set(lists.names(net.dropouts))
+  local d = known or { name = not taken[first] and first or names.unused(other, taken), use = use, rate = rate }
+  net.dropouts[#net.dropouts + 1] = not known and d or nil
   return d
 end
 
@@ -212,9 +205,7 @@ end
 
 Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedforward
 
-for name, method in next, inputs_and_outputs do
-  Scope[name] = method
-end
+lists.update(Scope, inputs_and_outputs)
 
 -- A value of the network that a block reads in addition to its input; the gradients of all repetitions are summed.
 function Scope:external(value)

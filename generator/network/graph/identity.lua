@@ -13,31 +13,19 @@ local M = {}
 
 -- Words that distinguish operations of a kind.
 local function words_of(op)
-  local words = {}
-  local function add(word)
-    words[#words + 1] = word or nil
-  end
-  add(op.activation)
-  add(op.norm)
-  add(op.family and op.family.name)
-  add(op.readout)
-  add(op.tied and "tied")
-  add(op.block and op.block.name)
-  add(op.kind == "embed" and op.p.kind == "linear" and "linear")
-  add(op.scale and ("scale %.9g"):format(op.scale))
-  add(op.stream and op.stream.name)
-  add(op.encoding and op.encoding.kind ~= "none" and op.encoding.kind)
-  return table.concat(words, " ")
-end
-
-local function parameters_of(p)
-  return not p and "" or p.kind == "weight" and table.concat(p.tensors, " ") or p.name
-end
-
-local function operands_of(op, numbers)
-  return table.concat(lists.map(ops.operands(op), function(operand)
-    return ("%s %s"):format(operand.role, numbers[operand.value])
-  end), ", ")
+  local words = {
+    op.activation or false,
+    op.norm or false,
+    op.family and op.family.name or false,
+    op.readout or false,
+    op.tied and "tied" or false,
+    op.block and op.block.name or false,
+    op.kind == "embed" and op.p.kind == "linear" and "linear",
+    op.scale and ("scale %.9g"):format(op.scale) or false,
+    op.stream and op.stream.name or false,
+    op.encoding and op.encoding.kind ~= "none" and op.encoding.kind or false,
+  }
+  return table.concat(lists.filter(words, function(word) return word end), " ")
 end
 
 local function scope_of(scope)
@@ -47,7 +35,11 @@ local function scope_of(scope)
   end
   for i, op in ipairs(scope.ops) do
     numbers[op.out] = tostring(i)
-    list[i] = { op.kind, words_of(op), parameters_of(op.p), operands_of(op, numbers) }
+    local p, operands = op.p, lists.map(ops.operands(op), function(operand)
+      return ("%s %s"):format(operand.role, numbers[operand.value])
+    end)
+    list[i] = { op.kind, words_of(op), not p and "" or p.kind == "weight" and table.concat(p.tensors, " ") or p.name,
+      table.concat(operands, ", ") }
   end
   return { scope.title, scope ~= scope.net and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
 end

@@ -181,9 +181,7 @@ end
 local function network_of(net, executed, given)
   local made, why = diagnostics.attempt(network.derive, net, executed, given)
   for family, names in pairs(made and made.attends or {}) do
-    for name, value in pairs(names) do
-      family.attends[name] = value
-    end
+    lists.update(family.attends, names)
   end
   if made then
     made.attends = nil
@@ -269,11 +267,8 @@ end
 -- copied last, since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
-    for name, value in next, family do
-      if name ~= "on_device" and name ~= "terms" then
-        family.on_device[name] = value
-      end
-    end
+    local names = lists.update(family.on_device, lists.merged(family, { terms = family.on_device.terms }))
+    names.on_device = nil
   end
 end
 

@@ -255,17 +255,14 @@ end
 
 -- ---- derived parts ----
 
--- The identity of a kind's default network; a default network adds nothing to digests.
-local function plain_identity(plan, model)
+-- The identity of a network; nil for a kind's default network, which adds nothing to digests.
+local function identity_of(plan, net, model)
   local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
     feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
-  return identity.of(builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain)))
-end
-
-local function identity_of(plan, net, model)
+  local default = builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain))
   local own = identity.of(net)
-  return canonical.text(own) ~= canonical.text(plain_identity(plan, model)) and own or nil
+  return canonical.text(own) ~= canonical.text(identity.of(default)) and own or nil
 end
 
 local function section_of(plan, file)
