@@ -20,13 +20,14 @@ local function templates(folder)
   return list
 end
 
--- Lines of control and contents of holes.
+-- Lines of control, conditions at the ends of lines and contents of holes.
 local function decisions(text)
   local list = {}
   for line in text:gmatch("[^\n]+") do
     if line:find("^ *%%") then
       list[#list + 1] = line
     else
+      list[#list + 1] = line:match(" %% (e?l?s?e?if .*)$")
       for hole in line:gmatch("%$(%b{})") do
         list[#list + 1] = hole
       end

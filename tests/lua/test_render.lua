@@ -60,6 +60,18 @@ function TestText.test_control_lines_leave_no_trace()
   check_text("% for i = 1, 9 do if i == 3 then break end\n${i}\n% end\n", "1\n2\n")
 end
 
+function TestText.test_a_condition_at_the_end_of_a_line()
+  check_text("  a; % if flag\nb % if not flag\nc % if n == 4 and flag\n", "  a;\nc\n")
+  check_text("% for _, l in ipairs(layers) do\n${l.name} % if l.rope\nsecond % elseif l.weight == 1\n- % else\n% end\n",
+    "first\nsecond\n")
+  check_text("a % if not flag\nb % elseif not n\nc % else\nd % if flag\n", "c\nd\n")
+  check_text("x % 2\nx %d % iffy\n% if flag then\na % b % if flag\n% end\n", "x % 2\nx %d % iffy\na % b\n")
+  local text, map = run({ ["t.tpl"] = 'x\n    % include("p") % if flag\n  % include("q") % else\n', p = "a\nb\n",
+    q = "c\n" })
+  lu.assertEquals(text, "x\n    a\n    b\n")
+  lu.assertEquals(map[3], { { "p", 2 }, { "t.tpl", 2 } })
+end
+
 function TestText.test_include_indents_to_its_column()
   local text, map = run({
     ["t.tpl"] = "{\n    % include(\"parts/a.tpl\", { depth = n })\n}\n",
@@ -199,6 +211,17 @@ function TestErrors.test_blocks_are_balanced_at_their_opener()
   check_error("% if flag then\n% else\n% elseif n then\n% end\n", "3:3: 'elseif' without 'if'")
   check_error("% include(\"p\", {\nx\n% })\n", "1:16: '{' is never closed")
   check_error("% include(\"p\"))\n", "1:15: ')' closes nothing")
+end
+
+function TestErrors.test_conditions_at_the_ends_of_lines()
+  check_error("x\ny % if flg\n", "2:8: 'flg' is not in the plan | did you mean \"flag\"?")
+  check_error("x % if flag then\n", "1:8: not an expression: flag then")
+  check_error("x % if flag, n\n", "1:8: not an expression: flag, n")
+  check_error("x % if slot(n)\n", "1:8: 'slot' in a condition")
+  check_error("x\ny % else\n", "2:5: 'else' without 'if' at the end of the line before")
+  check_error("x % if flag\ny % else\nz % elseif n\n", "3:5: 'elseif' without 'if' at the end of the line before")
+  check_error("x % if flag\n\ny % else\n", "3:5: 'else' without 'if' at the end of the line before")
+  check_error("% local x = 1 % if flag\n", "1:2: a condition at the end of a line without output")
 end
 
 function TestErrors.test_lines_of_lua_are_checked_one_by_one()

@@ -6,6 +6,8 @@
 -- before the code runs, that blocks are balanced, that every line of Lua is complete by itself (brackets may span
 -- lines), and that holes hold a name, a field or one helper call. The code calls __text, __hole, __at and __end of
 -- render.lua.
+-- A line of text, or of a call that gives lines of output, may end with a condition for this line alone: `% if a`. The
+-- next line may then end with `% elseif b` or `% else`.
 -- A file may have sections, each below a line `% section("name")`: then one section is read at a time, together with
 -- the text before the first section.
 
@@ -133,7 +135,8 @@ local function statement(reader)
   reader.code[pending.line], reader.firsts[pending.line] = ";" .. at .. reader.code[pending.line], first.col
 end
 
-local function control_line(reader, source, line)
+-- depends: whether the line ends with a condition.
+local function control_line(reader, source, line, depends)
   local col = source:find("%%")
   local code = source:sub(col + 1)
   local tokens, broken = tokenise(code, col + 1)
@@ -148,6 +151,9 @@ local function control_line(reader, source, line)
     table.insert(pending.tokens, token)
   end
   reader.code[line] = code
+  if depends and not (tokens[1] and LINES[tokens[1].text] and #reader.brackets == 0) then
+    fail(reader, line, col + 1, "a condition at the end of a line without output")
+  end
   if #reader.brackets == 0 then
     statement(reader)
     reader.pending = nil
@@ -207,6 +213,45 @@ local function text_line(reader, source, line)
   reader.code[line] = table.concat(code, " ")
 end
 
+-- A line without the condition at its end, and the condition's word, column and expression.
+local function parted(source)
+  local rest, at, word, condition = source:match("^(.-%S) ()%% ([ei][fl]%a*) ?(.*)$")
+  if (word == "if" or word == "elseif") and condition ~= "" or word == "else" and condition == "" then
+    return rest, word, at, condition
+  end
+  return source
+end
+
+local function check_condition(reader, condition, line, col)
+  local tokens = tokenise(condition, col) or {}
+  for _, token in ipairs(tokens) do
+    if token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or LINES[token.text]) then
+      fail(reader, line, token.col, ("'%s' in a condition"):format(token.text))
+    end
+  end
+  if not load(("return (%s)"):format(condition), "=condition", "t", {}) then
+    fail(reader, line, col, "not an expression: " .. condition)
+  end
+end
+
+-- Makes the code of a line depend on the condition at its end. `chained`: the last line whose condition may have
+-- alternatives on the next line.
+local function depend(reader, line, word, col, condition)
+  if word ~= "else" then
+    check_condition(reader, condition, line, col + #word + 3)
+  end
+  local code = reader.code[line]:gsub("^;", "")
+  if word == "if" then
+    reader.code[line] = (";if %s then %s end"):format(condition, code)
+  elseif reader.chained ~= line - 1 then
+    fail(reader, line, col + 2, ("'%s' without 'if' at the end of the line before"):format(word))
+  else
+    reader.code[line - 1] = reader.code[line - 1]:gsub(" end$", "")
+    reader.code[line] = ("%s %s %s end"):format(word, word == "else" and "" or condition .. " then", code)
+  end
+  reader.chained = word ~= "else" and line or nil
+end
+
 local SECTION = '^%% section%("([%w_]+)"%)$'
 
 function M.has_section(text, section)
@@ -231,14 +276,18 @@ local function read_lines(reader, text)
     if odd then
       fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
+    local own, word, col, condition = parted(source)
     if not is_read(reader, source, line) then
-      reader.code[line] = ""
+      reader.code[line], word = "", nil
     elseif source:find("^ *%%") then
-      control_line(reader, source, line)
+      control_line(reader, own, line, word)
     elseif #reader.brackets > 0 then
       break
     else
-      text_line(reader, source, line)
+      text_line(reader, own, line)
+    end
+    if word then
+      depend(reader, line, word, col, condition)
     end
   end
   local bracket = reader.brackets[#reader.brackets]
