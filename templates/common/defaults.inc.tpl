@@ -2,9 +2,6 @@
 
 static const char defaults[${defaults.room}] =
 % for i, line in ipairs(defaults.lines) do
-% if i < #defaults.lines then
-        "${line}"
-% else
-        "${line}";
-% end
+        "${line}" % if i < #defaults.lines
+        "${line}"; % else
 % end

@@ -34,15 +34,11 @@ static int ${length.name}(int n) {
 % end
 
 lh_task_sample lh_task_${task.kind};
-% if task.literal then
-lh_task_solve lh_solve_${task.kind};
-% end
+lh_task_solve lh_solve_${task.kind}; % if task.literal
 
 % elseif task.data.made then
 lh_task_collect lh_task_${task.kind};
-% if task.literal then
-lh_task_solve lh_solve_${task.kind};
-% end
+lh_task_solve lh_solve_${task.kind}; % if task.literal
 
 % end
 % if task.axes then
@@ -62,9 +58,7 @@ static const uint16_t end_symbol = ${task.end_token};
 % end
 static const lh_task task = {
         .kind = "${task.kind}",
-% if task.source then
-        .source = "${c_string(task.source)}",
-% end
+        .source = "${c_string(task.source)}", % if task.source
 % if not task.data then
         .sample = lh_task_${task.kind},
         .input_length = input_length,
@@ -76,24 +70,18 @@ static const lh_task task = {
         .solve = lh_solve_${task.kind},
         .literal = "${c_string(task.literal)}",
 % end
-% if task.options then
-        .options = task_options,
-% end
+        .options = task_options, % if task.options
         .input_symbols = ${task.input_count},
         .output_symbols = ${task.output_count},
         .input_symbol = input_symbols,
         .output_symbol = output_symbols,
-% if decoder and task.end_token then
-        .end = &end_symbol,
-% end
+        .end = &end_symbol, % if decoder and task.end_token
         .chance = ${f64(task.chance)},
 % if task.baseline_name then
         .baseline = ${f64(task.baseline)},
         .baseline_name = "${c_string(task.baseline_name)}",
 % end
-% if task.loss then
-        .loss = ${task.counted and "LH_LOSS_COUNTED" or "LH_LOSS_ALL"},
-% end
+        .loss = ${task.counted and "LH_LOSS_COUNTED" or "LH_LOSS_ALL"}, % if task.loss
 % if task.axes then
         .axis = axes,
         .axes = ${task.axes.count},
@@ -101,28 +89,15 @@ static const lh_task task = {
 };
 
 % if task.data then
-% if task.data.made then
-/* Examples are made when the trainer begins. */
-% else
-/* Examples are in files, which the trainer reads. */
-% end
+/* Examples are made when the trainer begins. */ % if task.data.made
+/* Examples are in files, which the trainer reads. */ % else
 static const lh_data data = {
-% if task.data.train then
-        .train = "${c_string(task.data.train)}",
-% end
-% if task.data.eval then
-        .eval = "${c_string(task.data.eval)}",
-% end
+        .train = "${c_string(task.data.train)}", % if task.data.train
+        .eval = "${c_string(task.data.eval)}", % if task.data.eval
         .longest = ${task.data.longest},
-% if task.data.validation then
-        .validation = "${c_string(task.data.validation)}",
-% end
-% if task.data.validation_digest then
-        .validation_digest = "${task.data.validation_digest}",
-% end
-% if task.data.made then
-        .seed = ${task.data.seed},
-% end
+        .validation = "${c_string(task.data.validation)}", % if task.data.validation
+        .validation_digest = "${task.data.validation_digest}", % if task.data.validation_digest
+        .seed = ${task.data.seed}, % if task.data.made
 };
 
 % end
@@ -140,9 +115,7 @@ static const lh_data data = {
 % end
 % if decoder then
 enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} };
-% if computation then
-enum { COMPUTATION_TOKEN = ${computation.token} };
-% end
+enum { COMPUTATION_TOKEN = ${computation.token} }; % if computation
 % elseif readout == "probe" then
 /* The encoder reads the input; the answer is read at the probe token. */
 enum { PROBE = ${task.probe} };
@@ -187,14 +160,10 @@ static int source_length(int n) { return input_length(n) + output_length(n); }
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
-% if computation then
-    for (int i = 0; i < ${computation.factor}example->input_length; i++) *source++ = COMPUTATION_TOKEN;
-% end
+    for (int i = 0; i < ${computation.factor}example->input_length; i++) *source++ = COMPUTATION_TOKEN; % if computation
 % if decoder then
 % local to = streams[2] and "target" or "source"
-% if streams[2] then
-    uint16_t *target = tokens[1];
-% end
+    uint16_t *target = tokens[1]; % if streams[2]
     *${to}++ = SEPARATOR;
     for (int i = 0; i + 1 < example->output_length; i++) *${to}++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
 % elseif readout == "outputs" then
@@ -230,14 +199,9 @@ static const lh_format format = {
         .stream = {{"source", ${length}}},
         .streams = 1,
 % end
-% if task.data then
-        .shape = shape_of,
-% else
-        .labels = output_length,
-% end
-% if decoder then
-        .teacher_forced = true,
-% end
+        .shape = shape_of, % if task.data
+        .labels = output_length, % else
+        .teacher_forced = true, % if decoder
         .assemble = assemble,
 % if readout == "probe" then
         .locate = locate,
@@ -352,34 +316,20 @@ const lh_spec longhand_spec_${symbol} = {
         .precision = "${precision}",
         .tensors = tensors,
         .tensor_count = ${tensor_count},
-% if initial_values then
-        .initial_values = initial_values,
-% end
+        .initial_values = initial_values, % if initial_values
         .parameter_count = ${parameters},
         .parameter_storage = ${parameter_storage},
         .task = &task,
-% if task.data then
-        .data = &data,
-% end
+        .data = &data, % if task.data
         .format = &format,
         .sites = sites,
         .site_count = ${trace_site_count},
         .classes = ${classes},
-% if drawn_text.position_range then
-        .position_range = ${drawn_text.position_range},
-% end
-% if drawn_text.first_position then
-        .first_position = ${drawn_text.first_position},
-% end
-% if drawn_text.distance_range then
-        .distance_range = ${drawn_text.distance_range},
-% end
-% if streams[1].by_sequence or streams[2] and streams[2].by_sequence then
-        .draws_by_sequence = true,
-% end
-% if limit then
-        .limit = {${limit.tokens}, "${c_string(limit.because)}"},
-% end
+        .position_range = ${drawn_text.position_range}, % if drawn_text.position_range
+        .first_position = ${drawn_text.first_position}, % if drawn_text.first_position
+        .distance_range = ${drawn_text.distance_range}, % if drawn_text.distance_range
+        .draws_by_sequence = true, % if streams[1].by_sequence or streams[2] and streams[2].by_sequence
+        .limit = {${limit.tokens}, "${c_string(limit.because)}"}, % if limit
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,
         .train =
@@ -387,16 +337,12 @@ const lh_spec longhand_spec_${symbol} = {
                         .batch = ${train.batch},
                         .shards = ${train.shards},
                         .lengths = ${train.lengths_text},
-% if schedule then
-                        .schedule = {${schedule.kind}, ${schedule.warmup}, ${f64(schedule.final)}},
-% end
+                        .schedule = {${schedule.kind}, ${schedule.warmup}, ${f64(schedule.final)}}, % if schedule
                 },
         .eval =
                 {
                         .axis = "length",
-% if eval_dropout then
-                        .dropout = true,
-% end
+                        .dropout = true, % if eval_dropout
                 },
         .optimizer =
                 {
@@ -408,9 +354,7 @@ const lh_spec longhand_spec_${symbol} = {
                         .states = 1,
                         .state_name = {"${optimizer.states[1]}"},
 % end
-% if clip.kind == "global_norm" then
-                        .clip_norm = ${f64(clip.max_norm)},
-% end
+                        .clip_norm = ${f64(clip.max_norm)}, % if clip.kind == "global_norm"
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)

@@ -5,11 +5,8 @@
 #include "kernels/cpu/level.h"
 
 % for i, level in ipairs(tuned) do
-% if i == 1 then
-#if defined(LH_LEVEL_${level.tag})
-% else
-#elif defined(LH_LEVEL_${level.tag})
-% end
+#if defined(LH_LEVEL_${level.tag}) % if i == 1
+#elif defined(LH_LEVEL_${level.tag}) % else
 enum {
 % for _, choice in ipairs(level.choices) do
 % for _, constant in ipairs(choice.constants) do

@@ -20,9 +20,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
-% if input_draws then
-    for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream);
-% end
+    for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream); % if input_draws
 % for _, family in ipairs(attentions) do
     % include("attention/cpu/begin_family.tpl", family)
 % end

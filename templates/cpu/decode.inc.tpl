@@ -13,11 +13,8 @@
 /* Values that one ${block.name} caches, of the tokens processed so far${of_source}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
-% if cache.own then
-    real *${cache.name}; /* [sequences][${cache.of}length][${cache.width}] queries, keys and values */
-% else
-    real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */
-% end
+    real *${cache.name}; /* [sequences][${cache.of}length][${cache.width}] queries, keys and values */ % if cache.own
+    real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */ % else
 % if cache.tiles then
     real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] keys and values in tiles, for single queries */
 % end
@@ -28,9 +25,7 @@ typedef struct ${block.name}_cache {
 % end
 typedef struct caches {
 % for _, block in ipairs(decoding.blocks) do
-% if block.cached then
-    ${block.name}_cache ${block.name}[${block.uses}];
-% end
+    ${block.name}_cache ${block.name}[${block.uses}]; % if block.cached
 % end
 } caches;
 
@@ -73,9 +68,7 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
 
 /* Writes logits of the labels that belong to the current tokens; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
-% if not cpu.tied then
-    const parameters *p = w->parameters;
-% end
+    const parameters *p = w->parameters; % if not cpu.tied
     const int labels = w->step->shape.labels, first = ${at}length - labels;
     const int from = ${at}from, count = ${at}to - from;
     real *out = w->block->logits;
@@ -100,16 +93,12 @@ static void read_out(const workspace *w, const real *x) {
 % if decoding.ahead[1] then
 
 static void decode_begin(const lh_cpu_step *step, const lh_cpu_block *block, void *memory) {
-% if decoding.ahead_reads then
-    const parameters *p = step->parameters;
-% end
+    const parameters *p = step->parameters; % if decoding.ahead_reads
     workspace w;
     caches c;
     start_decoding(&w, &c, step, block, memory);
 % for i, other in ipairs(streams) do
-% if i ~= decoding.stream + 1 then
-    set_part(&w.${other.name}, w.sequences, 0, w.${other.name}.length);
-% end
+    set_part(&w.${other.name}, w.sequences, 0, w.${other.name}.length); % if i ~= decoding.stream + 1
 % end
 % for _, op in ipairs(decoding.ahead) do
     % include(op.template, op)
@@ -118,17 +107,12 @@ static void decode_begin(const lh_cpu_step *step, const lh_cpu_block *block, voi
 % end
 
 static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory) {
-% if decoding.each_reads then
-    const parameters *p = step->parameters;
-% end
+    const parameters *p = step->parameters; % if decoding.each_reads
     workspace w;
     caches c;
     start_decoding(&w, &c, step, block, memory);
-% if two then
-    set_part(&w.${stream.name}, w.sequences, from, to);
-% else
-    set_part(&w, from, to);
-% end
+    set_part(&w.${stream.name}, w.sequences, from, to); % if two
+    set_part(&w, from, to); % else
 % for _, op in ipairs(decoding.each) do
     % include(op.template, op)
 % end

@@ -9,11 +9,8 @@ static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, 
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
     const int count = part->count * width;
-% if eval_dropout then
-    % include("cpu/drop_site.tpl", { place = "place" })
-% else
-    const uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, place);
-% end
+    % include("cpu/drop_site.tpl", { place = "place" }) % if eval_dropout
+    const uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, place); % else
     for (int s = 0; s < w->sequences; s++)
         dropout_keep_from(step->key, step->step, w->block->first_example + (uint32_t)s, site,
                 (uint32_t)(${part_start} * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);

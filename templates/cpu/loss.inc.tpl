@@ -24,9 +24,7 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
 % end
     sums->counted += a->counted;
     sums->correct += a->correct;
-% if task.loss then
-    if (a->counted == 0) return; /* all labels are masked */
-% end
+    if (a->counted == 0) return; /* all labels are masked */ % if task.loss
     sums->sequences++;
     sums->exact += a->correct == a->counted;
 }
@@ -59,9 +57,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
         answer a = {0, 0};
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
-% if task.counted then
-            if (!block->mask[s * labels + i]) continue;
-% end
+            if (!block->mask[s * labels + i]) continue; % if task.counted
             size_t row = (size_t)${row} * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
@@ -83,12 +79,8 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
 
 /* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
 INLINE void label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
-% if not cpu.tied then
-    const parameters *p = w->parameters;
-% end
-% if not places then
-    int labels = w->step->shape.labels;
-% end
+    const parameters *p = w->parameters; % if not cpu.tied
+    int labels = w->step->shape.labels; % if not places
     class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH, ${weight}, ${bias}, logits);
 }
 
@@ -128,9 +120,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
 % end
             judge(logits, label, block->mask[at], &a);
             if (block->answers) block->answers[at] = (uint16_t)class_of(CLASSES, logits);
-% if task.counted then
-            if (!block->mask[at]) continue;
-% end
+            if (!block->mask[at]) continue; % if task.counted
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             sum->loss += loss;
             if (own) own->loss += loss;

@@ -4,16 +4,11 @@ static void pack_${name}(const ${struct_name} *p, ${room} *to, int which, bool t
     switch (which) {
 % for i, panel in ipairs(packed) do
 % local number = i - 1
-% if i < #packed then
-    case ${number}:
-% else
-    default:
-% end
+    case ${number}: % if i < #packed
+    default: % else
         pack_weights(${panel.rows}, ${panel.columns}, p->${panel.name}, to->${panel.name});
         if (train) pack_transposed(${panel.rows}, ${panel.columns}, p->${panel.name}, to->${panel.name}_transposed);
-% if i < #packed then
-        break;
-% end
+        break; % if i < #packed
 % end
     }
 }

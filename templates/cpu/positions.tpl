@@ -7,11 +7,8 @@
 /* The weights of ${struct.article} ${struct.block} as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
 typedef struct ${struct.block}_panels {
 % for _, panel in ipairs(struct.panels) do
-% if panel.transposed then
-    real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
-% else
-    real ${panel.name}[${panel.room}];
-% end
+    real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}]; % if panel.transposed
+    real ${panel.name}[${panel.room}]; % else
 % end
 } ${struct.block}_panels;
 
@@ -20,18 +17,13 @@ typedef struct ${struct.block}_panels {
 /* Values that the blocks of a step share. */
 typedef struct shared {
 % for _, struct in ipairs(structs) do
-% if struct.block and struct.panels[1] then
-    ${struct.block}_panels ${struct.block}[${struct.count}];
-% end
+    ${struct.block}_panels ${struct.block}[${struct.count}]; % if struct.block and struct.panels[1]
 % end
 % for _, panel in ipairs(structs[#structs].panels) do
     real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
 % end
-% if cpu.tied then
-    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */
-% else
-    real output_rows[CLASS_COLUMNS * WIDTH];
-% end
+    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */ % if cpu.tied
+    real output_rows[CLASS_COLUMNS * WIDTH]; % else
 % if input_draw and input_draw.apart and input_draw.kind == "randomized" then
     int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* sampled positions of each stream, and scratch memory of sampling */
 % end

@@ -11,8 +11,6 @@
 % for _, f in ipairs(cpu.gradients) do
 % define("NOINLINE void " .. f.name, "int tokens", "const real *x", "const real *dy", "real *dw", f.bias and "real *db")
     matmul_weight_grad(tokens, ${f.inner}, ${f.columns}, x, dy, dw);
-% if f.bias then
-    bias_grad(tokens, ${f.columns}, dy, db);
-% end
+    bias_grad(tokens, ${f.columns}, dy, db); % if f.bias
 }
 % end

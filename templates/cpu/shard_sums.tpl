@@ -2,9 +2,7 @@
  * depends only on lengths. */
 typedef struct shard_sums {
 % for _, family in ipairs(attentions) do
-% if family.sums then
-    ${family.name}_sums ${family.name};
-% end
+    ${family.name}_sums ${family.name}; % if family.sums
 % end
 } shard_sums;
 

@@ -1,14 +1,8 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
 /* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
-% if flops.masked[1] then
- *   pairs that masks hide from all queries of a group of LANES queries
-% end
-% if part then
- *   unused rows of the last layer
-% end
-% if vocabulary then
- *   tokens in the first layer, where a block of sequences has one row per symbol
-% end
+ *   pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
+ *   unused rows of the last layer % if part
+ *   tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if part then
@@ -38,16 +32,12 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
         forward += ${f64(entry.of_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
-% if of_last then
-        forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, left_out);
-% end
+        forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, left_out); % if of_last
     }
 % else
     const ${name}_head ${name} = {${sizes}};
     forward += ${f64(entry.count)} * ${name}_skipped_pairs(&${name}, ${name}.T);
-% if of_last then
-    forward -= ${f64(of_last)} * ${name}_skipped_pairs(&${name}, left_out);
-% end
+    forward -= ${f64(of_last)} * ${name}_skipped_pairs(&${name}, left_out); % if of_last
 % end
 % end
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);

@@ -12,9 +12,7 @@
 % for _, header in ipairs(cpu_headers) do
 #include "kernels/cpu/${header}.h"
 % end
-% if any_draws then
-#include "longhand/positions.h"
-% end
+#include "longhand/positions.h" % if any_draws
 % if embedding_scales[1] or dropouts[1] then
 
 % end
@@ -72,20 +70,14 @@ enum { VOCABULARY = ${symbols} }; /* symbols, each with one row of the first lay
 
 % end
 static size_t shared_bytes(const lh_shape *longest) {
-% if last_behind then
-    return ${last_behind}_end(longest);
-% else
-    return sizeof(shared);
-% end
+    return ${last_behind}_end(longest); % if last_behind
+    return sizeof(shared); % else
 }
 
 /* The number of sequences with about `most` tokens together. */
 static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
-% if streams[2] then
-    int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens;
-% else
-    int sequences = (most + length[0] / 2) / length[0];
-% end
+    int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens; % if streams[2]
+    int sequences = (most + length[0] / 2) / length[0]; % else
     return sequences > 0 ? sequences : 1;
 }
 
@@ -105,11 +97,8 @@ static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode 
     shape.sequences = sequences_of(most_tokens(mode), shape.length);
     if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
     workspace w;
-% if cpu.decoding then
-    return lay_out(&w, NULL, &shape, shape.length[${cpu.decoding.stream}], mode);
-% else
-    return lay_out(&w, NULL, &shape, mode);
-% end
+    return lay_out(&w, NULL, &shape, shape.length[${cpu.decoding.stream}], mode); % if cpu.decoding
+    return lay_out(&w, NULL, &shape, mode); % else
 }
 
 /* Among blocks with equal numbers of sequences, the block with the most tokens needs the most memory. A sequence longer
@@ -135,11 +124,8 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
         shape.sequences = sequences_of(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
-% if cpu.decoding then
-        size_t bytes = lay_out(&w, NULL, &shape, length, mode);
-% else
-        size_t bytes = lay_out(&w, NULL, &shape, mode);
-% end
+        size_t bytes = lay_out(&w, NULL, &shape, length, mode); % if cpu.decoding
+        size_t bytes = lay_out(&w, NULL, &shape, mode); % else
         if (bytes > most) most = bytes;
     }
     return most;
@@ -148,13 +134,9 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
 
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
-% if cpu.pass.reads then
-    const parameters *p = step->parameters;
-% end
+    const parameters *p = step->parameters; % if cpu.pass.reads
     parameters *g = gradient;
-% if cpu.pass.asks then
-    const bool train = step->mode == LH_MODE_TRAIN;
-% end
+    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
 % for _, op in ipairs(cpu.pass.train) do
@@ -166,12 +148,8 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
-% if cpu.pass.reads then
-    const parameters *p = step->parameters;
-% end
-% if cpu.pass.asks then
-    const bool train = step->mode == LH_MODE_TRAIN;
-% end
+    const parameters *p = step->parameters; % if cpu.pass.reads
+    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
 % for _, op in ipairs(cpu.pass.evaluate) do
@@ -180,9 +158,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 }
 
 #include "trace.inc"
-% if cpu.decoding then
-#include "decode.inc"
-% end
+#include "decode.inc" % if cpu.decoding
 
 % if skips then
 % include("cpu/skipped.tpl")
@@ -229,20 +205,14 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .trace_block = trace_block,
 % if cpu.decoding then
         .decode_bytes = decode_bytes,
-% if cpu.decoding.ahead[1] then
-        .decode_begin = decode_begin,
-% end
+        .decode_begin = decode_begin, % if cpu.decoding.ahead[1]
         .decode_step = decode_step,
         .score_block = score_block,
         .decode_move = decode_move,
 % end
         .fold = fold,
-% if task.counted then
-        .scale = scale,
-% end
+        .scale = scale, % if task.counted
         .squared_norm = squared_norm,
         .update = update,
-% if skips then
-        .skipped_flops = skipped_flops,
-% end
+        .skipped_flops = skipped_flops, % if skips
 };

@@ -20,17 +20,11 @@ static void trace_activation(const workspace *w, const real *x, const lh_trace *
 /* Sites as spec.c lists them: the embedding, then attention and output of every layer. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,
         lh_sums *sums) {
-% if cpu.pass.reads then
-    const parameters *p = step->parameters;
-% end
-% if cpu.pass.asks then
-    const bool train = step->mode == LH_MODE_TRAIN;
-% end
+    const parameters *p = step->parameters; % if cpu.pass.reads
+    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
-% if cpu.part then
-    w.read = w.all; /* all queries and outputs are traced */
-% end
+    w.read = w.all; /* all queries and outputs are traced */ % if cpu.part
 % for _, op in ipairs(cpu.pass.trace) do
     % include(op.template, op)
 % end

@@ -15,12 +15,8 @@ typedef struct ${block.name}_state {
 /* The size of a stream in a block of sequences; rows: tokens rounded up to whole tiles. */
 typedef struct stream_size {
     int length, tokens, rows;
-% if cpu.decoding then
-    int from, to; /* computed tokens of each sequence: all, except in decoding */
-% end
-% if drawn[1] then
-    int32_t *position; /* [tokens] positions of every sequence, sampled with the stream's embedding */
-% end
+    int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
+    int32_t *position; /* [tokens] positions of every sequence, sampled with the stream's embedding */ % if drawn[1]
 } stream_size;
 
 % end
@@ -56,12 +52,8 @@ typedef struct workspace {
 % elseif cpu.vocabulary then
     row_set all; /* all tokens */
 % end
-% if cpu.vocabulary then
-    row_set vocabulary; /* symbols */
-% end
-% if cpu.decoding then
-    int from, to; /* computed tokens of each sequence: all, except in decoding */
-% end
+    row_set vocabulary; /* symbols */ % if cpu.vocabulary
+    int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
 % for _, block in ipairs(cpu.blocks) do
     ${block.name}_state ${block.name}[${block.uses}];
@@ -77,9 +69,7 @@ typedef struct workspace {
 % elseif drawn[1] then
     int32_t *position, *position_scratch; /* sampled positions, [tokens] of all sequences; scratch memory of sampling, [MAX_POSITION] */
 % end
-% if any_sums then
-    shard_sums sums;
-% end
+    shard_sums sums; % if any_sums
 } workspace;
 
 % if cpu.vocabulary then
@@ -91,11 +81,8 @@ static size_t row_of(const workspace *w) {
 % end
 % for _, block in ipairs(cpu.blocks) do
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.by_mode and "lh_mode mode")
-% if cpu.vocabulary then
-    size_t row = row_of(w);
-% elseif not streams[2] then
-    size_t row = (size_t)w->rows * sizeof(real);
-% end
+    size_t row = row_of(w); % if cpu.vocabulary
+    size_t row = (size_t)w->rows * sizeof(real); % elseif not streams[2]
 % for _, request in ipairs(block.requests.always) do
     % include("cpu/buffer.tpl", request)
 % end
@@ -132,11 +119,8 @@ static stream_size size_of(int sequences, int length) {
     ${name}->to = to;
     ${name}->tokens = ${streams[2] and "sequences" or "w->sequences"} * (to - from);
     ${name}->rows = round_up(${name}->tokens, TILE_ROWS);
-% if cpu.part then
-    w->all = (row_set){to - from, w->tokens, w->rows};
-% elseif cpu.vocabulary then
-    w->all = (row_set){w->tokens, w->rows};
-% end
+    w->all = (row_set){to - from, w->tokens, w->rows}; % if cpu.part
+    w->all = (row_set){w->tokens, w->rows}; % elseif cpu.vocabulary
 }
 
 /* The index of row m's token among the tokens of all sequences. */
@@ -158,9 +142,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % for _, stream in ipairs(streams) do
     w->${stream.name} = size_of(w->sequences, shape->length[${stream.index}]);
 % end
-% if decoded then
-    set_part(&w->${decoded.name}, w->sequences, 0, most);
-% end
+    set_part(&w->${decoded.name}, w->sequences, 0, most); % if decoded
 % else
     w->length = shape->length[0];
     w->sequences = shape->sequences;
@@ -169,11 +151,8 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % else
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens, TILE_ROWS);
-% if cpu.part then
-    w->all = (row_set){w->length, w->tokens, w->rows};
-% elseif cpu.vocabulary then
-    w->all = (row_set){w->tokens, w->rows};
-% end
+    w->all = (row_set){w->length, w->tokens, w->rows}; % if cpu.part
+    w->all = (row_set){w->tokens, w->rows}; % elseif cpu.vocabulary
 % end
 % if cpu.part then
     const int labels = shape->labels, labelled = w->sequences * labels;
@@ -186,9 +165,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     size_t row = (size_t)w->rows * sizeof(real);
 % end
 % end
-% if any_sums then
-    if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")};
-% end
+    if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums
 % for _, block in ipairs(cpu.blocks) do
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.by_mode and "mode")
@@ -208,17 +185,13 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->${at}position = take(memory, &used, (size_t)w->${at}tokens * sizeof(int32_t));
 % end
 % end
-% if drawn[1] then
-    w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t));
-% end
+    w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
     if (mode != LH_MODE_TRAIN) return used;
 % for _, request in ipairs(cpu.requests.training) do
     % include("cpu/buffer.tpl", request)
 % end
 % for _, block in ipairs(cpu.blocks) do
-% if block.own_input then
-    w->${block.name}[0].input = w->${block.own_input};
-% end
+    w->${block.name}[0].input = w->${block.own_input}; % if block.own_input
 % end
     return used;
 }
@@ -227,11 +200,8 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
-% if decoded then
-    lay_out(w, memory, &shape, shape.length[${decoded.index}], mode);
-% else
-    lay_out(w, memory, &shape, mode);
-% end
+    lay_out(w, memory, &shape, shape.length[${decoded.index}], mode); % if decoded
+    lay_out(w, memory, &shape, mode); % else
     w->step = step;
     w->block = block;
     w->parameters = step->parameters;

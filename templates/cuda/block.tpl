@@ -3,18 +3,11 @@
 % include("cuda/block_names.tpl")
 
 /* ${comment}
-% if in_place then
- * In evaluation input and output are the same array. */
-% else
- * In evaluation input and output are the same array, except in the first layer. */
-% end
+ * In evaluation input and output are the same array. */ % if in_place
+ * In evaluation input and output are the same array, except in the first layer. */ % else
 INLINE void ${name}_forward(${flag}) {
-% if forward_reads.w then
-    const workspace *w = &block()->work;
-% end
-% if forward_reads.s then
-    const ${state} *s = &block()->${name};
-% end
+    const workspace *w = &block()->work; % if forward_reads.w
+    const ${state} *s = &block()->${name}; % if forward_reads.s
 % for _, op in ipairs(forward) do
     % include(op.template, op)
 % end
@@ -23,12 +16,8 @@ INLINE void ${name}_forward(${flag}) {
 /* The workspace's gradient is that of the ${name}'s output on entry and that of its input on return. Writes the gradients
  * of all parameters${cuda.by_team and ", or stores the operands of the products that give them" or ""}. */
 INLINE void ${name}_backward(void) {
-% if backward_reads.w then
-    const workspace *w = &block()->work;
-% end
-% if backward_reads.s then
-    const ${state} *s = &block()->${name};
-% end
+    const workspace *w = &block()->work; % if backward_reads.w
+    const ${state} *s = &block()->${name}; % if backward_reads.s
 % for _, op in ipairs(backward) do
     % include(op.template, op)
 % end
@@ -42,9 +31,7 @@ INLINE void enter_${name}(int ${index}) {
         const size_t step = ${name}_bytes(b->sequences, b->view.T);
         size_t used = ${index} * step;
         b->l = ${layer};
-% if loops > 1 then
-        b->use = use;
-% end
+        b->use = use; % if loops > 1
         lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
         b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${first};
     }
@@ -62,11 +49,8 @@ INLINE void forward_${name}s(void) {
 INLINE void backward_${name}s(void) {
 #pragma unroll 1
     for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--) {
-% if #device.blocks > 1 then
-        enter_${name}(${index});
-% else
-        if (${index} + 1 < ${uses}) enter_${name}(${index});
-% end
+        enter_${name}(${index}); % if #device.blocks > 1
+        if (${index} + 1 < ${uses}) enter_${name}(${index}); % else
         ${name}_backward();
 % if loops > 1 then
         if (use < ${first_use})
@@ -82,9 +66,7 @@ INLINE void evaluate_${name}s(void) {
     if (threadIdx.x == 0) {
         size_t used = 0;
         lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
-% if in_place then
-        b->input = b->${name}.output = ${first};
-% end
+        b->input = b->${name}.output = ${first}; % if in_place
     }
 #pragma unroll 1
     for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
@@ -93,12 +75,8 @@ INLINE void evaluate_${name}s(void) {
 % else
         if (threadIdx.x == 0) {
             b->l = ${layer};
-% if loops > 1 then
-            b->use = use;
-% end
-% if not in_place then
-            b->input = ${index} > 0 ? b->${name}.output : ${first};
-% end
+            b->use = use; % if loops > 1
+            b->input = ${index} > 0 ? b->${name}.output : ${first}; % if not in_place
         }
 % end
         __syncthreads();

@@ -1,9 +1,7 @@
 /* The parameters of the current ${name}, and the destination of their gradients. Every operation reads these pointers
  * again, because a value that is kept during a call takes registers from the called function. */
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
-% if device.rounds then
-INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${name} + block()->l; }
-% end
+INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${name} + block()->l; } % if device.rounds
 % local type = cuda.products == "generated" and parameters_type or gradients_type
 % if loops > 1 and cuda.products == "generated" then
 /* The destination of the gradients of a layer's weights, summed over its uses: the last use stores to the gradient, the

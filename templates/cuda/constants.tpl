@@ -13,16 +13,11 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits 
 % end
 % if device.drops then
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
-% if eval_dropout then
-enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
-% end
+enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */ % if eval_dropout
 % end
 % for _, number in ipairs(optimizer.numbers) do
-% if number.rest then
-#define ${number.name} ((real)(1 - ${f64(number.rest)}))
-% else
-#define ${number.name} ${real(number.value)}
-% end
+#define ${number.name} ((real)(1 - ${f64(number.rest)})) % if number.rest
+#define ${number.name} ${real(number.value)} % else
 % end
 % if clip.kind == "global_norm" then
 #define MAX_NORM ${f64(clip.max_norm)} /* gradients with a greater norm are clipped to this norm */

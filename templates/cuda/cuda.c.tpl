@@ -7,15 +7,9 @@
 
 #include "longhand/cuda.h"
 #include "longhand/cuda_interface.h"
-% if cuda.products == "library" then
-#include "longhand/cuda_place.h"
-% end
-% if tables then
-#include "longhand/math.h"
-% end
-% if drawing[1] then
-#include "longhand/positions.h"
-% end
+#include "longhand/cuda_place.h" % if cuda.products == "library"
+#include "longhand/math.h" % if tables
+#include "longhand/positions.h" % if drawing[1]
 
 #define INLINE static inline
 % for _, family in ipairs(attentions) do

@@ -9,26 +9,19 @@
 #define NULL nullptr
 #endif
 
-% if precision == "float64" then
-typedef double real;
-% else
-typedef float real;
-% end
+typedef double real; % if precision == "float64"
+typedef float real; % else
 
 % if draws_distances then
 typedef int int32_t;
 
 % end
 % splice("longhand/cuda_interface.h", "include")
-% if cuda.products == "library" then
-% splice("longhand/cuda_place.h", "include")
-% end
+% splice("longhand/cuda_place.h", "include") % if cuda.products == "library"
 
 enum {
     THREADS = ${cuda.threads}, /* threads of a block */
-% if device.masks[1] then
-    DROPOUT_SITES = ${device.sites}, /* masks of one sequence */
-% end
+    DROPOUT_SITES = ${device.sites}, /* masks of one sequence */ % if device.masks[1]
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
     % include("parts/dimensions.tpl")
 % for _, family in ipairs(attentions) do
@@ -38,9 +31,7 @@ enum {
     HEADS = ${PREFIX}HEADS, /* heads of every attention; kernels use these names */
     HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
 % end
-% if not cuda.multiplies then
-    STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */
-% end
+    STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */ % if not cuda.multiplies
     BLOCK_STATE = ${cuda.block_state} /* bytes of shared memory after ${cuda.multiplies and "the staging memory of products" or "these reals"} */
 };
 

@@ -16,19 +16,12 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = block()->sequences * v->${T};
-% if drops and mask > 0 then
-    const unsigned char *keep = mask_of(${mask});
-% end
-% if by_sequence then
-    const int *position = ${sequences}();
-% end
+    const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
+    const int *position = ${sequences}(); % if by_sequence
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-% if linear then
-        quad x = *(const quad *)(v->p->${vectors}_bias + c);
-% else
-        quad x = *(const quad *)(v->p->${vectors} + block()->${tokens}[row] * WIDTH + c);
-% end
+        quad x = *(const quad *)(v->p->${vectors}_bias + c); % if linear
+        quad x = *(const quad *)(v->p->${vectors} + block()->${tokens}[row] * WIDTH + c); % else
 % if linear and task.blanks > 0 then
         const int input = block()->${tokens}[row] - BLANKS;
         const quad weight = input >= 0 ? *(const quad *)(v->p->${vectors} + input * WIDTH + c) : quad{{0, 0, 0, 0}};
@@ -54,22 +47,15 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
         for (int i = 0; i < 4; i++) {
 % if linear then
             x.v[i] += weight.v[i];
-% if additive.kind ~= "none" then
-            x.v[i] += place.v[i];
-% end
+            x.v[i] += place.v[i]; % if additive.kind ~= "none"
 % elseif additive.kind ~= "none" then
             x.v[i] = x.v[i] * ${scale} + place.v[i];
 % else
             x.v[i] *= ${scale};
 % end
-% if noise then
-            x.v[i] += deviation * normal.v[i];
-% end
-% if drops and eval_dropout then
-            x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
-% elseif drops then
-            if (training) x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0;
-% end
+            x.v[i] += deviation * normal.v[i]; % if noise
+            x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0; % if drops and eval_dropout
+            if (training) x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0; % elseif drops
         }
         *(quad *)(w->${value} + e) = x;
     }
@@ -83,9 +69,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->${tokens};
     const int sequences = block()->sequences, rows = sequences * v->${T};
-% if drops and mask > 0 then
-    const unsigned char *keep = mask_of(${mask});
-% end
+    const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
 % if drops then
     for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
         w->${gradient}[e] = kept(${keep}, e) ? w->${gradient}[e] * ${drops}_KEEP_SCALE : 0;
@@ -119,14 +103,10 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         g->${vectors}[e] = ${scaled};
 % end
     }
-% if linear then
-    ${column_sums}(rows, WIDTH, w->${gradient}, g->${vectors}_bias);
-% end
+    ${column_sums}(rows, WIDTH, w->${gradient}, g->${vectors}_bias); % if linear
 % if trains and by_sequence then
     const int *position = ${sequences}();
-% if not adds_places then
-    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
-% end
+    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     /* The positions of one sequence are distinct, so threads add to different elements. */
     for (int sequence = 0; sequence < sequences; sequence++) {
         __syncthreads();

@@ -21,9 +21,7 @@ NOINLINE void end_tables(parameters *g) {
     }
 % else
 % for i, one in ipairs(device.place_sums) do
-% if shared and i > 1 then
-    team_barrier(&block()->members); /* both streams may add to the same row */
-% end
+    team_barrier(&block()->members); /* both streams may add to the same row */ % if shared and i > 1
     % include("cuda/end_places.tpl", one)
 % end
 % end

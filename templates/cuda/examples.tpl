@@ -4,9 +4,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     is_global(in);
     b->step = *in;
     v->p = (const parameters *)p;
-% if tables then
-    v->tables = (const position_row *)tables;
-% end
+    v->tables = (const position_row *)tables; % if tables
 % if attentions[2] then
 % for _, stream in ipairs(device.streams) do
     v->${stream.T} = in->T[${stream.index}];
@@ -15,13 +13,9 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 % for _, one in ipairs(cuda.drawing) do
     v->${one.member} = ${one.at};
 % end
-% if not attentions[2] then
-    v->T = in->T[0];
-% end
+    v->T = in->T[0]; % if not attentions[2]
     v->label_count = in->label_count;
-% if cuda.shared then
-    lay_out_shared(&v->shared, shared, ${streams[2] and "v->T" or "in->T[0]"});
-% end
+    lay_out_shared(&v->shared, shared, ${streams[2] and "v->T" or "in->T[0]"}); % if cuda.shared
 }
 
 % if cuda.products == "generated" then
@@ -34,9 +28,7 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
 % end
     b->labels = b->step.labels + (size_t)first * b->view.label_count;
     b->mask = b->step.mask + (size_t)first * b->view.label_count;
-% if readout == "probe" then
-    b->place = b->step.place + (size_t)first * b->view.label_count;
-% end
+    b->place = b->step.place + (size_t)first * b->view.label_count; % if readout == "probe"
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 

@@ -104,19 +104,13 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
     for (int l = 0; l < ${block.uses}; l++) {
         if (!training) ${block.name}_used = 0;
         lay_out_${block.name}(&${block.name}[l], w.${block.name}s, &${block.name}_used, sequences, T);
-% if block.in_place then
-        if (!training) ${block.name}[l].output = ${block.of_host};
-% end
+        if (!training) ${block.name}[l].output = ${block.of_host}; % if block.in_place
     }
 % end
-% if cuda.begins then
-    phase(list, LH_CUDA_BEGIN, 0);
-% end
+    phase(list, LH_CUDA_BEGIN, 0); % if cuda.begins
 % for i, launch in ipairs(device.pass.train.list) do
     % include(launch.template, launch)
-% if i == #device.pass.evaluate.list then
-    if (!training) return (int)(list->next - first);
-% end
+    if (!training) return (int)(list->next - first); % if i == #device.pass.evaluate.list
 % end
     phase(list, LH_CUDA_END, 0);
     return (int)(list->next - first);

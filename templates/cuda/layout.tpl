@@ -41,9 +41,7 @@ typedef struct workspace {
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-% if device.masks[1] then
-    masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] one bit per element */
-% end
+    masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] one bit per element */ % if device.masks[1]
 % for _, m in ipairs(device.bits) do
     masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */
 % end

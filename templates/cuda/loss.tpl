@@ -128,11 +128,8 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
-% if readout == "probe" then
-    const int count = sequences * v->label_count;
-% else
-    const int count = sequences * v->label_count, unlabelled = v->${device.labelled} - v->label_count;
-% end
+    const int count = sequences * v->label_count; % if readout == "probe"
+    const int count = sequences * v->label_count, unlabelled = v->${device.labelled} - v->label_count; % else
     for (int c = 0; c < CLASSES; c++) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
@@ -144,9 +141,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
 % end
         }
     }
-% if not device.tied then
-    strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
-% end
+    strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.tied
     for (int e = threadIdx.x; e < sequences * v->${device.labelled} * (WIDTH / 4); e += THREADS) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled}, sequence = e / (WIDTH / 4) / v->${device.labelled};
         quad sum = {{0, 0, 0, 0}};

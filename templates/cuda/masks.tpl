@@ -27,20 +27,14 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % if i == 1 then
         unsigned int layer = ${layer}, place = ${place}, below = ${mask.below_text};
-% if streams[2] then
-        int T = in->T[${mask.stream_text}];
-% end
+        int T = in->T[${mask.stream_text}]; % if streams[2]
 % else
         if (site >= ${mask.first}) {
             layer = ${layer};
             place = ${place};
 % local same = mask.below_text == device.masks[i - 1].below_text and not mask.below_text:find("place", 1, true)
-% if not same then
-            below = ${mask.below_text};
-% end
-% if streams[2] then
-            T = in->T[${mask.stream_text}];
-% end
+            below = ${mask.below_text}; % if not same
+            T = in->T[${mask.stream_text}]; % if streams[2]
         }
 % end
 % end

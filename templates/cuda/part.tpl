@@ -18,16 +18,12 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
-% if eval_dropout and device.masks[1] then
-    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8);
-% end
+    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8); % if eval_dropout and device.masks[1]
 % for _, m in ipairs(eval_dropout and device.bits or {}) do
     w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T);
 % end
     if (!training) return;
-% if device.masks[1] and not eval_dropout then
-    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8);
-% end
+    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8); % if device.masks[1] and not eval_dropout
 % for _, m in ipairs(eval_dropout and {} or device.bits) do
     w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T);
 % end
@@ -72,17 +68,11 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
 % end
     b->labels = b->step.labels + in_batch * label_count;
     b->mask = b->step.mask + in_batch * label_count;
-% if readout == "probe" then
-    b->place = b->step.place + in_batch * label_count;
-% end
+    b->place = b->step.place + in_batch * label_count; % if readout == "probe"
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
-% if device.loops then
-    b->use = at.layer;
-% end
-% if #device.blocks > 1 then
-    real *input;
-% end
+    b->use = at.layer; % if device.loops
+    real *input; % if #device.blocks > 1
 % for _, block in ipairs(device.blocks) do
 % local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
 % if not block.first_phase then

@@ -1,9 +1,6 @@
 % for i, one in ipairs(phases) do
-% if i > 1 then
-} else if (phase == ${one.name}) {
-% else
-if (phase == ${one.name}) {
-% end
+} else if (phase == ${one.name}) { % if i > 1
+if (phase == ${one.name}) { % else
 % for _, op in ipairs(one.ops) do
     % include(op.template, op)
 % end

@@ -8,9 +8,7 @@ INLINE void train_phase(int phase, int shard) {
 % if block.forward.phases[1] then
     % call(block.name .. "_forward_phase", "phase", block.drops and not eval_dropout and "true")
 % end
-% if block.backward.phases[1] then
-    ${block.name}_backward_phase(phase);
-% end
+    ${block.name}_backward_phase(phase); % if block.backward.phases[1]
 % end
 }
 
@@ -42,9 +40,7 @@ longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
         view_step(b, a.steps, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
     }
     __syncthreads();
-% if cuda.begins then
-    if (at.phase == LH_CUDA_BEGIN) return begin_step();
-% end
+    if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.begins
     if (at.phase == LH_CUDA_END) return end_phase(a.results);
     for (int shard = b->members.rank; shard < a.shards; shard += a.team) {
         __syncthreads();
@@ -74,9 +70,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
         take_part(b, at.first, all, gridDim.x, blockIdx.x, a.workspace, at, false);
     }
     __syncthreads();
-% if cuda.begins then
-    if (at.phase == LH_CUDA_BEGIN) return begin_step();
-% end
+    if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.begins
     const int phase = at.phase;
     % include("cuda/phase_choice.tpl", device.pass.evaluate)
 % for _, block in ipairs(device.blocks) do

@@ -5,12 +5,8 @@
 /* ${comment}
  * Runs one phase of the forward pass. */
 % define(("INLINE void %s_forward_phase"):format(name), "int phase", asks and "const bool training")
-% if forward_reads.w then
-    const workspace *w = &block()->work;
-% end
-% if forward_reads.s then
-    const ${state} *s = &block()->${name};
-% end
+    const workspace *w = &block()->work; % if forward_reads.w
+    const ${state} *s = &block()->${name}; % if forward_reads.s
     % include("cuda/phase_choice.tpl", forward)
 }
 % end
@@ -19,12 +15,8 @@
 /* Runs one phase of the backward pass, which replaces the workspace's gradient, that of the ${name}'s output, by that of
  * its input. */
 INLINE void ${name}_backward_phase(int phase) {
-% if backward_reads.w then
-    const workspace *w = &block()->work;
-% end
-% if backward_reads.s then
-    const ${state} *s = &block()->${name};
-% end
+    const workspace *w = &block()->work; % if backward_reads.w
+    const ${state} *s = &block()->${name}; % if backward_reads.s
     % include("cuda/phase_choice.tpl", backward)
 }
 % end

@@ -3,9 +3,7 @@ typedef struct shared_tables {
 % for _, family in ipairs(attentions) do
     % slot("shared_tables", family.on_device)
 % end
-% if cuda.sums then
-    char *sums; /* table_sums, folded over shards */
-% end
+    char *sums; /* table_sums, folded over shards */ % if cuda.sums
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, ${device.lengths} T) {

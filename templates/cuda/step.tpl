@@ -8,9 +8,7 @@ INLINE void train_shard(int shard) {
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
         b->gradient = (parameters *)partial;
         take_examples(b, first, sequences, true);
-% if cuda.by_team then
-        find_operands(b, partial);
-% end
+        find_operands(b, partial); % if cuda.by_team
 % if cuda.sums then
         size_t used = 0;
         lay_out_sums(&b->sums, partial + PARAMETER_STORAGE * sizeof(real), &used, b->view.T);
@@ -46,9 +44,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         if (threadIdx.x == 0)
             view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
         __syncthreads();
-% if cuda.begins then
-        begin_step();
-% end
+        begin_step(); % if cuda.begins
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
 % if task.counted then
@@ -80,9 +76,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
     __syncthreads();
-% if cuda.begins then
-    begin_step();
-% end
+    begin_step(); % if cuda.begins
     const int end = a.end < b->step.sequences ? a.end : b->step.sequences;
     for (int first = a.first + b->members.rank * a.group; first < end; first = b->first + a.team * a.group) {
         __syncthreads();

@@ -1,6 +1,4 @@
-% if cuda.sums then
-% include("cuda/end_tables.tpl")
-% end
+% include("cuda/end_tables.tpl") % if cuda.sums
 
 % if cuda.constants then
 /* Whether element e belongs to a tensor that is not learned. */
@@ -69,9 +67,7 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     real *gradient = (real *)b->replica.gradient;
 % if cuda.by_team then
     add_up_products();
-% if not cuda.sums then
-    team_barrier(t);
-% end
+    team_barrier(t); % if not cuda.sums
 % end
 % if cuda.sums then
     for (int piece = t->rank; piece < PIECES; piece += t->blocks)
@@ -95,12 +91,8 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
         fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
                 THREADS, PIECE, gradient + piece * PIECE);
 % end
-% if cuda.constants then
-        clear_constants(piece, gradient);
-% end
-% if task.counted then
-        if (factor != 1) scale_piece(factor, gradient + piece * PIECE);
-% end
+        clear_constants(piece, gradient); % if cuda.constants
+        if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
         const double squares = piece_squares(gradient + piece * PIECE);
         if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
     }
@@ -192,12 +184,8 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
 % end
     team_barrier(t);
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-% if cuda.constants then
-        clear_constants(piece, gradient);
-% end
-% if task.counted then
-        if (factor != 1) scale_piece(factor, gradient + piece * PIECE);
-% end
+        clear_constants(piece, gradient); % if cuda.constants
+        if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
         const double squares = piece_squares(gradient + piece * PIECE);
         if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
     }
@@ -278,11 +266,8 @@ INLINE void round_weights(int piece) {
 
 % end
 /* Clips and updates. Returns false, without an update, if the loss or the gradient is not finite. */
-% if task.counted then
-INLINE bool update(double squares, double loss, double counted) {
-% else
-INLINE bool update(double squares, double loss) {
-% end
+INLINE bool update(double squares, double loss, double counted) { % if task.counted
+INLINE bool update(double squares, double loss) { % else
     const lh_cuda_replica *r = &block()->replica;
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
 % if task.counted then
@@ -291,22 +276,15 @@ INLINE bool update(double squares, double loss) {
         return true;
     }
 % end
-% if clip.kind == "global_norm" then
-    const double norm = sqrt(squares), clip = norm < MAX_NORM ? 1 : MAX_NORM / norm;
-% else
-    const double clip = 1;
-% end
+    const double norm = sqrt(squares), clip = norm < MAX_NORM ? 1 : MAX_NORM / norm; % if clip.kind == "global_norm"
+    const double clip = 1; % else
     const ${optimizer.struct} constants = {(real)clip, (real)block()->step.rate${optimizer.corrects and ", (real)block()->step.correct2" or ""}};
-% if optimizer.decay then
-    const real share = decay_share();
-% end
+    const real share = decay_share(); % if optimizer.decay
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
         double parameters, changes;
         % call(optimizer.routine .. "_piece", "constants", optimizer.decay and invoke("decay_of_piece", "piece", "share"), "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "&parameters", "&changes")
-% if device.rounds then
-        round_weights(piece);
-% end
+        round_weights(piece); % if device.rounds
         if (threadIdx.x == 0) {
             r->piece_sums[PIECES + piece] = parameters;
             r->piece_sums[2 * PIECES + piece] = changes;

@@ -20,15 +20,11 @@ typedef global<unsigned char> masks;
 /* A block's view of one step or evaluation. */
 typedef struct step_view {
     global<const parameters> p;
-% if tables then
-    global<const position_row> tables;
-% end
+    global<const position_row> tables; % if tables
 % for _, one in ipairs(cuda.drawing) do
     global<const int> ${one.member}; /* ${one.about} */
 % end
-% if cuda.shared then
-    shared_tables shared;
-% end
+    shared_tables shared; % if cuda.shared
 % if streams[2] then
     lengths T;
     int label_count;
@@ -49,24 +45,16 @@ typedef struct block_state {
     ${block.state} ${block.name};
 % end
     int l;             /* current layer */
-% if device.loops then
-    int use;           /* current use of a layer, counted over all uses */
-% end
+    int use;           /* current use of a layer, counted over all uses */ % if device.loops
     global<const real> input; /* input of the layer */
     int sequences;     /* sequences of the shard or group */
     int first;         /* batch index of the first sequence */
-% if cuda.products == "generated" then
-    char *memory;      /* the block's part of the launch's workspace */
-% end
+    char *memory;      /* the block's part of the launch's workspace */ % if cuda.products == "generated"
     global<${cuda.gradients}> gradient; /* gradient of the shard */
     global<const unsigned short> ${device.tokens}, labels;
-% if readout == "probe" then
-    global<const unsigned short> place; /* index of each label's token in its sequence */
-% end
+    global<const unsigned short> place; /* index of each label's token in its sequence */ % if readout == "probe"
     global<const unsigned char> mask;
-% if cuda.sums then
-    table_sums sums; /* sums of the shard */
-% end
+    table_sums sums; /* sums of the shard */ % if cuda.sums
 % if cuda.by_team then
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */

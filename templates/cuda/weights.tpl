@@ -24,13 +24,9 @@ INLINE void add_up_products(void) {
     __syncthreads();
 % for _, one in ipairs(device.operands.list) do
 % local indent = one.count and "    " or ""
-% if one.count then
-    for (int l = 0; l < ${one.count}; l++) {
-% end
+    for (int l = 0; l < ${one.count}; l++) { % if one.count
     ${indent}tile = add_up_tiles({${one.inner}, ${one.columns}, ${one.loops}, shards, sequences / shards * b->view.${one.T}, sequences % shards, b->view.${one.T}, ${one.between}, b->train.partial_stride, b->held.${one.name}_x + ${one.before} * ${one.inner}, b->held.${one.name}_dy + ${one.before} * ${one.columns}, ${one.dweight}, ${one.dbias}}, tile);
-% if one.count then
-    }
-% end
+    } % if one.count
 % end
 }
 

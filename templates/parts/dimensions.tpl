@@ -17,21 +17,13 @@ INPUTS = ${inputs}, /* rows of the embedding: ${tokens_words} */
 % else
 TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
 % end
-% if cpu.tied then
-OUTPUT_TOKEN = ${decoder.first_output}, /* token of the first output symbol */
-% end
+OUTPUT_TOKEN = ${decoder.first_output}, /* token of the first output symbol */ % if cpu.tied
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
-% if additive.kind == "learned" then
-POSITION_ROWS = ${additive.rows},
-% end
-% if additive.grid then
-GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */
-% end
+POSITION_ROWS = ${additive.rows}, % if additive.kind == "learned"
+GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */ % if additive.grid
 % if input_draw and input_draw.apart then
-% if input_draw.first == 1 then
-FIRST_POSITION = 1,
-% end
+FIRST_POSITION = 1, % if input_draw.first == 1
 % local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
 MAX_POSITION = ${input_draw.max_position}, /* positions of added vectors: ${first} .. MAX_POSITION - 1 */
 % end

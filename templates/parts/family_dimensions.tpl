@@ -6,18 +6,10 @@ ${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are drawn from 0
 % elseif positions.distance.draws then
 ${PREFIX}MAX_POSITION = ${positions.distance.max_position},
 % end
-% if positions.kind == "randomized" then
-${PREFIX}DRAWS = ${positions.draws}, /* independent draws of one pass */
-% end
+${PREFIX}DRAWS = ${positions.draws}, /* independent draws of one pass */ % if positions.kind == "randomized"
 % if positions.distance.draws then
 ${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* draws of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
-% if score.per_layer then
-${PREFIX}SCORE_SETS = ${score.sets}, /* sets of tables that the score reads, one for each layer */
-% end
-% if asks then
-${PREFIX}${asks.constant} = ${asks.width}, /* ${asks.about}, rounded up to a whole vector */
-% end
-% if relative.kind == "shaw" then
-${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */
-% end
+${PREFIX}SCORE_SETS = ${score.sets}, /* sets of tables that the score reads, one for each layer */ % if score.per_layer
+${PREFIX}${asks.constant} = ${asks.width}, /* ${asks.about}, rounded up to a whole vector */ % if asks
+${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */ % if relative.kind == "shaw"

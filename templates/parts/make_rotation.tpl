@@ -26,22 +26,16 @@ static double ${prefix}slowed(double speed) {
 /* Pairs (2m, 2m + 1) of a head are rotated by position * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
 % end
 static void make_${prefix}rotation(int position, real *row) {
-% if positions.period then
-    const int cyclic = position % ${positions.period};
-% end
+    const int cyclic = position % ${positions.period}; % if positions.period
 % if scaling.kind == "ntk" then
     const double log_base = lh_log(${f64(rotation.base)}) + lh_log(${f64(scaling.factor)}) * ${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2);
     const double step = log_base * 2 / ${PREFIX}HEAD_WIDTH;
 % else
     const double step = lh_log(${f64(rotation.base)}) * 2 / ${PREFIX}HEAD_WIDTH;
 % end
-% if scaling.kind == "linear" then
-    const double interpolated = ${turns} / ${f64(scaling.factor)};
-% elseif scaling.kind == "yarn" and scaling.attention_factor then
-    const double growth = ${f64(scaling.attention_factor)};
-% elseif scaling.kind == "yarn" then
-    const double growth = 0.1 * lh_log(${f64(scaling.factor)}) + 1;
-% end
+    const double interpolated = ${turns} / ${f64(scaling.factor)}; % if scaling.kind == "linear"
+    const double growth = ${f64(scaling.attention_factor)}; % elseif scaling.kind == "yarn" and scaling.attention_factor
+    const double growth = 0.1 * lh_log(${f64(scaling.factor)}) + 1; % elseif scaling.kind == "yarn"
     for (int c = 0; c < ${PREFIX}ROTATION_PERIOD; c++) {
         double sine, cosine;
 % if scaling.kind == "linear" then

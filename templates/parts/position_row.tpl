@@ -5,12 +5,8 @@ enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* number 
 % end
 % end
 typedef struct position_row {
-% if sinusoids then
-    real sinusoid[WIDTH]; /* sines, then cosines */
-% end
-% if additive.member == "place" then
-    real place[WIDTH]; /* ${additive.place_words} */
-% end
+    real sinusoid[WIDTH]; /* sines, then cosines */ % if sinusoids
+    real place[WIDTH]; /* ${additive.place_words} */ % if additive.member == "place"
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
     real ${family.prefix}rotation[2 * ${family.PREFIX}ROTATION_PERIOD]; /* cosines, then signed sines */

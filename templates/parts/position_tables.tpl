@@ -3,9 +3,7 @@
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
 % if attentions[2] then
     int rows = longest[0] > longest[1] ? longest[0] : longest[1];
-% if input_draw and input_draw.apart then
-    rows = rows > MAX_POSITION ? rows : MAX_POSITION;
-% end
+    rows = rows > MAX_POSITION ? rows : MAX_POSITION; % if input_draw and input_draw.apart
 % for _, family in ipairs(attentions) do
 % if family.positions.max_position or family.positions.distance.max_position then
     rows = rows > ${family.PREFIX}MAX_POSITION ? rows : ${family.PREFIX}MAX_POSITION;
@@ -49,12 +47,8 @@ static void make_sinusoid(int position, real *row) {
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
     for (int position = 0; position < position_rows(longest); position++) {
-% if sinusoids then
-        make_sinusoid(position, row[position].sinusoid);
-% end
-% if additive.member == "place" then
-        make_place(position, row[position].place);
-% end
+        make_sinusoid(position, row[position].sinusoid); % if sinusoids
+        make_place(position, row[position].place); % if additive.member == "place"
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
         make_${family.prefix}rotation(position, row[position].${family.prefix}rotation);

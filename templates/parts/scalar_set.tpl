@@ -15,13 +15,9 @@ INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
 % for _, t in ipairs(members) do
     s->${t.name} = (${t.type} *)take(memory, used, ${t.count} * sizeof(${t.type}));
 % end
-% if members.behind then
-    if (!memory) return;
-% end
+    if (!memory) return; % if members.behind
 % for _, t in ipairs(members) do
-% if t.class == "distance" then
-    s->${t.name} += ${S} - 1;
-% end
+    s->${t.name} += ${S} - 1; % if t.class == "distance"
 % end
 }
 

@@ -17,11 +17,8 @@ def with_target(inputs, target):
     inputs = torch.cat([inputs, room], dim=1)
 % end
     separator = inputs.new_full((len(inputs), 1), SEPARATOR)
-% if two_streams then
-    return inputs, torch.cat([separator, FIRST_OUTPUT + target[:, :-1]], dim=1)
-% else
-    return torch.cat([inputs, separator, FIRST_OUTPUT + target[:, :-1]], dim=1)
-% end
+    return inputs, torch.cat([separator, FIRST_OUTPUT + target[:, :-1]], dim=1) % if two_streams
+    return torch.cat([inputs, separator, FIRST_OUTPUT + target[:, :-1]], dim=1) % else
 
 
 @torch.no_grad()

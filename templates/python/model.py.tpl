@@ -23,18 +23,14 @@ python model.py compares its logits with those of stored.jsonl, which Longhand c
 """
 
 import json
-% if math then
-import math
-% end
+import math % if math
 import pathlib
 import struct
 import sys
 
 import torch
 from torch import nn
-% if functional then
-from torch.nn import functional as F
-% end
+from torch.nn import functional as F % if functional
 
 % if float64 then
 torch.set_default_dtype(torch.float64)  # the precision of training
@@ -44,11 +40,8 @@ HERE = pathlib.Path(__file__).parent
 % for _, line in ipairs(sizes) do
 ${line}
 % end
-% if linear then
-SYMBOLS, CLASSES = ${tokens}, ${classes}  # tokens, classes
-% else
-SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes
-% end
+SYMBOLS, CLASSES = ${tokens}, ${classes}  # tokens, classes % if linear
+SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes % else
 % if decoder then
 FIRST_OUTPUT = ${decoder.first_output}  # the token of the target's first symbol
 SEPARATOR = ${decoder.separator}  # the token between input and target
@@ -57,12 +50,8 @@ PROBE = ${probe}  # the token at the place of the answer
 % elseif readout == "outputs" then
 EMPTY = ${empty_token}  # the token at the place of every output
 % end
-% if computation then
-COMPUTATION = ${computation.token}  # the computation token
-% end
-% if max_position then
-MAX_POSITION = ${max_position}
-% end
+COMPUTATION = ${computation.token}  # the computation token % if computation
+MAX_POSITION = ${max_position} % if max_position
 TOLERANCE = ${tolerance_text}  # largest error of a logit, relative to max(1, the sequence's largest logit)
 % if #constants > 0 then
 CONSTANTS = {
@@ -161,11 +150,8 @@ def waves(numbers, channels):
     """[...][channels]: sines and cosines of channels / 2 frequencies${waves.interleaved and ", in even and odd channels" or ", in halves"}."""
     exponent = -2 * torch.arange(channels // 2, device=numbers.device).double() / channels
     angle = numbers.double()[..., None] * 10000.0 ** exponent
-% if waves.interleaved then
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
-% else
-    return torch.cat([angle.sin(), angle.cos()], dim=-1)
-% end
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2) % if waves.interleaved
+    return torch.cat([angle.sin(), angle.cos()], dim=-1) % else
 
 
 def places(positions, like):
@@ -220,9 +206,7 @@ def read(path):
     return out
 
 
-% if norms then
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
-% end
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint % if norms
 % if #renamed > 0 then
 IN_FILE = {  # names in a checkpoint, for attributes whose names Python reserves
 % for _, name in ipairs(renamed) do
@@ -287,20 +271,12 @@ def check(path=HERE / "stored.jsonl"):
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
         stored = torch.tensor(example["logits"])
-% if decoder then
-        tokens = with_target([example["input"]], [example["output"]])
-% elseif readout == "outputs" then
-        tokens = with_outputs([example["input"]], len(stored))
-% else
-        tokens = torch.as_tensor([example["input"]])
-% end
-% if decoder then
-        found = model(${star}tokens${check_arguments})[0, -len(example["output"]):][:len(stored)]
-% elseif readout == "outputs" then
-        found = model(${star}tokens${check_arguments})[0, -len(stored):]
-% else
-        found = answers(model(tokens${check_arguments}), tokens)[0]
-% end
+        tokens = with_target([example["input"]], [example["output"]]) % if decoder
+        tokens = with_outputs([example["input"]], len(stored)) % elseif readout == "outputs"
+        tokens = torch.as_tensor([example["input"]]) % else
+        found = model(${star}tokens${check_arguments})[0, -len(example["output"]):][:len(stored)] % if decoder
+        found = model(${star}tokens${check_arguments})[0, -len(stored):] % elseif readout == "outputs"
+        found = answers(model(tokens${check_arguments}), tokens)[0] % else
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()

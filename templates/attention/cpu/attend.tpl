@@ -15,20 +15,15 @@
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_kept kept) {
-% if cached then
-    const int T = head->to; /* no query sees keys from `to` on */
-% else
-    const int ${of_head};
-% end
+    const int T = head->to; /* no query sees keys from `to` on */ % if cached
+    const int ${of_head}; % else
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum${of_first_group};
     for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
-% if terms.spans and cached then
-        if (end > T) end = T;
-% end
+        if (end > T) end = T; % if terms.spans and cached
         vector sum = ${name}_weights(head, first, ${span}, query, key, weights);
 % if terms.drops then
         % slot("values")

@@ -20,9 +20,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
 % if terms.spans then
     int begin, end;
     ${name}_span(head, head->from, &begin, &end);
-% if not cross then
-    if (end > head->to) end = head->to;
-% end
+    if (end > head->to) end = head->to; % if not cross
     begin -= begin % LANES;
     tiles += tiled_elements(WIDTH, begin);
     const int count = end - begin;
@@ -33,9 +31,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, at = first * D;
-% if by_row and partly then
-        int scored = 0; /* number of keys whose logits include the score */
-% end
+        int scored = 0; /* number of keys whose logits include the score */ % if by_row and partly
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + at, tiles + tiled_elements(WIDTH, j) + at * LANES, logits);

@@ -11,13 +11,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const int first_group = ${name}_first_group(head);
     const real *inverse_sum = kept.inverse_sum;
     real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
-% if beside then
-    real *pairs = scratch->pairs;
-% end
+    real *pairs = scratch->pairs; % if beside
     % slot("queries_begin")
-% if terms.far then
-    % include("attention/cpu/attend_rows.tpl")
-% end
+    % include("attention/cpu/attend_rows.tpl") % if terms.far
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
                 inverse = load(inverse_sum + first);
@@ -35,13 +31,9 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % end
         % slot("group_back")
         % include("attention/cpu/span.tpl", { first = "first" })
-% if terms.again then
-        % slot("far", { from = from_key, to = to_key })
-% end
+        % slot("far", { from = from_key, to = to_key }) % if terms.again
         for (int j = ${from_key}; j < ${to_key}; j++) {
-% if terms.again then
-            vector logit = ${name}_logit(&queries, key, j);
-% end
+            vector logit = ${name}_logit(&queries, key, j); % if terms.again
 % if terms.drops then
             % slot("weight_back", { gradient = gradient })
 % else
@@ -59,11 +51,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
         dlogits += ${twice}${name}_group_${of_dlogits}(${S});
-% if beside then
-        pairs += 2 * ${name}_group_weights(${S});
-% end
+        pairs += 2 * ${name}_group_weights(${S}); % if beside
     }
-% if not terms.far then
-    % include("attention/cpu/attend_rows.tpl")
-% end
+    % include("attention/cpu/attend_rows.tpl") % if not terms.far
 }

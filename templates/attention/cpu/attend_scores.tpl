@@ -9,9 +9,7 @@ for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score);
     UNROLL
     for (int u = 0; u < SIDE_BY_SIDE; u++) {
-% if of_many ~= "score[u]" then
-        score[u] = ${of_many};
-% end
+        score[u] = ${of_many}; % if of_many ~= "score[u]"
         largest = maximum(largest, score[u]);
         store(weights + (j + u) * LANES, score[u]);
     }

@@ -47,9 +47,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
     if (kept->step) kept->weights += (size_t)groups * kept->step;
     % slot("skip_kept")
-% if terms.normalised then
-    kept->inverse_sum += kept->sums;
-% end
+    kept->inverse_sum += kept->sums; % if terms.normalised
 }
 
 % include("attention/cpu/attention_heads.tpl")

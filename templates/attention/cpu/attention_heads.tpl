@@ -49,13 +49,9 @@
             skip_${name}_head(&of_head, T);
         }
         ${rows_at} += ${count} * ${PREFIX}QUERY_STRIDE;
-% if cross then
-        key_value += S * ${PREFIX}KEY_STRIDE;
-% end
+        key_value += S * ${PREFIX}KEY_STRIDE; % if cross
         % slot("advance")
-% if tiles then
-        if (tiles) tiles += tiled_elements(WIDTH, ${S});
-% end
+        if (tiles) tiles += tiled_elements(WIDTH, ${S}); % if tiles
         attended += ${count} * WIDTH;
     }
 }

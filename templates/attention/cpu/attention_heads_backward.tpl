@@ -18,9 +18,7 @@
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h, ${asked_from}, ${asked_to}, &scores, ${asks_name});
             % slot("head_back")
-% if terms.sums then
-            ${name}_head_grad(w, l, h, &head);
-% end
+            ${name}_head_grad(w, l, h, &head); % if terms.sums
             attend_${name}_backward(&head, ${rows_at} + at, ${keys_at} + at, attended + at, dattended + at, of_head,
                     &w->${name}, d${rows_at} + at, d${keys_at} + at);
             skip_${name}_head(&of_head, T);
@@ -33,9 +31,7 @@
         dkey_value += S * ${PREFIX}KEY_STRIDE;
 % end
         % slot("advance_back")
-% if terms.normalised then
-        attended += T * WIDTH;
-% end
+        attended += T * WIDTH; % if terms.normalised
         dattended += T * WIDTH;
     }
 }

@@ -2,16 +2,10 @@
 /* Arguments of a head's functions in addition to its rows; for the backward pass also pointers to its gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
-% if ranged then
-    int from, to; /* requested queries; only these have rows */
-% end
-% if bounded then
-    int first_query, end_query; /* computed queries; all queries have rows */
-% end
+    int from, to; /* requested queries; only these have rows */ % if ranged
+    int first_query, end_query; /* computed queries; all queries have rows */ % if bounded
     % slot("members")
-% if terms.numbered then
-    int h;
-% end
+    int h; % if terms.numbered
     % slot("members_behind")
 } ${name}_head;
 
@@ -27,9 +21,7 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_
     head.end_query = end_query;
 % end
     % slot("head")
-% if terms.numbered then
-    head.h = h;
-% end
+    head.h = h; % if terms.numbered
     return head;
 }
 % local base, past = ranged and "head->from + " or "", ranged and "(head->first_query - head->from)" or "head->first_query"

@@ -2,13 +2,9 @@
 % local row_of_first = ranged and "first - head->from" or "first"
 /* LANES queries of one head, prepared for logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
-% if not terms.biases then
-    vector query[${PREFIX}HEAD_WIDTH]; /* scaled channels of the queries */
-% end
+    vector query[${PREFIX}HEAD_WIDTH]; /* scaled channels of the queries */ % if not terms.biases
     % slot("queries")
-% if terms.first_query then
-    int first;
-% end
+    int first; % if terms.first_query
 } ${name}_queries;
 
 INLINE void load_${name}_queries(const ${name}_head *head, int first, const real *restrict query,
@@ -18,9 +14,7 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
     load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${scale},
             ${terms.biases and "group->content" or "group->query"});
     % slot("load")
-% if terms.first_query then
-    group->first = first;
-% end
+    group->first = first; % if terms.first_query
 }
 
 % slot("logit_functions")
@@ -31,11 +25,8 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
     % slot("logits_room")
     key += j * ${K};
-% if terms.beside then
-    % slot("logits")
-% else
-    dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum);
-% end
+    % slot("logits") % if terms.beside
+    dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum); % else
 }
 
 INLINE vector ${name}_logit(const ${name}_queries *group, const real *restrict key, int j) {

@@ -55,6 +55,4 @@ INLINE vector ${name}_score_row(const ${name}_score_tables *s, int h, int i, int
     % include("parts/statements.tpl", { list = scalar.row })
 }
 % end
-% if scalar.grads then
-% include("attention/cpu/scalar_grad.tpl")
-% end
+% include("attention/cpu/scalar_grad.tpl") % if scalar.grads

@@ -5,11 +5,8 @@
 % end
     % include("attention/cpu/scalar_loops.tpl", { nest = nest })
 % for _, sum in ipairs(nest.sums) do
-% if sum.extent == "1" then
-    ${sum.member}[0] += sum_lanes(${sum.name}[0]);
-% else
-    for (int c = 0; c < ${sum.extent}; c++) ${sum.member}[c] += sum_lanes(${sum.name}[c]);
-% end
+    ${sum.member}[0] += sum_lanes(${sum.name}[0]); % if sum.extent == "1"
+    for (int c = 0; c < ${sum.extent}; c++) ${sum.member}[c] += sum_lanes(${sum.name}[c]); % else
 % end
 }
 % else

@@ -6,9 +6,7 @@
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
-% if recomputed then
-    real *weights; /* [groups of a block][keys][LANES] recomputed weights */
-% end
+    real *weights; /* [groups of a block][keys][LANES] recomputed weights */ % if recomputed
     % slot("scratch")
 % if terms.by_offset then
     /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without factors of the query */

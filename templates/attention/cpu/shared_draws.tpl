@@ -1,8 +1,6 @@
 % if positions.kind == "randomized" then
 int32_t ${prefix}position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first T of each draw are used */
-% if cross then
-int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first S of each draw are used */
-% end
+int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first S of each draw are used */ % if cross
 int32_t ${prefix}scratch[${PREFIX}DRAWS][${PREFIX}MAX_POSITION];
 % end
 % if positions.distance.draws then

@@ -10,6 +10,4 @@ if (${PREFIX}PAIRED) {
 % end
 }
 % end
-% if terms.beside or not paired then
-store(dlogits + j * LANES, dlogit);
-% end
+store(dlogits + j * LANES, dlogit); % if terms.beside or not paired

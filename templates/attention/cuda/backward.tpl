@@ -17,11 +17,7 @@ INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
 % end
     % slot("end_backward")
 % for _, owner in ipairs(attends.owners) do
-% if not owner.kept then
-    ${prefix}attend_by_${owner.class}();
+    ${prefix}attend_by_${owner.class}(); % if not owner.kept
 % end
-% end
-% if attends.owners[1] then
-    __syncthreads();
-% end
+    __syncthreads(); % if attends.owners[1]
 }

@@ -1,6 +1,3 @@
 % local of_pair = { h = "h", keys = "S" }
-% if terms.spans then
-const bool there = place < ${count} && ${inline("exists", "", of_pair)};
-% else
-const bool there = place < ${count};
-% end
+const bool there = place < ${count} && ${inline("exists", "", of_pair)}; % if terms.spans
+const bool there = place < ${count}; % else

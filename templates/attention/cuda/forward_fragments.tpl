@@ -53,9 +53,7 @@ NOINLINE void ${prefix}attend(const bool training) {
                     const int i = query[e / 2];
                     const int j = min(place, S - 1);
 % end
-% if terms.scaled then
-                    *own = LOG2E * (${inline("score", "*own", of_pair)});
-% end
+                    *own = LOG2E * (${inline("score", "*own", of_pair)}); % if terms.scaled
                     % include("attention/cuda/exists_fragments.tpl", { count = "S" })
                     if (!there) *own = (real)-1e30;
                     highest[e / 2] = fmax(highest[e / 2], *own);

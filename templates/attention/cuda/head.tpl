@@ -5,9 +5,7 @@ typedef struct ${prefix}head {
     const real *query, *key, *value; /* rows of token 0, ${PREFIX}HEAD_WIDTH channels each; rows are ${PREFIX}QUERY_STRIDE apart */
 % end
     % slot("members")
-% if terms.numbered then
-    int h;
-% end
+    int h; % if terms.numbered
     % slot("members_of_weights")
     int T${cross and ", S; /* numbers of queries and of keys */" or ";"}
 } ${prefix}head;
@@ -31,9 +29,7 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends
 % end
     % slot("set_rows")
     % slot("set_members")
-% if terms.numbered then
-    a.h = h;
-% end
+    a.h = h; % if terms.numbered
     % slot("set_members_of_weights")
     return a;
 }

@@ -20,11 +20,8 @@ INLINE void ${prefix}store_head(const real x[${attends.head_part}], real scale, 
         quad part;
 #pragma unroll
         for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-% if attends.uneven_heads then
-        if (${prefix}has_channel(d)) *(quad *)(to + d) = part;
-% else
-        *(quad *)(to + d) = part;
-% end
+        if (${prefix}has_channel(d)) *(quad *)(to + d) = part; % if attends.uneven_heads
+        *(quad *)(to + d) = part; % else
     }
 }
 

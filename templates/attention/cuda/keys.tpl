@@ -25,9 +25,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         ${prefix}load_head(value, a.value + j * ${attends.key_stride});
         ${prefix}clear_head(dkey);
         ${prefix}clear_head(dvalue);
-% if attends.unroll then
-#pragma unroll ${attends.unroll}
-% end
+#pragma unroll ${attends.unroll} % if attends.unroll
         for (int i = ${inline("first_query", "0", here)}; i < ${inline("end_query", "a.T", here)}; ${inline("next_query", "i++", here)}) {
             const int of_query = ${cross and of_head or "task - j"} + i;
             const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query],
@@ -36,18 +34,14 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
             % include("attention/cuda/pair_gradient.tpl", { dlogit = true })
-% if attends.pairs then
-            ${attends.once}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit;
-% end
+            ${attends.once}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit; % if attends.pairs
             % slot("keep_score")
             ${prefix}add_head(dkey, dlogit, query);
             ${prefix}add_head(dvalue, ${inline("weight_of_value", "weight")}, dout);
             % slot("add_to_key")
         }
         real *to = w->${attends.dkv} + (size_t)(sequence * v->${attends.S} + j) * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH;
-% if attends.head_lanes > 1 then
-        to += ${prefix}channel();
-% end
+        to += ${prefix}channel(); % if attends.head_lanes > 1
         % slot("end_key_gradient")
         ${prefix}store_head(dkey, ${PREFIX}LOGIT_SCALE, to);
         ${prefix}store_head(dvalue, 1, to + WIDTH);

@@ -24,9 +24,7 @@ NOINLINE void ${prefix}attend_queries(void) {
         ${attends.once}w->${prefix}delta[task] = delta;
         ${prefix}clear_head(dquery);
         % slot("start_query")
-% if attends.unroll then
-#pragma unroll ${attends.unroll}
-% end
+#pragma unroll ${attends.unroll} % if attends.unroll
         for (int j = ${inline("first_key", "0", here)}; j < ${inline("end_key", keys, here)}; ${inline("next_key", "j++", here)}) {
             real key[${attends.head_part}], value[${attends.head_part}];
             ${prefix}load_head(key, a.key + j * ${attends.key_stride});

@@ -5,13 +5,9 @@ real ${sum.name}[${sum.extent}] = {0};
 % for _, sum in ipairs(nest.sums) do
 add_block_sums(${sum.member}, ${sum.name}, ${sum.extent}, staging);
 % end
-% if nest.barrier_within then
-__syncthreads();
-% end
+__syncthreads(); % if nest.barrier_within
 % for _, list in ipairs(nest.scatters) do
 add_listed(${list.member}, ${list.heads}, ${list.size}, ${list.index}, ${list.index_stride}, ${list.value},
         ${list.count});
 % end
-% if nest.barrier_behind then
-__syncthreads();
-% end
+__syncthreads(); % if nest.barrier_behind

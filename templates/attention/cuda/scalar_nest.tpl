@@ -9,12 +9,8 @@
 % if nest.class ~= "uniform" then
 % include("parts/statements.tpl", { list = nest.outer })
 ${loops[nest.class]}
-% if nest.class == "pair" and nest.uses.i then
-    const int i = (int)(e % T);
-% end
-% if nest.class == "pair" and nest.uses.j then
-    const int j = (int)(e / T);
-% end
+    const int i = (int)(e % T); % if nest.class == "pair" and nest.uses.i
+    const int j = (int)(e / T); % if nest.class == "pair" and nest.uses.j
 % for _, g in ipairs(nest.gathered) do
 % local start = g.index and ("[%d] = {0}"):format(g.count) or " = 0"
     real ${g.name}${start};
@@ -24,17 +20,12 @@ ${loops[nest.class]}
     real ${part.name}${start};
 % end
     % include("parts/statements.tpl", { list = nest.lane })
-% if nest.long_heads then
-    #pragma unroll 1
-% end
+    #pragma unroll 1 % if nest.long_heads
     % include("parts/scalar_heads.tpl")
     % include("parts/statements.tpl", { list = nest.after })
 % for _, part in ipairs(nest.parts) do
-% if part.per_head then
-    for (int h = 0; h < ${PREFIX}HEADS; h++) ${part.array}[${part.place}] = ${part.name}[h];
-% else
-    ${part.array}[${part.place}] = ${part.name};
-% end
+    for (int h = 0; h < ${PREFIX}HEADS; h++) ${part.array}[${part.place}] = ${part.name}[h]; % if part.per_head
+    ${part.array}[${part.place}] = ${part.name}; % else
 % end
 }
 % elseif nest.alone then

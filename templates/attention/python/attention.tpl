@@ -5,14 +5,10 @@ class ${name}(nn.Module):
         self.query = nn.Linear(WIDTH, WIDTH${query_bias})
         self.key = nn.Linear(WIDTH, WIDTH${memory_bias})
         self.value = nn.Linear(WIDTH, WIDTH${memory_bias})
-% if output then
-        self.output = nn.Linear(WIDTH, WIDTH${output_bias})
-% end
+        self.output = nn.Linear(WIDTH, WIDTH${output_bias}) % if output
         % slot("members_of_weights")
         % slot("members")
-% if layer_argument ~= "" then
-        self.layer = layer
-% end
+        self.layer = layer % if layer_argument ~= ""
         % slot("late_members")
 
     def forward(self, ${arguments}):
@@ -22,15 +18,10 @@ class ${name}(nn.Module):
         score = ${inline("logit", "query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)")}
         % slot("change")
         % slot("gain")
-% if temperature then
-        score = score / ${f64(temperature)}
-% end
+        score = score / ${f64(temperature)} % if temperature
         % slot("hide")
         mixed = ${inline("weights", "score.softmax(dim=-1)")} @ value
-% if output then
-        return self.output(mixed.transpose(1, 2).flatten(-2))
-% else
-        return mixed.transpose(1, 2).flatten(-2)
-% end
+        return self.output(mixed.transpose(1, 2).flatten(-2)) % if output
+        return mixed.transpose(1, 2).flatten(-2) % else
 
 

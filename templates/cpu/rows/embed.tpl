@@ -26,37 +26,19 @@
 /* x [tokens][WIDTH] = ${what}${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
-% if additive.kind == "sinusoid" then
-    const position_row *table = w->step->tables;
-% end
-% if drawn then
-    const int32_t *position = ${drawn};
-% end
-% if draw and decodes then
-    if (w->${of}from == 0) ${draw}(w);
-% elseif draw then
-    ${draw}(w);
-% end
+    const position_row *table = w->step->tables; % if additive.kind == "sinusoid"
+    const int32_t *position = ${drawn}; % if drawn
+    if (w->${of}from == 0) ${draw}(w); % if draw and decodes
+    ${draw}(w); % elseif draw
     for (int m = 0; m < ${tokens}; m++) {
-% if decodes then
-        const int at = token_at(${whose}, m);
-% end
-% if linear then
-        const int token = w->block->tokens[${stream}][${at}];
-% else
-        const real *token = p->${vectors} + w->block->tokens[${stream}][${at}] * WIDTH;
-% end
-% if additive.kind == "sinusoid" then
-        const real *place = table[${place_there}].${additive.member};
-% elseif additive.kind == "learned" then
-        const real *place = p->position_table + ${place_there} * WIDTH;
-% end
+        const int at = token_at(${whose}, m); % if decodes
+        const int token = w->block->tokens[${stream}][${at}]; % if linear
+        const real *token = p->${vectors} + w->block->tokens[${stream}][${at}] * WIDTH; % else
+        const real *place = table[${place_there}].${additive.member}; % if additive.kind == "sinusoid"
+        const real *place = p->position_table + ${place_there} * WIDTH; % elseif additive.kind == "learned"
         for (int c = 0; c < WIDTH; c += LANES)
-% if additive.kind == "none" then
-            store(x + m * WIDTH + c, ${token});
-% else
-            store(x + m * WIDTH + c, ${token} + load(place + c));
-% end
+            store(x + m * WIDTH + c, ${token}); % if additive.kind == "none"
+            store(x + m * WIDTH + c, ${token} + load(place + c)); % else
 % if noise then
         if (w->step->noise > 0) {
 % if noise == "relative" then
@@ -73,9 +55,7 @@ static void ${routine}(const workspace *w, real *x) {
         }
 % end
     }
-% if drops and not eval_dropout then
-    if (w->step->mode != LH_MODE_TRAIN) return;
-% end
+    if (w->step->mode != LH_MODE_TRAIN) return; % if drops and not eval_dropout
 % if drops then
     % call("draw_masks", "w", cpu.part and "&w->all", "0", place, drops .. "_DROP_BELOW", streams[2] and "w->" .. of .. "length" or false, "WIDTH", "w->" .. keep)
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, x);
@@ -88,32 +68,18 @@ static void ${routine}(const workspace *w, real *x) {
 
 /* Adds to the gradients of the embedding in g. gradient: the gradient of x, which may be changed. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
-% if drops then
-    dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);
-% end
-% if trains and drawn then
-    const int32_t *position = ${drawn};
-% end
+    dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient); % if drops
+    const int32_t *position = ${drawn}; % if trains and drawn
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
-% if linear and task.blanks > 0 then
-        const int input = w->block->tokens[${stream}][m] - BLANKS;
-% elseif linear then
-        const int input = w->block->tokens[${stream}][m];
-% else
-        real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH;
-% end
-% if trains then
-        real *place = g->position_table + ${input_place} * WIDTH;
-% end
+        const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blanks > 0
+        const int input = w->block->tokens[${stream}][m]; % elseif linear
+        real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH; % else
+        real *place = g->position_table + ${input_place} * WIDTH; % if trains
 % if linear then
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
-% if trains then
-        for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c));
-% end
-% if task.blanks > 0 then
-        if (input < 0) continue;
-% end
+        for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c)); % if trains
+        if (input < 0) continue; % if task.blanks > 0
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + input * WIDTH + c, load(d + c));
 % elseif trains then
         for (int c = 0; c < WIDTH; c += LANES) {

@@ -7,18 +7,11 @@
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* output = x + vectors of the tokens' positions. output may be x. */
 % define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
-% if not learned then
-    const position_row *table = w->step->tables;
-% end
+    const position_row *table = w->step->tables; % if not learned
     for (int m = 0; m < w->${of}tokens; m++) {
-% if decodes then
-        const int at = token_at(${whose}, m);
-% end
-% if learned then
-        const real *added = vectors + (${row}${first}) * WIDTH;
-% else
-        const real *added = table[${row}].${encoding.member};
-% end
+        const int at = token_at(${whose}, m); % if decodes
+        const real *added = vectors + (${row}${first}) * WIDTH; % if learned
+        const real *added = table[${row}].${encoding.member}; % else
         for (int c = 0; c < WIDTH; c += LANES) store(output + m * WIDTH + c, load(x + m * WIDTH + c) + load(added + c));
     }
 }

@@ -1,8 +1,5 @@
 % local of_layer, of_state = ("[%s]"):format(layer), ("[%s]"):format(index)
 % local input = ("%s > 0 ? %s[%s - 1].output : %s"):format(index, name, index, first)
-% if way == "forward" then
-for (int ${index} = 0; ${index} < ${uses}; ${index}++)
-% else
-for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--)
-% end
+for (int ${index} = 0; ${index} < ${uses}; ${index}++) % if way == "forward"
+for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--) % else
     % call(name .. "_" .. way, "list", reads.l and index, reads.p and "&p->" .. name .. of_layer, reads.g and "&g->" .. name .. of_layer, reads.w and "&w", reads.s and "&" .. name .. of_state, reads.x and input)

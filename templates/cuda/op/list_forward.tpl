@@ -1,4 +1,2 @@
 % call("forward", "list", of_rows, inner, columns, x, weight, out)
-% if phase then
-% call("add_bias", "list", bias, rectified, phase, layer)
-% end
+% call("add_bias", "list", bias, rectified, phase, layer) % if phase

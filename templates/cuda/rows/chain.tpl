@@ -24,18 +24,14 @@
                 real z[2][4][4];
                 begin_sums(${biased and "bias" or "NULL"}, channel, ${channels}, z);
                 add_products(1, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, ${channels}, channel, ${channels}, z);
-% if stores and sums then
-                store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum);
-% end
+                store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and sums
 #pragma unroll
                 for (int i = 0; i < 32; i++) {
                     real *value = &z[i / 16][i / 4 % 4][i % 4];
                     *value = ${changed};
                 }
                 hidden_words(z, channel, ${channels}, words[0]);
-% if stores then
-                store_words(z, words[0], row, rows, channel, ${channels}, ${channels}, hidden);
-% end
+                store_words(z, words[0], row, rows, channel, ${channels}, ${channels}, hidden); % if stores
             }
             chain_products(${rounded}, row, rows, 1, words, first, ${channels}, ROWS, next_weight, ${outer}, FINISH_BIAS,
                     ${next_biased and "next_bias" or "NULL"}, ${outer}, out, total);

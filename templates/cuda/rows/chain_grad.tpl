@@ -25,11 +25,8 @@
                 for (int i = 0; i < 32; i++) {
                     const real value = z[i / 16][i / 4 % 4][i % 4];
                     real *gradient = &d[i / 16][i / 4 % 4][i % 4];
-% if rectifies then
-                    *gradient = value > 0 ? *gradient : 0;
-% else
-                    *gradient *= ${kernel}_slope(value);
-% end
+                    *gradient = value > 0 ? *gradient : 0; % if rectifies
+                    *gradient *= ${kernel}_slope(value); % else
                 }
                 hidden_words(d, channel, ${channels}, words[0]);
                 store_words(d, words[0], row, rows, channel, ${channels}, ${channels}, dhidden);

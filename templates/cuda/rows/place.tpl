@@ -7,28 +7,19 @@
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
     const int count = block()->sequences * v->${T} * WIDTH;
-% if draw then
-    const int *position = ${drawn};
-% end
+    const int *position = ${drawn}; % if draw
     is_global(x);
     is_global(out);
-% if learned then
-    is_global(vectors);
-% end
+    is_global(vectors); % if learned
     for (int e = 4 * threadIdx.x; e < count; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-% if learned then
-        const quad added = *(const quad *)(vectors + (${place}${first}) * WIDTH + c);
-% else
-        const quad added = *(const quad *)(v->tables[${place}].${encoding.member} + c);
-% end
+        const quad added = *(const quad *)(vectors + (${place}${first}) * WIDTH + c); % if learned
+        const quad added = *(const quad *)(v->tables[${place}].${encoding.member} + c); % else
         quad y = *(const quad *)(x + e);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             y.v[i] += added.v[i];
-% if drops then
-            if (keep) y.v[i] = kept(keep, e + i) ? y.v[i] * ${drops}_KEEP_SCALE : 0;
-% end
+            if (keep) y.v[i] = kept(keep, e + i) ? y.v[i] * ${drops}_KEEP_SCALE : 0; % if drops
         }
         *(quad *)(out + e) = y;
     }

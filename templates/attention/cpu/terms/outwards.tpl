@@ -14,11 +14,8 @@ head.numbers = p->${prefix}geometric;
 head->sums = w->sums.${name}.numbers[l];
 head->dcontent_bias = head->sums->content_bias + h * ${PREFIX}HEAD_WIDTH;
 % section("queries")
-% if terms.directional then
-vector right, left; /* terms added to the logits of keys on each side */
-% else
-vector offset; /* a term added to all logits */
-% end
+vector right, left; /* terms added to the logits of keys on each side */ % if terms.directional
+vector offset; /* a term added to all logits */ % else
 % section("load")
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++)
@@ -50,9 +47,7 @@ scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(re
 /* Gradients of the learned numbers of a layer's attention, by lane. */
 typedef struct ${name}_number_sums {
     vector content_bias[WIDTH], scale, offset;
-% if terms.directional then
-    vector direction_scale;
-% end
+    vector direction_scale; % if terms.directional
 } ${name}_number_sums;
 
 % section("sums")
@@ -64,9 +59,7 @@ static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.paramet
     for (int c = 0; c < WIDTH; c++) g->${prefix}content_bias[c] += sum_lanes(sums->content_bias[c]);
     g->${prefix}geometric.scale += sum_lanes(sums->scale);
     g->${prefix}geometric.offset += sum_lanes(sums->offset);
-% if terms.directional then
-    g->${prefix}geometric.direction_scale += sum_lanes(sums->direction_scale);
-% end
+    g->${prefix}geometric.direction_scale += sum_lanes(sums->direction_scale); % if terms.directional
 }
 
 % section("end_sums")

@@ -12,14 +12,10 @@ const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_ind
 % end
 % section("turn")
 % call(rotate, "w", of_queries, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows)
-% if cross then
-${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")};
-% end
+${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")}; % if cross
 % section("rotate_back")
 % call(rotate, "w", of_queries, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows)
-% if cross then
-% call(rotate, "w", of_keys, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value")
-% end
+% call(rotate, "w", of_keys, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value") % if cross
 % section("rotate")
 
 % local rows_words = ranged and " rows: the rows of tokens [from, to)." or ""

@@ -64,9 +64,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
                 for (int u = 0; u < ${PREFIX}KEYS; u++) dr[u][part] += q * dlogit[-u * LANES];
             }
         }
-% if terms.spans then
-        i = stop;
-% end
+        i = stop; % if terms.spans
     }
     for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distance_count(${T_S}); u++) {
         UNROLL
@@ -96,13 +94,9 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
 % end
 }
 % section("queries_begin")
-% if not terms.spans then
-memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
-% end
+memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if not terms.spans
 % section("queries_back")
-% if terms.spans then
-memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
-% end
+memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if terms.spans
 memset(dlogits + ${to_key} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 ${name}_relative_queries(head, first, begin, end, dlogits, inverse, dq);
 % section("rows_back")

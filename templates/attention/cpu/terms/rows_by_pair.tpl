@@ -1,16 +1,11 @@
 % section("members")
 const real *rows; /* the vectors of distances */
-% if cross then
-const int32_t *position, *key_position; /* positions of queries, positions of keys */
-% else
-const int32_t *position; /* positions of tokens */
-% end
+const int32_t *position, *key_position; /* positions of queries, positions of keys */ % if cross
+const int32_t *position; /* positions of tokens */ % else
 real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
 head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
-% if cross then
-head.key_position = ((const shared *)w->step->shared)->${prefix}key_position[${positions.layer_index}];
-% end
+head.key_position = ((const shared *)w->step->shared)->${prefix}key_position[${positions.layer_index}]; % if cross
 head.rows = ((const parameters *)w->step->parameters)->${stack.member}[l].${prefix}relative_table;
 % section("head_grad")
 head->drows = w->sums.${name}.rows[l];

@@ -125,11 +125,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 }
 
 % section("after_positions")
-% if positions.input_first then
-if (d > 0) make_${name}_relative(step, d - 1);
-% else
-make_${name}_relative(step, d);
-% end
+if (d > 0) make_${name}_relative(step, d - 1); % if positions.input_first
+make_${name}_relative(step, d); % else
 % section("sums")
 real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */
 % section("sums_room")

@@ -17,9 +17,7 @@ vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->h, &g
         dscore * live_inverse, dscore);
 % end
 % section("gathered")
-% if scalar.gathers then
-end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first);
-% end
+end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first); % if scalar.gathers
 % section("heads")
 ${name}_score_tables scores;
 ${name}_score_tables_of(w->step, l, &scores);

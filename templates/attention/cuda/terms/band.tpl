@@ -5,9 +5,7 @@
 % section("domain")
 
 /* The range of keys that query i sees, and the range of queries that see key j. */
-% if left then
-INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${near} ? i - ${left} : 0; }
-% end
+INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${near} ? i - ${left} : 0; } % if left
 INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S${near} ? i + ${beyond} : S; }
 INLINE int ${prefix}first_query(int j, int S) { return ${from}; }
 % if seen.sees_all then
@@ -18,6 +16,4 @@ INLINE int ${prefix}next_query(int i, int j,
 INLINE int ${prefix}end_query(int j, int T) { return j + ${last} < T ? j + ${last} : T; }
 % end
 % section("end_query")
-% if left and not seen.sees_all then
-${prefix}end_query(j, ${inner})
-% end
+${prefix}end_query(j, ${inner}) % if left and not seen.sees_all

@@ -10,15 +10,10 @@ INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
     return kept(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) ? ${rate}_KEEP_SCALE : 0;
 }
 % section("unless_training")
-% if attends.asks then
-if (!training) a.keep = NULL;
-% end
+if (!training) a.keep = NULL; % if attends.asks
 % section("weight_of_key")
-% if attends.asks then
-${a}keep ? ${inner} * ${prefix}kept_weight(${head}, i, ${j}) : ${inner}
-% else
-${inner} * ${prefix}kept_weight(${head}, i, ${j})
-% end
+${a}keep ? ${inner} * ${prefix}kept_weight(${head}, i, ${j}) : ${inner} % if attends.asks
+${inner} * ${prefix}kept_weight(${head}, i, ${j}) % else
 % section("keep")
 const real keep = ${prefix}kept_weight(&a, i, j);
 % section("gradient_of_weight")

@@ -8,9 +8,7 @@
 % define("NOINLINE void " .. prefix .. "rotate", "int direction", cross and terms.placed and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
     const step_view *v = &block()->view;
     const int rows = block()->sequences * ${T};
-% if not cross then
-    % slot("positions_of_rows")
-% end
+    % slot("positions_of_rows") % if not cross
     const int row_quads = ${width} / 4, count = rows * row_quads;
     is_global(v->tables);
     is_global(rotated);

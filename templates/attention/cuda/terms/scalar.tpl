@@ -11,13 +11,9 @@ ${prefix}score_tables_of(v, l, &tables);
 % section("score")
 ${prefix}score_pair(${a}score, ${a}T, ${a}S, ${a}h, i, ${j}, ${inner})
 % section("gradient_of_logit")
-% if c.logit_grad and dlogit then
-const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logit, dscore);
-% end
+const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logit, dscore); % if c.logit_grad and dlogit
 % section("keep_score")
-% if attends.pair_scores then
-${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = dscore;
-% end
+${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = dscore; % if attends.pair_scores
 % section("view")
 % local bytes, of_layer = prefix .. "score_bytes", ""
 % if scalar.per_layer then
@@ -26,9 +22,7 @@ ${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = d
 
 /* Sets the addresses of the tables that layer l's score reads. */
 INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_tables *s) {
-% if c.tables[1] then
-    size_t used = 0;
-% end
+    size_t used = 0; % if c.tables[1]
     ${prefix}lay_out_score(s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});
 }
 % section("shared_tables")

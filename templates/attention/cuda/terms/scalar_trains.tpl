@@ -14,9 +14,7 @@ INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
             block()->view.${attends.S});
 }
 % section("shared_tables")
-% if c.work[1] then
-reals ${prefix}scratch; /* workspace of end_score */
-% end
+reals ${prefix}scratch; /* workspace of end_score */ % if c.work[1]
 % section("lay_out_tables")
 % if c.work[1] then
 % local of_each = attends.end_by_layer and sets or ""
@@ -41,13 +39,9 @@ for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) {
 % else
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) {
 % end
-% if c.finish.uses.s then
-    ${prefix}score_tables tables;
-% end
+    ${prefix}score_tables tables; % if c.finish.uses.s
     ${prefix}score_gradients d;
-% if c.finish.uses.s then
-    ${prefix}score_tables_of(v, ${set}, &tables);
-% end
+    ${prefix}score_tables_of(v, ${set}, &tables); % if c.finish.uses.s
     used = 0;
     ${prefix}lay_out_score_gradients(&d, ${sums}, &used, ${attends.T_of_view}, ${attends.S_of_view});
     __syncthreads();

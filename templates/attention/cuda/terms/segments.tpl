@@ -31,9 +31,7 @@ INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
 INLINE real ${prefix}line_value(int h, int i, int j, int S) {
     real value = 0;
     bool found = false;
-% if seen.any_corner then
-    if (i == 0 && j == S - 1 && ${PREFIX}CORNER[h]) return 0;
-% end
+    if (i == 0 && j == S - 1 && ${PREFIX}CORNER[h]) return 0; % if seen.any_corner
     for (int e = ${PREFIX}FIRST_LINE[h]; e < ${PREFIX}FIRST_LINE[h + 1]; e++) {
         if (${prefix}line_key(e, S, i) != j) continue;
         if (!found || ${PREFIX}LINES[e].value > value) value = ${PREFIX}LINES[e].value;

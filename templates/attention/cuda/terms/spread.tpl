@@ -3,6 +3,4 @@ ${inner} && ${prefix}leads_head()
 % section("goes_on")
 ${prefix}leads_head() && (${inner})
 % section("lead_alone")
-% if leads then
-if (!${prefix}leads_head()) continue;
-% end
+if (!${prefix}leads_head()) continue; % if leads

@@ -7,16 +7,11 @@ real out[${gathered.count}] = {0};
 % section("add_pair")
 ${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out);
 % section("store")
-% if attends.head_lanes > 1 then
-if (!${prefix}leads_head()) continue;
-% end
+if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
 % for k, g in ipairs(gathered) do
 % local at = k - 1
-% if scalar.per_layer then
-${g.target} = out[${at}];
-% else
-${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}];
-% end
+${g.target} = out[${at}]; % if scalar.per_layer
+${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}]; % else
 % end
 % section("begin_kept")
 ${prefix}score_gradients gradients, *d = &gradients;
@@ -29,11 +24,8 @@ ${prefix}score_tables_of(v, l, &tables);
 real out[${gathered.count}];
 % for k, g in ipairs(gathered) do
 % local at = k - 1
-% if scalar.per_layer then
-out[${at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0;
-% else
-out[${at}] = ${inline("goes_on", more)} ? ${g.target} : 0;
-% end
+out[${at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.per_layer
+out[${at}] = ${inline("goes_on", more)} ? ${g.target} : 0; % else
 % end
 % section("add_kept")
 if (there) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,

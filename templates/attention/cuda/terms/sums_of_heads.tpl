@@ -12,9 +12,7 @@ ${attends.once}for (int k = 0; k < ${c.uniform_count}; k++) w->${prefix}head_sum
 INLINE void ${prefix}attend_heads(void) {
     const workspace *w = &block()->work;
     const int T = block()->view.${attends.T}, sequences = block()->sequences;
-% if not scalar.per_layer then
-    const int l = block()->l;
-% end
+    const int l = block()->l; % if not scalar.per_layer
     ${prefix}score_gradients gathered, *d = &gathered;
     ${prefix}score_gradients_of(d);
     const int lane = threadIdx.x % WARP;
@@ -26,11 +24,8 @@ INLINE void ${prefix}attend_heads(void) {
         for (int e = lane; e < sequences * T; e += WARP)
             sum += w->${prefix}head_sums[((${at} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
         sum = warp_sum(sum);
-% if scalar.per_layer then
-        if (lane == 0) ${t.target} = sum;
-% else
-        if (lane == 0) ${t.target} = l == ${stack.count} - 1 ? sum : ${t.target} + sum;
-% end
+        if (lane == 0) ${t.target} = sum; % if scalar.per_layer
+        if (lane == 0) ${t.target} = l == ${stack.count} - 1 ? sum : ${t.target} + sum; % else
 % end
     }
     __syncthreads();

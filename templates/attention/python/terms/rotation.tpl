@@ -2,11 +2,8 @@
 def ${part.rotate}(vectors, positions):
     """Rotates adjacent pairs of channels by the token's position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
-% if rope.scaling.kind == "ntk" then
-    base = ${f64(rope.base)} * ${f64(rope.scaling.factor)} ** (width / (width - 2))
-% else
-    base = ${f64(rope.base)}
-% end
+    base = ${f64(rope.base)} * ${f64(rope.scaling.factor)} ** (width / (width - 2)) % if rope.scaling.kind == "ntk"
+    base = ${f64(rope.base)} % else
     speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
 % if rope.scaling.kind == "linear" then
     speed = speed / ${f64(rope.scaling.factor)}
@@ -16,14 +13,9 @@ def ${part.rotate}(vectors, positions):
     kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
     speed = (1 - kept) * speed / ${f64(rope.scaling.factor)} + kept * speed
 % end
-% if cyclic then
-    positions = positions % ${cyclic}
-% end
-% if by_sequence then
-    angle = positions.double()[:, None, :, None] * speed
-% else
-    angle = positions.double()[:, None] * speed
-% end
+    positions = positions % ${cyclic} % if cyclic
+    angle = positions.double()[:, None, :, None] * speed % if by_sequence
+    angle = positions.double()[:, None] * speed % else
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     rotated = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)

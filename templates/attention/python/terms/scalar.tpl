@@ -2,33 +2,15 @@
 def ${part.change_score}(score${score.arguments}):
     """Scores [B][HEADS][queries][keys] from scaled logits of the same shape."""
     score = score.to(torch.promote_types(score.dtype, torch.float32))  # 16-bit types cannot hold all positions
-% if #score.constants > 0 then
-    constants = {name: constant.to(score) for name, constant in CONSTANTS.items()}
-% end
-% if score.index then
-    index = torch.arange(score.shape[${score.queries}], device=score.device).to(score)
-% end
-% if score.memory_index then
-    memory_index = torch.arange(score.shape[-1], device=score.device).to(score)
-% end
-% if score.length then
-    length = score.new_ones(score.shape[${score.queries}]).sum()
-% end
-% if score.key_length then
-    key_length = score.new_ones(score.shape[-1]).sum()
-% end
-% if score.head then
-    head = torch.arange(HEADS, device=score.device)[:, None, None]
-% end
-% if score.distance then
-    distance = distance.to(score)
-% end
-% if score.positions then
-    positions = positions.to(score)
-% end
-% if score.layer then
-    layer = score.new_tensor(float(layer))
-% end
+    constants = {name: constant.to(score) for name, constant in CONSTANTS.items()} % if #score.constants > 0
+    index = torch.arange(score.shape[${score.queries}], device=score.device).to(score) % if score.index
+    memory_index = torch.arange(score.shape[-1], device=score.device).to(score) % if score.memory_index
+    length = score.new_ones(score.shape[${score.queries}]).sum() % if score.length
+    key_length = score.new_ones(score.shape[-1]).sum() % if score.key_length
+    head = torch.arange(HEADS, device=score.device)[:, None, None] % if score.head
+    distance = distance.to(score) % if score.distance
+    positions = positions.to(score) % if score.positions
+    layer = score.new_tensor(float(layer)) % if score.layer
 % for _, line in ipairs(score.lines) do
     ${line}
 % end

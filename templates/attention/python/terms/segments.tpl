@@ -11,9 +11,7 @@ def ${part.line_values}(score):
 % end
     ):
         gain[head] = torch.where(line_of[direction] == line, gain[head].clamp(min=value), gain[head])
-% if lines.corners then
-    gain[[${lines.corners}], 0, -1] = 0.0
-% end
+    gain[[${lines.corners}], 0, -1] = 0.0 % if lines.corners
 % if lines.causal then
     gain = gain.masked_fill(j > i, -math.inf)
     return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain).masked_fill(j > i, -math.inf)
