@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local file_digest = require("base.file_digest")
+local file_digest = require("lab.study.read.file_digest")
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local inside = require("base.inside")
+local inside = require("lab.study.run.inside")
 local lfs = require("lfs")
 local lu = require("luaunit")
 

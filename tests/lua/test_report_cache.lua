@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local dependencies = require("base.dependencies")
+local dependencies = require("lab.study.report.dependencies")
 local draw = require("lab.study.report.figures.draw")
 local lfs = require("lfs")
 local lu = require("luaunit")

@@ -6,7 +6,7 @@
 -- unchanged. A record is written under a temporary name first. Failures to write are ignored silently.
 
 local canonical = require("base.canonical")
-local dependencies = require("base.dependencies")
+local dependencies = require("lab.study.report.dependencies")
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")

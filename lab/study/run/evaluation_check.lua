@@ -5,7 +5,7 @@
 -- conditions in a file; it evaluates all of them before a run ends successfully.
 
 local canonical = require("base.canonical")
-local file_digest = require("base.file_digest")
+local file_digest = require("lab.study.read.file_digest")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 

@@ -6,7 +6,7 @@
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")
-local inside = require("base.inside")
+local inside = require("lab.study.run.inside")
 local jobs = require("lab.study.run.jobs")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")

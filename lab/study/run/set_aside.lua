@@ -7,7 +7,7 @@
 -- Each run is examined once more before it is moved: between the survey and this call, while trainers are built,
 -- another sweep may have set the run aside and begun to train it anew.
 
-local inside = require("base.inside")
+local inside = require("lab.study.run.inside")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local overview = require("lab.study.run.overview")

@@ -5,7 +5,7 @@
 -- cells, and former plans of cells.
 
 local canonical = require("base.canonical")
-local inside = require("base.inside")
+local inside = require("lab.study.run.inside")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local snapshots = require("lab.study.read.snapshots")

@@ -6,7 +6,7 @@
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
-local inside = require("base.inside")
+local inside = require("lab.study.run.inside")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")

@@ -11,7 +11,7 @@
 
 local claim = require("base.claim")
 local input = require("base.input")
-local inside = require("base.inside")
+local inside = require("lab.study.run.inside")
 local json = require("dkjson")
 local lfs = require("lfs")
 local lists = require("base.lists")
