@@ -9,15 +9,12 @@ package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.pat
 
 local build = require("render.builds.build")
 local builds = require("base.builds")
-local cli = require("cli.cli")
+local cli = require("cli.cli").with(require("lab.cli.command_lines"))
 local defaults = require("plan.deriving.defaults")
 local json = require("dkjson")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local listing = require("cli.listing")
-local mask_page = require("plan.pages.mask_page")
-local network_page = require("plan.pages.network_page")
-local plan_page = require("plan.pages.plan_page")
 local project_module = require("project")
 local render_module = require("render.templates.render")
 local resolved_spec = require("spec.resolved")
@@ -53,11 +50,6 @@ local function warn(spec)
   end
 end
 
--- Sets the choices of a plan that were tuned on this machine.
-local function tune(project, spec)
-  warn({ warnings = tuned.apply(project, spec.plan), data_files = {} })
-end
-
 -- Prints a problem and returns the exit code.
 local function fail(code, text)
   say(text, text:sub(-1) == "\n" and "" or "\n")
@@ -75,6 +67,20 @@ local function find(project, arguments)
     return require("lab.study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
   end
   return project:plan(arguments.spec, arguments.set)
+end
+
+-- Finds a spec and prints its warnings; here: also applies choices that were tuned on this machine. Returns nil and an
+-- exit code after an error.
+local function open(project, arguments, here)
+  local spec, message = find(project, arguments)
+  if not spec then
+    return nil, fail(INPUT, message)
+  end
+  warn(spec)
+  if here then
+    warn({ warnings = tuned.apply(project, spec.plan), data_files = {} })
+  end
+  return spec
 end
 
 -- Prints the result of a verb.
@@ -98,62 +104,18 @@ function verbs.check(project, arguments)
   return print_result(arguments.print and resolved_spec.text(spec.resolved, spec.origins) or spec.path .. ": ok\n")
 end
 
-local function write_picture(spec, arguments, svg)
-  local path = arguments.out or spec.id .. ".svg"
-  local written, message = write.file(path, svg)
-  if not written then
-    return fail(ENVIRONMENT, "longhand: " .. message)
-  end
-  return print_result(path .. "\n")
-end
-
--- Draws the network with graphviz, which receives only the text on its standard input.
-local function draw_network(spec, arguments)
-  local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
-  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
-  if not svg:find("<svg", 1, true) then
-    say("graphviz is not installed (dot): the network as text\n")
-    return print_result(table.concat(network_page.lines(spec.plan), "\n") .. "\n")
-  end
-  return write_picture(spec, arguments, svg)
-end
-
-function verbs.plan(project, arguments)
-  if arguments.out and not arguments.graph and not arguments.mask then
-    return fail(USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask")
-  end
-  local spec, message = find(project, arguments)
-  if not spec then
-    return fail(INPUT, message)
-  end
-  warn(spec)
-  tune(project, spec)
-  if arguments.graph then
-    return draw_network(spec, arguments)
-  elseif arguments.mask then
-    return write_picture(spec, arguments, mask_page.picture(spec.plan))
-  elseif arguments.json then
-    local options = { indent = true, keyorder = plan_page.JSON_ORDER }
-    return print_result(json.encode(plan_page.json(spec.plan), options) .. "\n")
-  end
-  return print_result(plan_page.text(spec.plan))
-end
-
 -- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
--- has device code. here: apply choices that were tuned on this machine; sources that `gen` writes are for any machine.
+-- has device code. here: as for open; sources that `gen` writes are for any machine.
 local function render(project, arguments, target, here)
-  local spec, message = find(project, arguments)
+  local spec, code = open(project, arguments, here)
   if not spec then
-    return nil, fail(INPUT, message)
+    return nil, code
   end
-  warn(spec)
   local missing = spec.plan.no_device_code
   if missing and not target then
     say(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
   end
-  if here then
-    tune(project, spec)
-  end
+  local message
   spec.files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
@@ -288,72 +250,22 @@ function verbs.test(project, arguments)
     or arguments.long and "--long" or nil })
 end
 
-function verbs.demo(project, arguments)
-  function arguments.provide(id, sets)
-    local made, code = provide(project, { spec = id, set = sets }, { levels = "best" })
-    return made and made.dir, code
+-- Runs a verb of the lab, which gets functions that find and build (verbs.lua of the lab).
+local function run_in_lab(project, arguments)
+  local function named(path, sets)
+    return { spec = path, set = sets or {}, runs = arguments.runs }
   end
-  return require("lab.study.demo").run(arguments)
-end
-
--- Runs a verb on trained models: `module` gets the arguments and functions that find and build. provide(SPEC, sets)
--- returns the folder of a trainer, or nil; an exit code after an error; and the flags that name the trainer's files.
-local function on_trained(module, project, arguments)
-  function project.find(_, spec, sets)
-    return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })
+  function project.find(_, path, sets)
+    return find(project, named(path, sets))
+  end
+  function arguments.open()
+    return open(project, arguments, true)
   end
   function arguments.provide(path, sets)
-    local made, code = provide(project, { spec = path, set = sets or {}, runs = arguments.runs },
-      { levels = "best" })
+    local made, code = provide(project, named(path, sets), { levels = "best" })
     return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
   end
-  local code, message = module.run(arguments)
-  return finish(code, message and ("longhand %s: %s"):format(arguments.verb, message))
-end
-
-function verbs.analyze(...)
-  return on_trained(require("lab.study.analyze.analyze"), ...)
-end
-
-function verbs.calibrate(...)
-  return on_trained(require("lab.study.calibrate.calibrate"), ...)
-end
-
-function verbs.export(project, arguments)
-  local modules = { pytorch = require("lab.export.export_run"), csv = require("lab.export.csv"),
-    tensorboard = require("lab.export.tensorboard") }
-  return on_trained(modules[arguments.what], project, arguments)
-end
-
-function verbs.tune(project, arguments)
-  function arguments.find(sets)
-    return find(project, { spec = arguments.spec, runs = arguments.runs, set = lists.join(arguments.set, sets) })
-  end
-  return finish(require("lab.tune.tune").run(arguments))
-end
-
-function verbs.sweep(_, arguments)
-  local slurm, action = require("lab.study.slurm.slurm"), arguments.action
-  local message = require("lab.study.grid.requested_study").settle(arguments)
-  if message then
-    return fail(INPUT, message)
-  end
-  local used = slurm.is_used(arguments)
-  if action == "watch" then
-    return slurm.watch(arguments)
-  elseif arguments.slurm or action == "resubmit" or action == "cancel" or action == "status" and used then
-    return slurm.run(arguments)
-  end
-  return action == "run" and used and slurm.make_way(arguments) or require("lab.study.run.sweep").run(arguments)
-end
-
-function verbs.bundle(_, arguments)
-  local message = require("lab.study.grid.requested_study").settle(arguments)
-  return message and fail(INPUT, message) or require("lab.study.bundle.bundle").run(arguments)
-end
-
-function verbs.report(_, arguments)
-  return finish(require("lab.study.report.report").run(arguments))
+  return finish(require("lab.verbs")[arguments.verb](arguments))
 end
 
 function verbs.list(project, arguments)
@@ -468,7 +380,7 @@ local function main(arguments)
     return fail(ENVIRONMENT, problem)
   end
   parsed.project, parsed.say = project_module.new(root), print_line
-  return verbs[parsed.verb](parsed.project, parsed)
+  return (verbs[parsed.verb] or run_in_lab)(parsed.project, parsed)
 end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"

@@ -9,7 +9,6 @@ local gen = require("render.templates.gen")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
-local mask_page = require("plan.pages.mask_page")
 local nearest = require("base.nearest")
 local model_network = require("plan.deriving.model_network")
 local task_options = require("spec.task.task_options")
@@ -186,11 +185,6 @@ end
 -- The network of a planned spec, unfused.
 function Project.network(_, spec)
   return (model_network.network(spec.plan, spec.network))
-end
-
--- Returns the cells that an attention of a plan opens to queries, and their values, in the form of mask_page.lua.
-function Project.mask_cells(_, family, queries, keys)
-  return mask_page.cells(family, queries, keys)
 end
 
 -- Validates and plans the result of load.lua; nil if there are errors in d.

@@ -4,24 +4,24 @@
 -- trainer flags (after --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help
 -- of a verb and exits; the general help is help.txt, which the launcher shows without Lua.
 
-local analyses = require("cli.analyses")
 local argparse = require("argparse")
-local calibrate = require("cli.calibration")
 local converters = require("cli.converters")
 local lists = require("base.lists")
-local measures = require("spec.measures")
 local nearest = require("base.nearest")
 local options = require("cli.options")
 local outline = require("cli.command_outline")
-local sweeps = require("cli.sweeps")
 local trainer_flags = require("spec.trainer_flags")
 local hints = require("spec.hints.foreign_names")
 
 local M = {}
 
-local positive = converters.positive
-
-local SPEC = "a spec file, the name of a spec in spec/runs, or STUDY:CELL for a cell of a study"
+-- The order of verbs in help.
+local VERBS = { "demo", "test", "check", "plan", "gen", "build", "train", "tune", "report", "sweep", "bundle",
+  "analyze", "calibrate", "export", "list", "fields", "completion", "dev" }
+local PLACES = {}
+for place, name in ipairs(VERBS) do
+  PLACES[name] = place
+end
 local FOLDERS = { RUN = true, RUNS = true, DIR = true }
 local EPILOG = [[
 First commands:
@@ -32,13 +32,6 @@ First commands:
 
 Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ is not up to date, 4 a missing tool,
 GPU or disk space, 75 stopped by a signal (the same command continues).]]
-
-local function spec_verb(parser, name, summary)
-  local command = parser:command(name):summary(summary)
-  command:argument("spec", SPEC)
-  options.add(command, { options.SET })
-  return command
-end
 
 -- Converts the halves of a trainer to the plan's order; every trainer has the CPU half.
 local function target(text)
@@ -66,25 +59,18 @@ local function add_cuda(command, default)
   })
 end
 
-local function add_looking_verbs(parser)
-  local check = spec_verb(parser, "check", "validate a spec")
+local function add_check(parser)
+  local check = options.spec_verb(parser, "check", "validate a spec")
   check:mutex(check:flag("--print", "show the resolved spec, with the origin of each value"),
     check:flag("--json", "print id and digest, or all errors, as JSON"))
-  local plan = spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, parameters, operations, "
-    .. "choices")
-  plan:mutex(plan:flag("--json", "print the plan as JSON"),
-    plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
-    plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
-      .. "tokens"))
-  options.add(plan, { { "--out FILE", "file of the picture; default: <id>.svg in the current folder" } })
 end
 
 local function add_making_verbs(parser)
-  options.add(spec_verb(parser, "gen", "generate the C sources of a spec"), {
+  options.add(options.spec_verb(parser, "gen", "generate the C sources of a spec"), {
     target_of("; default: cpu,cuda if the network has device code"),
     { "--out DIR", "output folder; default: generated/<id> for specs of the showcase, otherwise build/generated/<id>" },
   })
-  local build = spec_verb(parser, "build", "generate and compile a trainer, DIR/trainer")
+  local build = options.spec_verb(parser, "build", "generate and compile a trainer, DIR/trainer")
   add_cuda(build, "one of each class (docs/cuda.md)")
   options.add(build, {
     { "--out DIR", "output folder; default: build/trainers/<id>-<digest>" },
@@ -92,24 +78,10 @@ local function add_making_verbs(parser)
       .. "x86-64-v3,x86-64-v4", default = "all" },
     { "--static", "link without shared libraries: one file for any Linux of this architecture, with the same bits" },
   })
-  local train = spec_verb(parser, "train", "build the trainer if it is not up to date, then train")
+  local train = options.spec_verb(parser, "train", "build the trainer if it is not up to date, then train")
   add_cuda(train, "native, or without a GPU one of each class (docs/cuda.md)")
   train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
-end
-
-local function add_tune(parser)
-  local tune = spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
-  tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
-    .. "one by one, and stores the fastest settings, which later builds on this machine use. Then it also measures "
-    .. "settings that change bits; it only proposes these.")
-  options.add(tune, {
-    { "--seconds N", "approximate duration", default = "600", convert = positive },
-    { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
-      convert = converters.lengths },
-    { "--level LEVEL", "instruction-set level; best: the highest that this machine supports", default = "best" },
-    { "--threads N", "threads of a trainer", default = "1", convert = positive },
-  })
 end
 
 local function add_other_verbs(parser)
@@ -137,49 +109,6 @@ local function add_dev(parser)
   dev:command("manual"):summary("print the manual page, for man -l")
 end
 
-local function add_report(parser)
-  local report = parser:command("report"):summary("make tables and curves of runs, or compare two runs")
-  report:description("Makes tables and curves of runs, with a paper's numbers if the study names them; prints the "
-    .. "differences between two runs if you give two run folders.")
-  report:argument("runs", "a folder of runs, or the folder of a run"):argname("RUNS")
-  report:argument("other", "the folder of a second run, to compare with the first"):argname("RUN"):args("?")
-  options.add(report, {
-    { "--study STUDY", "the name of a study in spec/studies, or a path; default: the study that was swept into RUNS, "
-      .. "or all runs there" },
-    { "--scale NAME", "scale of the study; default: the scale of its sweep" },
-    { "--metric", "the metric of scores; default: the study's metric, or exact_match if a model answers token by "
-      .. "token, otherwise accuracy; for two runs: show only the curves of this metric", choices = measures.NAMES },
-    { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no such table" },
-    { "--out DIR", "output folder; default: report, or report-STUDY, in RUNS; for two runs, no files are written "
-      .. "without --out" },
-    { "--no-cache", "read all runs and draw all figures again, even if nothing has changed" },
-  })
-end
-
-local function add_export(parser)
-  local export = parser:command("export"):summary("export trained models and runs for other tools: pytorch, csv, "
-    .. "tensorboard")
-    :command_target("what")
-  local pytorch = export:command("pytorch"):summary("write a Python file that rebuilds the model, its checkpoint, and "
-    .. "logits to compare with")
-  pytorch:argument("run", "folder of a run, or a checkpoint in it"):argname("RUN")
-  options.add(pytorch, { { "--spec SPEC", "the spec of the run; default: the spec in run.json" },
-    options.trainer("the run's"), { "--out DIR", "output folder; default: pytorch in the folder of the run" } })
-  local csv = export:command("csv"):summary("write runs and their evaluations as one flat table each: runs.csv, "
-    .. "evaluations.csv")
-  options.add(csv, {
-    { "--study STUDY", "the study whose axes are columns: its name in spec/studies, or a path; default: the study that "
-      .. "was swept into RUNS, or else task and encoding" },
-    { "--scale NAME", "scale of the study; default: the scale of its sweep" },
-  })
-  local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files, "
-    .. "with Python's tensorboardX, or torch and tensorboard")
-  for _, command in ipairs({ csv, tensorboard }) do
-    command:argument("runs", "a folder of runs"):argname("RUNS")
-    options.add(command, { { "--out DIR", ("output folder; default: %s in RUNS"):format(command._name) } })
-  end
-end
-
 -- Completes a parser: verbs without a description get their summary, and all names of folders the same converter.
 local function finish(parser)
   for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
@@ -195,30 +124,23 @@ local function finish(parser)
   end
 end
 
-local function make_parser()
+-- more: the command lines of further verbs (command_lines.lua of the lab).
+local function make_parser(more)
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
   parser:usage("Usage: longhand COMMAND ...   (details: longhand COMMAND --help)")
   parser:help_max_width(120):help_description_margin(22):command_target("verb"):require_command(false)
   parser:flag("--version", "print the version")
-  options.add(parser:command("demo"):summary("generate, compile, train and plot two small models on this machine"),
-    { { "--steps N", "training steps of each run; default: the number in the spec, or fewer on a slow "
-      .. "machine", convert = positive } })
   local test = parser:command("test"):summary("run the whole test suite, or with --quick a selection that takes two "
     .. "minutes")
   test:mutex(test:flag("--quick", "run only lint, stale, most Lua tests, unit tests and one trainer, in two minutes"),
     test:flag("--long", "also run the slow tests"))
-  add_looking_verbs(parser)
+  add_check(parser)
   add_making_verbs(parser)
-  add_tune(parser)
-  add_report(parser)
-  sweeps.add(parser)
-  sweeps.add_bundle(parser)
-  analyses.add(parser)
-  calibrate.add(parser)
-  add_export(parser)
   add_other_verbs(parser)
   add_dev(parser)
+  more.add(parser)
+  table.sort(parser._commands, function(a, b) return PLACES[a._name] < PLACES[b._name] end)
   finish(parser)
   parser:add_help_command()
   return parser
@@ -284,7 +206,7 @@ local function split(arguments)
 end
 
 local function conflict(result)
-  local verb, cuda = result.verb, result.target == "cpu,cuda"
+  local cuda = result.target == "cpu,cuda"
   local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a CUDA toolkit there
   local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(one)
     return result[one]
@@ -292,13 +214,7 @@ local function conflict(result)
   if name then
     return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.words and "--device cuda"
       or "--target cpu,cuda")
-  elseif verb == "report" and result.other and (result.study or result.scale or result.max) then
-    return "--study, --scale and --max are for a folder of runs: leave them out to compare two runs"
-  elseif (verb == "report" or verb == "analyze" or verb == "export") and result.scale and not result.study then
-    return "--scale names a scale of a study: add --study"
-  elseif result.what == "human" and not (result.human or result.trials) then
-    return "analyze human: add --human FILE or --trials FILE, with the answers of human participants"
-  elseif verb == "fields" and result.path and (result.json or result.all) then
+  elseif result.verb == "fields" and result.path and (result.json or result.all) then
     return "fields PATH shows every field below it, as text: leave out PATH, or --all and --json"
   elseif cuda and result.static then
     return "--static --target cpu,cuda: a static trainer cannot load the library of the GPU's driver; leave out one of "
@@ -306,21 +222,9 @@ local function conflict(result)
   end
 end
 
-function M.help()
-  return make_parser():get_help()
-end
-
-function M.outline()
-  return outline.of(make_parser())
-end
-
-function M.refusal(message, usage)
-  return ("longhand: %s\n%s\n"):format(message, usage)
-end
-
-function M.parse(arguments, root)
+local function parse(more, arguments, root)
   local own, flags = split(arguments)
-  local parser = make_parser()
+  local parser = make_parser(more)
   parser.error = function(at, message)
     error({ message = hint(at, message, own[1], root), usage = at:get_usage() }, 0)
   end
@@ -332,13 +236,21 @@ function M.parse(arguments, root)
   elseif #flags > 0 and result.verb ~= "train" then
     return nil, "flags after -- are for train only", usage_of(parser, own, 1)
   end
-  local problem = result.verb == "sweep" and sweeps.settle(result) or result.verb == "bundle"
-    and sweeps.settle_bundle(result) or conflict(result) or trainer_flags.problem(flags, root)
+  local problem = more.settle(result) or conflict(result) or trainer_flags.problem(flags, root)
   if problem then
     return nil, problem, usage_of(parser, own, 1)
   end
   result.flags = flags
   return result
+end
+
+function M.with(more)
+  return {
+    help = function() return make_parser(more):get_help() end,
+    outline = function() return outline.of(make_parser(more)) end,
+    parse = function(...) return parse(more, ...) end,
+    refusal = function(message, usage) return ("longhand: %s\n%s\n"):format(message, usage) end,
+  }
 end
 
 return M

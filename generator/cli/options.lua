@@ -27,4 +27,14 @@ end
 M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set train.steps=1000", count = "*",
   args = 1 }
 
+local SPEC = "a spec file, the name of a spec in spec/runs, or STUDY:CELL for a cell of a study"
+
+-- Adds a verb whose argument is a spec.
+function M.spec_verb(parser, name, summary)
+  local command = parser:command(name):summary(summary)
+  command:argument("spec", SPEC)
+  M.add(command, { M.SET })
+  return command
+end
+
 return M

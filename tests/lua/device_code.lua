@@ -4,7 +4,7 @@ local support = require("support")
 
 local gen = require("render.templates.gen")
 local plan_module = require("plan.plan")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 local project = require("project").new(".")
 local tasks = require("spec.task.tasks")
 

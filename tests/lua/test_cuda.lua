@@ -8,7 +8,7 @@ local code = require("device_code")
 local gen = require("render.templates.gen")
 local lu = require("luaunit")
 local parameters = require("network.graph.parameters")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 
 local NARROW, WIDE, ENCODINGS, ATTENDS = code.NARROW, code.WIDE, code.ENCODINGS, code.ATTENDS
 local template, planned, made, choice = code.template, code.planned, code.made, code.choice

@@ -6,7 +6,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local requested_study = require("lab.study.grid.requested_study")
-local cli = require("cli.cli")
+local cli = require("cli.cli").with(require("lab.cli.command_lines"))
 local grid = require("lab.study.grid.grid")
 local names = require("base.names")
 local handles = require("network.graph.handles")
@@ -126,7 +126,7 @@ end
 function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
-  local text = require("plan.pages.plan_page").text(spec.plan)
+  local text = require("lab.pages.plan_page").text(spec.plan)
   local shown = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
   local lines = 0
   for line in shown:gmatch("    ([^\n]*%S)\n") do

@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 
 TestDecoding = {}
 

@@ -18,7 +18,7 @@ end
 
 local describe = require("plan.pages.describe")
 local exports = require("exports")
-local mask_page = require("plan.pages.mask_page")
+local mask_page = require("lab.pages.mask_page")
 local plans = require("plans")
 local schema = require("spec.schema")
 

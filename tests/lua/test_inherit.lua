@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local paths = require("base.paths")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 local project = require("project").new(".")
 local tasks = project:task_facts(require("base.diagnostics").new()) -- read once for all specs
 function project.task_facts()

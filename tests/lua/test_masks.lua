@@ -1,10 +1,10 @@
--- Masks cell by cell: plan/pages/mask_page.lua compared with the reference masks and worked examples of Duan and Shi
+-- Masks cell by cell: lab/pages/mask_page.lua compared with the reference masks and worked examples of Duan and Shi
 -- 2024, and the functions of generated code, on the CPU and as device code, compared with that page for many shapes.
 
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
-local mask_page = require("plan.pages.mask_page")
+local mask_page = require("lab.pages.mask_page")
 local plan_module = require("plan.plan")
 local render = require("render.templates.render")
 

@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local handles = require("network.graph.handles")
 local lu = require("luaunit")
 local own = require("own_networks")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 local random = require("random")
 
 local planned, good, with_block, PLAIN, FULL = own.planned, own.good, own.with_block, own.PLAIN, own.FULL

@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local own = require("own_networks")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 local project_module = require("project")
 local respec = require("lab.study.read.respec")
 

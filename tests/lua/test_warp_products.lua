@@ -6,7 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local gen = require("render.templates.gen")
 local lists = require("base.lists")
 local lu = require("luaunit")
-local plan_page = require("plan.pages.plan_page")
+local plan_page = require("lab.pages.plan_page")
 local plans = require("plans")
 
 local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learned", "geometric" }

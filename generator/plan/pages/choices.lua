@@ -93,18 +93,4 @@ function M.list(plan)
   return list
 end
 
--- Choices that change no bit, by level; levels with equal choices share an entry. These choices depend on the machine,
--- so generated files do not contain them.
-function M.tuned(plan)
-  local list = {}
-  for i, choice in ipairs(plan.tuned[1].choices) do
-    local agreed = lists.group(plan.tuned, function(level) return level.choices[i].value .. level.choices[i].why end)
-    lists.append(list, lists.map(agreed, function(levels)
-      local own, names = levels[1].choices[i], lists.names(levels)
-      return { what = choice.name, value = own.value, why = ("%s: %s"):format(table.concat(names, ", "), own.why) }
-    end))
-  end
-  return list
-end
-
 return M

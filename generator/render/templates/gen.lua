@@ -11,7 +11,7 @@
 
 local compiled = require("render.templates.compiled")
 local lists = require("base.lists")
-local plan_page = require("plan.pages.plan_page")
+local plan_file = require("plan.pages.plan_file")
 local prune = require("render.templates.prune")
 local render = require("render.templates.render")
 local signatures = require("render.templates.signatures")
@@ -132,7 +132,7 @@ function M.files(plan, read, kernels, cuda)
   if not complete then
     return nil, message
   end
-  files[#files + 1] = { path = "plan.lua", text = plan_page.serialize(plan), map = {}, loose = true }
+  files[#files + 1] = { path = "plan.lua", text = plan_file.text(plan), map = {}, loose = true }
   for _, file in ipairs(files) do
     file.counted = counted(file.text, plan)
   end

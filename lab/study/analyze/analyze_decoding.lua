@@ -8,6 +8,7 @@
 local heat = require("lab.study.analyze.pictures.heat")
 local input = require("base.input")
 local lists = require("base.lists")
+local mask_page = require("lab.pages.mask_page")
 local panels = require("lab.study.analyze.pictures.panels")
 local sheets = require("lab.study.analyze.sheets")
 local stop = require("lab.study.analyze.source").stop
@@ -159,7 +160,7 @@ local function biases(one, project, given)
       local keys = one.streams[family.keys.stream + 1]
       if kind == "lines" or kind == "window" or kind == "antidiagonal" then
         list[#list + 1] = { site = family.name, writes = writes, reads = keys.reads,
-          heads = project:mask_cells(family, #writes, keys.tokens) }
+          heads = mask_page.cells(family, #writes, keys.tokens) }
       end
     end
     return true

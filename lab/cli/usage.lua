@@ -1,10 +1,10 @@
 -- Checks the words of a command, and only that: exit 0 if they are valid, otherwise 2 and a message. The launcher runs
 -- this check before it installs what the command needs.
 
-local root = arg[0]:match("^(.*)/generator/cli/usage%.lua$") or "."
-package.path = ("%s/generator/?.lua;%s"):format(root, package.path)
+local root = arg[0]:match("^(.*)/lab/cli/usage%.lua$") or "."
+package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
 
-local cli = require("cli.cli")
+local cli = require("cli.cli").with(require("lab.cli.command_lines"))
 
 local parsed, message, usage = cli.parse(arg, root)
 if not parsed then

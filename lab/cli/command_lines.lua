@@ -1,0 +1,117 @@
+-- The command lines of the lab's verbs: plans, the demo, reports, sweeps, analyses, calibration, export and tuning.
+--
+-- Input: the parser of cli.lua, or its result. Output: the verbs are added to the parser; M.settle completes the result
+-- and returns a problem, or nil.
+
+local analyses = require("lab.cli.analyses")
+local calibration = require("lab.cli.calibration")
+local converters = require("cli.converters")
+local measures = require("spec.measures")
+local options = require("cli.options")
+local sweeps = require("lab.cli.sweeps")
+
+local M = {}
+
+local positive = converters.positive
+
+local function add_plan(parser)
+  local plan = options.spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, "
+    .. "parameters, operations, choices")
+  plan:mutex(plan:flag("--json", "print the plan as JSON"),
+    plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
+    plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
+      .. "tokens"))
+  options.add(plan, { { "--out FILE", "file of the picture; default: <id>.svg in the current folder" } })
+end
+
+local function add_tune(parser)
+  local tune = options.spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
+  tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
+    .. "one by one, and stores the fastest settings, which later builds on this machine use. Then it also measures "
+    .. "settings that change bits; it only proposes these.")
+  options.add(tune, {
+    { "--seconds N", "approximate duration", default = "600", convert = positive },
+    { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
+      convert = converters.lengths },
+    { "--level LEVEL", "instruction-set level; best: the highest that this machine supports", default = "best" },
+    { "--threads N", "threads of a trainer", default = "1", convert = positive },
+  })
+end
+
+local function add_report(parser)
+  local report = parser:command("report"):summary("make tables and curves of runs, or compare two runs")
+  report:description("Makes tables and curves of runs, with a paper's numbers if the study names them; prints the "
+    .. "differences between two runs if you give two run folders.")
+  report:argument("runs", "a folder of runs, or the folder of a run"):argname("RUNS")
+  report:argument("other", "the folder of a second run, to compare with the first"):argname("RUN"):args("?")
+  options.add(report, {
+    { "--study STUDY", "the name of a study in spec/studies, or a path; default: the study that was swept into RUNS, "
+      .. "or all runs there" },
+    { "--scale NAME", "scale of the study; default: the scale of its sweep" },
+    { "--metric", "the metric of scores; default: the study's metric, or exact_match if a model answers token by "
+      .. "token, otherwise accuracy; for two runs: show only the curves of this metric", choices = measures.NAMES },
+    { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no such table" },
+    { "--out DIR", "output folder; default: report, or report-STUDY, in RUNS; for two runs, no files are written "
+      .. "without --out" },
+    { "--no-cache", "read all runs and draw all figures again, even if nothing has changed" },
+  })
+end
+
+local function add_export(parser)
+  local export = parser:command("export"):summary("export trained models and runs for other tools: pytorch, csv, "
+    .. "tensorboard")
+    :command_target("what")
+  local pytorch = export:command("pytorch"):summary("write a Python file that rebuilds the model, its checkpoint, and "
+    .. "logits to compare with")
+  pytorch:argument("run", "folder of a run, or a checkpoint in it"):argname("RUN")
+  options.add(pytorch, { { "--spec SPEC", "the spec of the run; default: the spec in run.json" },
+    options.trainer("the run's"), { "--out DIR", "output folder; default: pytorch in the folder of the run" } })
+  local csv = export:command("csv"):summary("write runs and their evaluations as one flat table each: runs.csv, "
+    .. "evaluations.csv")
+  options.add(csv, {
+    { "--study STUDY", "the study whose axes are columns: its name in spec/studies, or a path; default: the study that "
+      .. "was swept into RUNS, or else task and encoding" },
+    { "--scale NAME", "scale of the study; default: the scale of its sweep" },
+  })
+  local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files, "
+    .. "with Python's tensorboardX, or torch and tensorboard")
+  for _, command in ipairs({ csv, tensorboard }) do
+    command:argument("runs", "a folder of runs"):argname("RUNS")
+    options.add(command, { { "--out DIR", ("output folder; default: %s in RUNS"):format(command._name) } })
+  end
+end
+
+local function add_demo(parser)
+  options.add(parser:command("demo"):summary("generate, compile, train and plot two small models on this machine"),
+    { { "--steps N", "training steps of each run; default: the number in the spec, or fewer on a slow "
+      .. "machine", convert = positive } })
+end
+
+function M.add(parser)
+  add_demo(parser)
+  add_plan(parser)
+  add_tune(parser)
+  add_report(parser)
+  sweeps.add(parser)
+  sweeps.add_bundle(parser)
+  analyses.add(parser)
+  calibration.add(parser)
+  add_export(parser)
+end
+
+local SETTLE = { sweep = sweeps.settle, bundle = sweeps.settle_bundle }
+
+function M.settle(result)
+  local verb = result.verb
+  if SETTLE[verb] then
+    return SETTLE[verb](result)
+  elseif verb == "report" and result.other and (result.study or result.scale or result.max) then
+    return "--study, --scale and --max are for a folder of runs: leave them out to compare two runs"
+  elseif (verb == "report" or verb == "analyze" or verb == "export") and result.scale and not result.study then
+    return "--scale names a scale of a study: add --study"
+  elseif result.what == "human" and not (result.human or result.trials) then
+    return "analyze human: add --human FILE or --trials FILE, with the answers of human participants"
+  end
+end
+
+return M
