@@ -72,6 +72,13 @@ function TestText.test_a_condition_at_the_end_of_a_line()
   lu.assertEquals(map[3], { { "p", 2 }, { "t.tpl", 2 } })
 end
 
+function TestText.test_a_loop_at_the_end_of_a_line()
+  check_text("  ${l.name}; % for _, l in ipairs(layers)\n${i} % for i = 1, 2\n", "  first;\n  second;\n1\n2\n")
+  local text = run({ ["t.tpl"] = '{\n    % include("p", l) % for _, l in ipairs(layers)\n}\n', p = "${weight_text}\n" },
+    { layers = { { weight_text = "a" }, { weight_text = "b" } } })
+  lu.assertEquals(text, "{\n    a\n    b\n}\n")
+end
+
 function TestText.test_include_indents_to_its_column()
   local text, map = run({
     ["t.tpl"] = "{\n    % include(\"parts/a.tpl\", { depth = n })\n}\n",
@@ -217,11 +224,14 @@ function TestErrors.test_conditions_at_the_ends_of_lines()
   check_error("x\ny % if flg\n", "2:8: 'flg' is not in the plan | did you mean \"flag\"?")
   check_error("x % if flag then\n", "1:8: not an expression: flag then")
   check_error("x % if flag, n\n", "1:8: not an expression: flag, n")
-  check_error("x % if slot(n)\n", "1:8: 'slot' in a condition")
+  check_error("x % if slot(n)\n", "1:8: 'slot' at the end of a line")
+  check_error("x % for n\n", "1:9: not a loop: for n")
+  check_error("x % for _ in ipairs(layers) do\n", "1:29: 'do' at the end of a line")
+  check_error("x % for _ in ipairs(layers)\ny % else\n", "2:5: 'else' without 'if' at the end of the line before")
   check_error("x\ny % else\n", "2:5: 'else' without 'if' at the end of the line before")
   check_error("x % if flag\ny % else\nz % elseif n\n", "3:5: 'elseif' without 'if' at the end of the line before")
   check_error("x % if flag\n\ny % else\n", "3:5: 'else' without 'if' at the end of the line before")
-  check_error("% local x = 1 % if flag\n", "1:2: a condition at the end of a line without output")
+  check_error("% local x = 1 % if flag\n", "1:2: a condition or loop at the end of a line without output")
 end
 
 function TestErrors.test_lines_of_lua_are_checked_one_by_one()

@@ -7,7 +7,7 @@
 -- lines), and that holes hold a name, a field or one helper call. The code calls __text, __hole, __at and __end of
 -- render.lua.
 -- A line of text, or of a call that gives lines of output, may end with a condition for this line alone: `% if a`. The
--- next line may then end with `% elseif b` or `% else`.
+-- next line may then end with `% elseif b` or `% else`. A line may also end with a loop: `% for _, a in ipairs(list)`.
 -- A file may have sections, each below a line `% section("name")`: then one section is read at a time, together with
 -- the text before the first section.
 
@@ -135,7 +135,7 @@ local function statement(reader)
   reader.code[pending.line], reader.firsts[pending.line] = ";" .. at .. reader.code[pending.line], first.col
 end
 
--- depends: whether the line ends with a condition.
+-- depends: whether the line ends with a condition or loop.
 local function control_line(reader, source, line, depends)
   local col = source:find("%%")
   local code = source:sub(col + 1)
@@ -152,7 +152,7 @@ local function control_line(reader, source, line, depends)
   end
   reader.code[line] = code
   if depends and not (tokens[1] and LINES[tokens[1].text] and #reader.brackets == 0) then
-    fail(reader, line, col + 1, "a condition at the end of a line without output")
+    fail(reader, line, col + 1, "a condition or loop at the end of a line without output")
   end
   if #reader.brackets == 0 then
     statement(reader)
@@ -213,43 +213,47 @@ local function text_line(reader, source, line)
   reader.code[line] = table.concat(code, " ")
 end
 
--- A line without the condition at its end, and the condition's word, column and expression.
+local SUFFIXES = { ["if"] = "then", ["elseif"] = "then", ["else"] = "", ["for"] = "do" }
+
+-- A line without the condition or loop at its end, and the suffix: { word, column, the text behind the word }.
 local function parted(source)
-  local rest, at, word, condition = source:match("^(.-%S) ()%% ([ei][fl]%a*) ?(.*)$")
-  if (word == "if" or word == "elseif") and condition ~= "" or word == "else" and condition == "" then
-    return rest, word, at, condition
+  for at, word, stop in source:gmatch(" ()%% (%a+)()") do
+    local rest, behind = source:sub(1, at - 2), source:sub(stop + 1)
+    if SUFFIXES[word] and (word == "else") == (behind == "") and rest:find("%S") then
+      return rest, { word = word, col = at + 2, behind = behind }
+    end
   end
   return source
 end
 
-local function check_condition(reader, condition, line, col)
-  local tokens = tokenise(condition, col) or {}
-  for _, token in ipairs(tokens) do
-    if token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or LINES[token.text]) then
-      fail(reader, line, token.col, ("'%s' in a condition"):format(token.text))
+local function check_suffix(reader, line, suffix)
+  local col = suffix.col + #suffix.word + 1
+  for _, token in ipairs(tokenise(suffix.behind, col) or {}) do
+    local word = token.kind == "name" and token.text
+    if BLOCK[word] or FORBIDDEN[word] or LINES[word] then
+      fail(reader, line, token.col, ("'%s' at the end of a line"):format(word))
     end
   end
-  if not load(("return (%s)"):format(condition), "=condition", "t", {}) then
-    fail(reader, line, col, "not an expression: " .. condition)
+  local form = suffix.word == "for" and "for %s do end" or "return (%s)"
+  if suffix.word ~= "else" and not load(form:format(suffix.behind), "=suffix", "t", {}) then
+    fail(reader, line, col, suffix.word == "for" and "not a loop: for " .. suffix.behind
+      or "not an expression: " .. suffix.behind)
   end
 end
 
--- Makes the code of a line depend on the condition at its end. `chained`: the last line whose condition may have
--- alternatives on the next line.
-local function depend(reader, line, word, col, condition)
-  if word ~= "else" then
-    check_condition(reader, condition, line, col + #word + 3)
-  end
-  local code = reader.code[line]:gsub("^;", "")
-  if word == "if" then
-    reader.code[line] = (";if %s then %s end"):format(condition, code)
-  elseif reader.chained ~= line - 1 then
-    fail(reader, line, col + 2, ("'%s' without 'if' at the end of the line before"):format(word))
-  else
+-- Makes the code of a line depend on its suffix. reader.chained: the last line whose condition may have alternatives on
+-- the next line.
+local function depend(reader, line, suffix)
+  check_suffix(reader, line, suffix)
+  local word, chains = suffix.word, suffix.word == "elseif" or suffix.word == "else"
+  local head = ("%s %s %s"):format(word, suffix.behind, SUFFIXES[word])
+  if chains and reader.chained ~= line - 1 then
+    fail(reader, line, suffix.col, ("'%s' without 'if' at the end of the line before"):format(word))
+  elseif chains then
     reader.code[line - 1] = reader.code[line - 1]:gsub(" end$", "")
-    reader.code[line] = ("%s %s %s end"):format(word, word == "else" and "" or condition .. " then", code)
   end
-  reader.chained = word ~= "else" and line or nil
+  reader.code[line] = ("%s%s %s end"):format(chains and "" or ";", head, (reader.code[line]:gsub("^;", "")))
+  reader.chained = (word == "if" or word == "elseif") and line or nil
 end
 
 local SECTION = '^%% section%("([%w_]+)"%)$'
@@ -276,18 +280,18 @@ local function read_lines(reader, text)
     if odd then
       fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
-    local own, word, col, condition = parted(source)
+    local own, suffix = parted(source)
     if not is_read(reader, source, line) then
-      reader.code[line], word = "", nil
+      reader.code[line], suffix = "", nil
     elseif source:find("^ *%%") then
-      control_line(reader, own, line, word)
+      control_line(reader, own, line, suffix)
     elseif #reader.brackets > 0 then
       break
     else
       text_line(reader, own, line)
     end
-    if word then
-      depend(reader, line, word, col, condition)
+    if suffix then
+      depend(reader, line, suffix)
     end
   end
   local bracket = reader.brackets[#reader.brackets]
