@@ -19,9 +19,7 @@ static const lh_tensor tensors[] = {
 static const char *const ${alphabet.name}[] = {${alphabet.lines[1]}};
 % else
 static const char *const ${alphabet.name}[] = {
-% for _, line in ipairs(alphabet.lines) do
-        ${line}
-% end
+        ${line} % for _, line in ipairs(alphabet.lines)
 };
 % end
 % end
@@ -217,19 +215,13 @@ static const lh_trace_site sites[] = {
 };
 
 /* Two operations per multiply-add; the backward pass costs twice the forward pass.
-% for _, line in ipairs(about.flops) do
- * ${line}
-% end
+ * ${line} % for _, line in ipairs(about.flops)
  */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 % if streams[2] then
     double forward = 0;
-% for _, stream in ipairs(flops.streams) do
-    const double ${stream.name} = shape->length[${stream.index}];
-% end
-% for _, stream in ipairs(flops.streams) do
-    forward += 2 * ${f64(stream.weights)} * ${stream.name};
-% end
+    const double ${stream.name} = shape->length[${stream.index}]; % for _, stream in ipairs(flops.streams)
+    forward += 2 * ${f64(stream.weights)} * ${stream.name}; % for _, stream in ipairs(flops.streams)
 % for _, pair in ipairs(flops.attentions) do
 % local queries, keys = streams[pair.queries + 1].name, streams[pair.keys + 1].name
     forward += ${f64(pair.count)} * ${queries} * ${keys};

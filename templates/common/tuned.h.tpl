@@ -9,9 +9,7 @@
 #elif defined(LH_LEVEL_${level.tag}) % else
 enum {
 % for _, choice in ipairs(level.choices) do
-% for _, constant in ipairs(choice.constants) do
-    ${constant.name} = ${constant.value},
-% end
+    ${constant.name} = ${constant.value}, % for _, constant in ipairs(choice.constants)
 % end
 };
 #define LH_CHOICES(CHOICE) \

@@ -7,9 +7,7 @@
 % include("cpu/input_draws.tpl")
 
 % end
-% for _, family in ipairs(attentions) do
-% include("attention/cpu/draws.tpl", family)
-% end
+% include("attention/cpu/draws.tpl", family) % for _, family in ipairs(attentions)
 % for _, struct in ipairs(structs) do
 % if struct.packed[1] then
 % include("cpu/pack.tpl", struct)
@@ -21,9 +19,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
     for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream); % if input_draws
-% for _, family in ipairs(attentions) do
-    % include("attention/cpu/begin_family.tpl", family)
-% end
+    % include("attention/cpu/begin_family.tpl", family) % for _, family in ipairs(attentions)
 % for _, struct in ipairs(structs) do
 % local n = #struct.packed
 % if struct.packed[1] and struct.block then

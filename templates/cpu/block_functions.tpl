@@ -10,9 +10,7 @@
     const bool train = w->step->mode == LH_MODE_TRAIN; % if asks
     const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read; % if part.forward
     const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary; % if vocabulary.forward
-% for _, op in ipairs(forward) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(forward)
 }
 
 /* w->${gradient} holds the gradient of the block's output on entry, and of its input on return. */
@@ -23,7 +21,5 @@
     const ${name}_state *s = &w->${name}[${use}];
     const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read; % if part.backward
     const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary; % if vocabulary.backward
-% for _, op in ipairs(backward) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(backward)
 }

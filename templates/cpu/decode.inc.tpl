@@ -100,9 +100,7 @@ static void decode_begin(const lh_cpu_step *step, const lh_cpu_block *block, voi
 % for i, other in ipairs(streams) do
     set_part(&w.${other.name}, w.sequences, 0, w.${other.name}.length); % if i ~= decoding.stream + 1
 % end
-% for _, op in ipairs(decoding.ahead) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(decoding.ahead)
 }
 % end
 
@@ -113,9 +111,7 @@ static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int 
     start_decoding(&w, &c, step, block, memory);
     set_part(&w.${stream.name}, w.sequences, from, to); % if two
     set_part(&w, from, to); % else
-% for _, op in ipairs(decoding.each) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(decoding.each)
 }
 
 /* Copies sequence `from` of x [sequences][size] to sequence `to`. */

@@ -4,7 +4,5 @@
     const ${parameters_type} *p = &w->parameters->${name}[l]; % if parameters
     const ${name}_panels *panels = &w->shared->${name}[l]; % if panels
     ${name}_state *s = &w->${name}[0]; % if state
-% for _, op in ipairs(list) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(list)
 }

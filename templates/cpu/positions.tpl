@@ -27,7 +27,5 @@ typedef struct shared {
 % if input_draw and input_draw.apart and input_draw.kind == "randomized" then
     int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* sampled positions of each stream, and scratch memory of sampling */
 % end
-% for _, family in ipairs(attentions) do
-    % include("attention/cpu/shared_draws.tpl", family)
-% end
+    % include("attention/cpu/shared_draws.tpl", family) % for _, family in ipairs(attentions)
 } shared;

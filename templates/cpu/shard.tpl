@@ -12,7 +12,5 @@ static void begin_shard(const lh_cpu_step *step, void *memory) {
 static void end_shard(const lh_cpu_step *step, void *memory, void *gradient) {
     shard_sums sums;
     ${laid_out};
-% for _, text in ipairs(ends) do
-    ${text};
-% end
+    ${text}; % for _, text in ipairs(ends)
 }

@@ -9,16 +9,12 @@
 #include "kernels/cpu/crossentropy.h"
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/matmul.h"
-% for _, header in ipairs(cpu_headers) do
-#include "kernels/cpu/${header}.h"
-% end
+#include "kernels/cpu/${header}.h" % for _, header in ipairs(cpu_headers)
 #include "longhand/positions.h" % if any_draws
 % if embedding_scales[1] or dropouts[1] then
 
 % end
-% for _, scale in ipairs(embedding_scales) do
-static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */
-% end
+static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */ % for _, scale in ipairs(embedding_scales)
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits below this number are dropped */
@@ -51,9 +47,7 @@ enum { VOCABULARY = ${symbols} }; /* symbols, each with one row of the first lay
 % include("cpu/vocabulary.tpl")
 
 % end
-% for _, family in ipairs(attentions) do
-#include "attention_${family.name}.inc"
-% end
+#include "attention_${family.name}.inc" % for _, family in ipairs(attentions)
 #include "layers.inc"
 #include "loss.inc"
 
@@ -139,12 +133,8 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
-% for _, op in ipairs(cpu.pass.train) do
-    % include(op.template, op)
-% end
-% for _, op in ipairs(cpu.pass.backward) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(cpu.pass.train)
+    % include(op.template, op) % for _, op in ipairs(cpu.pass.backward)
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
@@ -152,9 +142,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
-% for _, op in ipairs(cpu.pass.evaluate) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(cpu.pass.evaluate)
 }
 
 #include "trace.inc"

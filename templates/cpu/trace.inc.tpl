@@ -25,7 +25,5 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
     w.read = w.all; /* all queries and outputs are traced */ % if cpu.part
-% for _, op in ipairs(cpu.pass.trace) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(cpu.pass.trace)
 }

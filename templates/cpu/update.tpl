@@ -2,9 +2,7 @@
 % if ranges then
 /* Elements that do not decay: ${optimizer.spared_text}. */
 static const element_range spared[] = {
-% for _, range in ipairs(ranges) do
-        {${range.first}, ${range.last}},
-% end
+        {${range.first}, ${range.last}}, % for _, range in ipairs(ranges)
 };
 
 % end

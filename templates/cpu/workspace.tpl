@@ -5,9 +5,7 @@
 % for _, block in ipairs(cpu.blocks) do
 /* Values that one ${block.name} keeps for its backward pass; rows are tokens. */
 typedef struct ${block.name}_state {
-% for _, line in ipairs(block.members) do
-    ${line}
-% end
+    ${line} % for _, line in ipairs(block.members)
 } ${block.name}_state;
 
 % end
@@ -42,9 +40,7 @@ typedef struct workspace {
     const shared *shared;
 % if streams[2] then
     int sequences;
-% for _, stream in ipairs(streams) do
-    stream_size ${stream.name};
-% end
+    stream_size ${stream.name}; % for _, stream in ipairs(streams)
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % if cpu.part then
@@ -55,15 +51,9 @@ typedef struct workspace {
     row_set vocabulary; /* symbols */ % if cpu.vocabulary
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
-% for _, block in ipairs(cpu.blocks) do
-    ${block.name}_state ${block.name}[${block.uses}];
-% end
-% for _, line in ipairs(cpu.members) do
-    ${line}
-% end
-% for _, family in ipairs(attentions) do
-    ${family.name}_scratch ${family.name};
-% end
+    ${block.name}_state ${block.name}[${block.uses}]; % for _, block in ipairs(cpu.blocks)
+    ${line} % for _, line in ipairs(cpu.members)
+    ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
 % if drawn[1] and streams[2] then
     int32_t *position_scratch;
 % elseif drawn[1] then
@@ -83,14 +73,10 @@ static size_t row_of(const workspace *w) {
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.by_mode and "lh_mode mode")
     size_t row = row_of(w); % if cpu.vocabulary
     size_t row = (size_t)w->rows * sizeof(real); % elseif not streams[2]
-% for _, request in ipairs(block.requests.always) do
-    % include("cpu/buffer.tpl", request)
-% end
+    % include("cpu/buffer.tpl", request) % for _, request in ipairs(block.requests.always)
 % if block.requests.training[1] then
     if (mode != LH_MODE_TRAIN) return;
-% for _, request in ipairs(block.requests.training) do
-    % include("cpu/buffer.tpl", request)
-% end
+    % include("cpu/buffer.tpl", request) % for _, request in ipairs(block.requests.training)
 % end
 }
 
@@ -139,9 +125,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     size_t used = 0;
 % if streams[2] then
     w->sequences = shape->sequences;
-% for _, stream in ipairs(streams) do
-    w->${stream.name} = size_of(w->sequences, shape->length[${stream.index}]);
-% end
+    w->${stream.name} = size_of(w->sequences, shape->length[${stream.index}]); % for _, stream in ipairs(streams)
     set_part(&w->${decoded.name}, w->sequences, 0, most); % if decoded
 % else
     w->length = shape->length[0];
@@ -170,9 +154,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.by_mode and "mode")
 % end
-% for _, request in ipairs(cpu.requests.always) do
-    % include("cpu/buffer.tpl", request)
-% end
+    % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.always)
 % for _, family in ipairs(attentions) do
 % local lengths = "w->" .. family.queries.at .. "length" .. (family.cross and ", w->" .. family.keys.at .. "length" or "")
     lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, ${lengths}, mode == LH_MODE_TRAIN);
@@ -187,9 +169,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
     w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
     if (mode != LH_MODE_TRAIN) return used;
-% for _, request in ipairs(cpu.requests.training) do
-    % include("cpu/buffer.tpl", request)
-% end
+    % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.training)
 % for _, block in ipairs(cpu.blocks) do
     w->${block.name}[0].input = w->${block.own_input}; % if block.own_input
 % end

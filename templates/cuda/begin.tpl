@@ -2,8 +2,6 @@
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
-% for _, family in ipairs(attentions) do
-    % slot("begin_tables", family.on_device)
-% end
+    % slot("begin_tables", family.on_device) % for _, family in ipairs(attentions)
     team_barrier(t);
 }

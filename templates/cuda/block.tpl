@@ -8,9 +8,7 @@
 INLINE void ${name}_forward(${flag}) {
     const workspace *w = &block()->work; % if forward_reads.w
     const ${state} *s = &block()->${name}; % if forward_reads.s
-% for _, op in ipairs(forward) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(forward)
 }
 
 /* The workspace's gradient is that of the ${name}'s output on entry and that of its input on return. Writes the gradients
@@ -18,9 +16,7 @@ INLINE void ${name}_forward(${flag}) {
 INLINE void ${name}_backward(void) {
     const workspace *w = &block()->work; % if backward_reads.w
     const ${state} *s = &block()->${name}; % if backward_reads.s
-% for _, op in ipairs(backward) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(backward)
 }
 
 /* Sets the block state to ${name} ${index} of a shard in training. */

@@ -1,7 +1,5 @@
 % local real = precision == "float64" and f64 or f32
-% for _, scale in ipairs(embedding_scales) do
-#define ${scale.name} ${real(scale.value)} /* ${scale.text} */
-% end
+#define ${scale.name} ${real(scale.value)} /* ${scale.text} */ % for _, scale in ipairs(embedding_scales)
 % for _, family in ipairs(attentions) do
 % if family.normaliser.kind == "softmax" then
 #define ${family.PREFIX}LOGIT_SCALE ${real(family.logit_scale)} /* 1 / sqrt(${family.PREFIX}HEAD_WIDTH)${family.tempered} */

@@ -24,9 +24,7 @@ enum {
     DROPOUT_SITES = ${device.sites}, /* masks of one sequence */ % if device.masks[1]
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
     % include("parts/dimensions.tpl")
-% for _, family in ipairs(attentions) do
-    % include("attention/cuda/head_constants.tpl", family)
-% end
+    % include("attention/cuda/head_constants.tpl", family) % for _, family in ipairs(attentions)
 % if attentions[2] then
     HEADS = ${PREFIX}HEADS, /* heads of every attention; kernels use these names */
     HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
@@ -46,12 +44,8 @@ enum {
 
 % include("cuda/view.tpl")
 
-% for _, family in ipairs(attentions) do
-% slot("functions", family.on_device)
-% end
-% for _, family in ipairs(attentions) do
-% slot("make_tables", family.on_device)
-% end
+% slot("functions", family.on_device) % for _, family in ipairs(attentions)
+% slot("make_tables", family.on_device) % for _, family in ipairs(attentions)
 % if cuda.begins then
 % include("cuda/begin.tpl")
 
@@ -78,9 +72,7 @@ enum {
 % end
 % include("cuda/embed.tpl", embedding)
 % end
-% for _, family in ipairs(attentions) do
-% slot("turn", family.on_device)
-% end
+% slot("turn", family.on_device) % for _, family in ipairs(attentions)
 
 % for _, f in ipairs(device.rows) do
 % include(f.template, f)

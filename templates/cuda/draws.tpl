@@ -8,9 +8,7 @@
 
 static size_t draw_count(const lh_shape *shape) {
     size_t count = 0;
-% for _, one in ipairs(cuda.drawing) do
-    count += ${one.prefix}draw_count(shape);
-% end
+    count += ${one.prefix}draw_count(shape); % for _, one in ipairs(cuda.drawing)
     return count;
 }
 

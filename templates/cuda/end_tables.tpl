@@ -1,6 +1,4 @@
-% for _, family in ipairs(attentions) do
-% slot("functions_behind", family.on_device)
-% end
+% slot("functions_behind", family.on_device) % for _, family in ipairs(attentions)
 
 /* Converts the folded gradients of the step's tables to gradients of the parameters. */
 NOINLINE void end_tables(parameters *g) {
@@ -14,9 +12,7 @@ NOINLINE void end_tables(parameters *g) {
 % if shared and not input_draw then
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < POSITION_ROWS * WIDTH; e += t->blocks * THREADS) {
         real sum = 0;
-% for _, one in ipairs(device.place_sums) do
-        if (e < v->${one.T} * WIDTH) sum += sums.${one.member}[e];
-% end
+        if (e < v->${one.T} * WIDTH) sum += sums.${one.member}[e]; % for _, one in ipairs(device.place_sums)
         g->position_table[e] = sum;
     }
 % else
@@ -25,7 +21,5 @@ NOINLINE void end_tables(parameters *g) {
     % include("cuda/end_places.tpl", one)
 % end
 % end
-% for _, family in ipairs(attentions) do
-    % slot("end_tables", family.on_device)
-% end
+    % slot("end_tables", family.on_device) % for _, family in ipairs(attentions)
 }

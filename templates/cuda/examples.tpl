@@ -6,13 +6,9 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables; % if tables
 % if attentions[2] then
-% for _, stream in ipairs(device.streams) do
-    v->${stream.T} = in->T[${stream.index}];
+    v->${stream.T} = in->T[${stream.index}]; % for _, stream in ipairs(device.streams)
 % end
-% end
-% for _, one in ipairs(cuda.drawing) do
-    v->${one.member} = ${one.at};
-% end
+    v->${one.member} = ${one.at}; % for _, one in ipairs(cuda.drawing)
     v->T = in->T[0]; % if not attentions[2]
     v->label_count = in->label_count;
     lay_out_shared(&v->shared, shared, ${streams[2] and "v->T" or "in->T[0]"}); % if cuda.shared

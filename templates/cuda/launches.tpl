@@ -9,9 +9,7 @@ enum { MOST_LAUNCHES = ${device.most_launches} };
 /* A list of launches under construction. */
 typedef struct launch_list {
     lh_cuda_launch *next;
-% for _, stream in ipairs(device.streams) do
-    int ${stream.rows};
-% end
+    int ${stream.rows}; % for _, stream in ipairs(device.streams)
 } launch_list;
 % else
 /* A list of launches under construction, and the number of rows in products. */
@@ -70,16 +68,12 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 /* ${block.comment}
  * Lists the launches of one ${block.name} in a forward pass${read.x and "; x is its input" or ""}. */
 % define(("static void %s_forward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.w and "const workspace *w", read.s and s, read.x and "const real *x")
-% for _, launch in ipairs(block.forward.list) do
-    % include(launch.template, launch)
-% end
+    % include(launch.template, launch) % for _, launch in ipairs(block.forward.list)
 }
 
 % local read = block.backward.reads
 % define(("static void %s_backward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.g and ("%s *g"):format(block.parameters_type), read.w and "const workspace *w", read.s and s, read.x and "const real *x")
-% for _, launch in ipairs(block.backward.list) do
-    % include(launch.template, launch)
-% end
+    % include(launch.template, launch) % for _, launch in ipairs(block.backward.list)
 }
 
 % end

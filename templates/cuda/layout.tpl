@@ -20,34 +20,24 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 /* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; in evaluation all ${block.name}s share one state. */
 % end
 typedef struct ${block.state} {
-% for _, line in ipairs(block.lines) do
-    ${line}
-% end
+    ${line} % for _, line in ipairs(block.lines)
 } ${block.state};
 
 % end
-% for _, family in ipairs(attentions) do
-% include("attention/cuda/family_work.tpl", family.on_device)
-% end
+% include("attention/cuda/family_work.tpl", family.on_device) % for _, family in ipairs(attentions)
 % for _, m in ipairs(device.bits) do
 INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* bytes of one sequence's mask */
 
 % end
 /* A block's workspace, except the states of layers. */
 typedef struct workspace {
-% for _, line in ipairs(device.lines.always) do
-    ${line}
-% end
+    ${line} % for _, line in ipairs(device.lines.always)
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] one bit per element */ % if device.masks[1]
-% for _, m in ipairs(device.bits) do
-    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */
-% end
-% for _, line in ipairs(device.lines.training) do
-    ${line}
-% end
+    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */ % for _, m in ipairs(device.bits)
+    ${line} % for _, line in ipairs(device.lines.training)
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then
     reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters, of one use before the last */
@@ -60,9 +50,7 @@ typedef struct workspace {
 /* Lays out the state of one ${block.name} of a shard in memory. */
 INLINE void lay_out_${block.name}(${block.state} *s, char *memory, size_t *used, int sequences, ${device.lengths} T) {
     size_t ${block.row_words.of_sequences};
-% for _, m in ipairs(block.members) do
-    s->${m.name} = take_reals(memory, used, ${m.count});
-% end
+    s->${m.name} = take_reals(memory, used, ${m.count}); % for _, m in ipairs(block.members)
 }
 
 INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
@@ -76,9 +64,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 /* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
 % define("INLINE size_t lay_out", "workspace *w", "char *memory", "int sequences", device.lengths .. " T", "int label_count", "const bool training")
     size_t used = 0, ${device.row_words.of_sequences}, labels = (size_t)sequences * (size_t)label_count;
-% for _, m in ipairs(device.always) do
-    w->${m.name} = take_reals(memory, &used, ${m.count});
-% end
+    w->${m.name} = take_reals(memory, &used, ${m.count}); % for _, m in ipairs(device.always)
     w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = take_reals(memory, &used, labels);
     w->correct = (unsigned char *)take(memory, &used, labels);
@@ -95,9 +81,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % for _, m in ipairs(eval_dropout and {} or device.bits) do
         w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
-% for _, m in ipairs(device.training) do
-        w->${m.name} = take_reals(memory, &used, ${m.at_a_time});
-% end
+        w->${m.name} = take_reals(memory, &used, ${m.at_a_time}); % for _, m in ipairs(device.training)
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then
         w->${block.name}_more = take_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
@@ -110,18 +94,14 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
     return used;
 }
-% for _, family in ipairs(attentions) do
-% slot("layout", family.on_device)
-% end
+% slot("layout", family.on_device) % for _, family in ipairs(attentions)
 % if cuda.products == "library" then
 
 /* Gradients that a shard sums itself; the gradients of products' weights are products over the whole batch. */
 % for _, struct in ipairs(structs) do
 % if struct.small.lines[1] then
 typedef struct ${struct.gradients_type} {
-% for _, line in ipairs(struct.small.lines) do
-    ${line}
-% end
+    ${line} % for _, line in ipairs(struct.small.lines)
 } ${struct.gradients_type};
 
 % end

@@ -1,6 +1,4 @@
 /* The number of tokens of a sequence in each stream. */
 typedef struct lengths {
-% for _, stream in ipairs(streams) do
-    int ${stream.name};
-% end
+    int ${stream.name}; % for _, stream in ipairs(streams)
 } lengths;

@@ -1,9 +1,7 @@
 /* The fold of the shards' gradients, their norm, clipping and ${optimizer.title}, over pieces of the parameter vector. A block
  * processes one piece at a time; the order of a piece's sums of squares does not depend on the block.
  *
-% for _, line in ipairs(optimizer.formula) do
- *   ${line}
-% end
+ *   ${line} % for _, line in ipairs(optimizer.formula)
  *
  * Source: ${optimizer.source} Reference: lh_ref_${optimizer.routine}_update. */
 

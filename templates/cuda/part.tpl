@@ -2,9 +2,7 @@
 % for _, block in ipairs(device.blocks) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_words.of_first};
-% for _, m in ipairs(block.members) do
-    s->${m.name} += ${m.count};
-% end
+    s->${m.name} += ${m.count}; % for _, m in ipairs(block.members)
 }
 
 % end
@@ -12,24 +10,16 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
  * are stored shard after shard, each laid out for its shard alone. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
     const size_t ${device.row_words.of_first}, labels = (size_t)first * label_count;
-% for _, m in ipairs(device.always) do
-    w->${m.name} += ${m.count};
-% end
+    w->${m.name} += ${m.count}; % for _, m in ipairs(device.always)
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
     w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8); % if eval_dropout and device.masks[1]
-% for _, m in ipairs(eval_dropout and device.bits or {}) do
-    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T);
-% end
+    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and device.bits or {})
     if (!training) return;
     w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8); % if device.masks[1] and not eval_dropout
-% for _, m in ipairs(eval_dropout and {} or device.bits) do
-    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T);
-% end
-% for _, m in ipairs(device.training) do
-    w->${m.name} += ${m.count};
-% end
+    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and {} or device.bits)
+    w->${m.name} += ${m.count}; % for _, m in ipairs(device.training)
 }
 
 % for _, block in ipairs(device.blocks) do

@@ -1,16 +1,12 @@
 /* Tables that the blocks of a step or evaluation share: tables made at the start, and gradients of tables. */
 typedef struct shared_tables {
-% for _, family in ipairs(attentions) do
-    % slot("shared_tables", family.on_device)
-% end
+    % slot("shared_tables", family.on_device) % for _, family in ipairs(attentions)
     char *sums; /* table_sums, folded over shards */ % if cuda.sums
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, ${device.lengths} T) {
     size_t used = 0;
-% for _, family in ipairs(attentions) do
-    % slot("lay_out_tables", family.on_device)
-% end
+    % slot("lay_out_tables", family.on_device) % for _, family in ipairs(attentions)
 % if cuda.sums then
     t->sums = memory ? memory + used : NULL;
     used += sum_bytes(T);

@@ -15,9 +15,7 @@ INLINE void train_shard(int shard) {
 % end
     }
     __syncthreads();
-% for _, op in ipairs(device.pass.train) do
-    % include(op.template, op)
-% end
+    % include(op.template, op) % for _, op in ipairs(device.pass.train)
 }
 % include("cuda/update.tpl")
 
@@ -85,8 +83,6 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
             take_examples(b, first, left < a.group ? left : a.group, false);
         }
         __syncthreads();
-% for _, op in ipairs(device.pass.evaluate) do
-        % include(op.template, op)
-% end
+        % include(op.template, op) % for _, op in ipairs(device.pass.evaluate)
     }
 }

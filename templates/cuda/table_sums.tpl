@@ -7,18 +7,14 @@ typedef struct table_sums {
     reals ${one.member}; /* [T][WIDTH] gradients of the vectors that are added to the tokens */
 % end
 % end
-% for _, family in ipairs(attentions) do
-    % slot("table_sums", family.on_device)
-% end
+    % slot("table_sums", family.on_device) % for _, family in ipairs(attentions)
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.lengths} T) {
 % for _, one in ipairs(device.place_sums) do
     sums->${one.member} = take_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
 % end
-% for _, family in ipairs(attentions) do
-    % slot("lay_out_sums", family.on_device)
-% end
+    % slot("lay_out_sums", family.on_device) % for _, family in ipairs(attentions)
 }
 
 INLINE size_t sum_bytes(${device.lengths} T) {

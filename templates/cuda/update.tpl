@@ -203,9 +203,7 @@ INLINE double total_loss(void) {
 /* Whether element e does not decay: ${optimizer.spared_text}. */
 INLINE bool is_spared(int e) {
     bool found = false;
-% for _, range in ipairs(optimizer.spared) do
-    if (e >= ${range.first} && e <= ${range.last}) found = true;
-% end
+    if (e >= ${range.first} && e <= ${range.last}) found = true; % for _, range in ipairs(optimizer.spared)
     return found;
 }
 

@@ -21,9 +21,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
-% for _, one in ipairs(cuda.drawing) do
-    global<const int> ${one.member}; /* ${one.about} */
-% end
+    global<const int> ${one.member}; /* ${one.about} */ % for _, one in ipairs(cuda.drawing)
     shared_tables shared; % if cuda.shared
 % if streams[2] then
     lengths T;
@@ -32,18 +30,14 @@ typedef struct step_view {
     int T, label_count;
 % end
 } step_view;
-% for _, family in ipairs(attentions) do
-% include("attention/cuda/family_view.tpl", family.on_device)
-% end
+% include("attention/cuda/family_view.tpl", family.on_device) % for _, family in ipairs(attentions)
 
 /* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
  * it would take too much space. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;
     workspace work;
-% for _, block in ipairs(device.blocks) do
-    ${block.state} ${block.name};
-% end
+    ${block.state} ${block.name}; % for _, block in ipairs(device.blocks)
     int l;             /* current layer */
     int use;           /* current use of a layer, counted over all uses */ % if device.loops
     global<const real> input; /* input of the layer */

@@ -53,9 +53,7 @@ INLINE bool is_of_products(int e) {
 % end
     }
 % else
-% for _, m in ipairs(part.members) do
-    if (is_in(e, (const real *)g, g->${m.name}, ${m.size})) found = true;
-% end
+    if (is_in(e, (const real *)g, g->${m.name}, ${m.size})) found = true; % for _, m in ipairs(part.members)
 % end
 % end
     return found;

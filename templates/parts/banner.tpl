@@ -4,7 +4,5 @@
  * spec      ${c_comment(source)}
  * template  templates/${template}
  *
-% for _, line in ipairs(about) do
- * ${c_comment(line)}
-% end
+ * ${c_comment(line)} % for _, line in ipairs(about)
  */

@@ -1,14 +1,10 @@
-% for _, block in ipairs(cpu.blocks) do
-${block.count} = ${block.layers},
-% end
+${block.count} = ${block.layers}, % for _, block in ipairs(cpu.blocks)
 WIDTH = ${width},
 % for _, family in ipairs(attentions) do
 ${family.PREFIX}HEADS = ${family.heads},
 ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % end
-% for _, width in ipairs(widths) do
-${width.name} = ${width.count},
-% end
+${width.name} = ${width.count}, % for _, width in ipairs(widths)
 % if linear and task.blanks > 0 then
 BLANKS = ${task.blanks}, /* blank tokens, the first ones of: ${tokens_words} */
 INPUTS = ${inputs}, /* rows of the embedding: one for each token that is not blank */
@@ -27,6 +23,4 @@ FIRST_POSITION = 1, % if input_draw.first == 1
 % local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
 MAX_POSITION = ${input_draw.max_position}, /* positions of added vectors: ${first} .. MAX_POSITION - 1 */
 % end
-% for _, family in ipairs(attentions) do
-% include("parts/family_dimensions.tpl", family)
-% end
+% include("parts/family_dimensions.tpl", family) % for _, family in ipairs(attentions)

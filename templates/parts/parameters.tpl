@@ -11,8 +11,6 @@ typedef struct geometric_numbers {
 
 % end
 typedef struct ${struct.name} {
-% for _, line in ipairs(struct.lines) do
-    ${line}
-% end
+    ${line} % for _, line in ipairs(struct.lines)
 } ${struct.name};
 % end

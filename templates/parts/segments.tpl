@@ -7,9 +7,7 @@ typedef struct ${stem}line {
     real value; /* term added to the score of the pair */
 } ${stem}line;
 static ${device}const ${stem}line ${PREFIX}LINES[] = {
-% for _, line in ipairs(seen.flat) do
-    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
-% end
+    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}}, % for _, line in ipairs(seen.flat)
 };
 static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* index of each head's first line, then the number of lines */
 % if seen.any_corner then

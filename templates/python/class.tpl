@@ -8,8 +8,6 @@ class ${name}(nn.Module):
         % include("python/attributes.tpl")
 
     def forward(self, ${arguments}):
-% for _, line in ipairs(lines) do
-        ${line}
-% end
+        ${line} % for _, line in ipairs(lines)
 
 

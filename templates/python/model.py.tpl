@@ -1,8 +1,6 @@
 """${id} in PyTorch.
 
-% for _, line in ipairs(about) do
-${line}
-% end
+${line} % for _, line in ipairs(about)
 
 % if decoder then
     from model import decode, load, with_target
@@ -37,9 +35,7 @@ torch.set_default_dtype(torch.float64)  # the precision of training
 
 % end
 HERE = pathlib.Path(__file__).parent
-% for _, line in ipairs(sizes) do
-${line}
-% end
+${line} % for _, line in ipairs(sizes)
 SYMBOLS, CLASSES = ${tokens}, ${classes}  # tokens, classes % if linear
 SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes % else
 % if decoder then
@@ -57,9 +53,7 @@ TOLERANCE = ${tolerance_text}  # largest error of a logit, relative to max(1, th
 CONSTANTS = {
 % for _, constant in ipairs(constants) do
     "${constant.name}": torch.tensor([
-% for _, line in ipairs(constant.lines) do
-        ${line}
-% end
+        ${line} % for _, line in ipairs(constant.lines)
     ])${constant.view},
 % end
 }
@@ -169,9 +163,7 @@ def places(positions, like):
 
 
 % end
-% for _, class in ipairs(list) do
-% include(class.template, class.attention or class)
-% end
+% include(class.template, class.attention or class) % for _, class in ipairs(list)
 class ${network.name}(nn.Module):
     def __init__(self):
         super().__init__()
@@ -179,12 +171,8 @@ class ${network.name}(nn.Module):
 
     def forward(self, ${streams}${forward_arguments}):
         """Logits [B][T][CLASSES] of ${stream_words}.${forward_words}"""
-% for _, line in ipairs(before_layers) do
-        ${line}
-% end
-% for _, line in ipairs(network.lines) do
-        ${line}
-% end
+        ${line} % for _, line in ipairs(before_layers)
+        ${line} % for _, line in ipairs(network.lines)
 
 
 % include(decoder and "python/decoder_sequence.tpl" or readout == "outputs" and "python/encoder_sequence.tpl" or "python/select_answers.tpl")
@@ -209,9 +197,7 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint % if norms
 % if #renamed > 0 then
 IN_FILE = {  # names in a checkpoint, for attributes whose names Python reserves
-% for _, name in ipairs(renamed) do
-    "${name.name}": "${name.word}",
-% end
+    "${name.name}": "${name.word}", % for _, name in ipairs(renamed)
 }
 % end
 % if norms or #renamed > 0 then

@@ -23,8 +23,6 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
     % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from_key};
-% for _, part in ipairs(parts) do
-    % include("attention/cpu/attend_scores.tpl", part)
-% end
+    % include("attention/cpu/attend_scores.tpl", part) % for _, part in ipairs(parts)
     return exp_weights(${keys_seen}, largest, ${from_weights});
 }

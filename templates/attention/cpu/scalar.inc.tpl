@@ -32,9 +32,7 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 /* Fills a set of tables${scalar.set_words}. */
 static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s) {
     % include("attention/cpu/scalar_reads.tpl")
-% for _, nest in ipairs(scalar.making) do
-    % include("attention/cpu/scalar_nest.tpl", { nest = nest })
-% end
+    % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.making)
 }
 
 static void make_${name}_score_set(const lh_cpu_step *step, int l) {

@@ -5,9 +5,7 @@
 % if scalar.gathers then
 /* Sums of one group's gradients of tables; sums by distance move by one lane per key. */
 typedef struct ${name}_score_group {
-% for _, t in ipairs(scalar.gathered) do
-    vector ${t.name};
-% end
+    vector ${t.name}; % for _, t in ipairs(scalar.gathered)
 } ${name}_score_group;
 
 % end
@@ -43,8 +41,6 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s,
         const ${name}_score_tables *d, parameters *g) {
     % include("attention/cpu/scalar_reads.tpl")
-% for _, nest in ipairs(scalar.gradients) do
-    % include("attention/cpu/scalar_nest.tpl", { nest = nest })
-% end
+    % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.gradients)
 }
 % end

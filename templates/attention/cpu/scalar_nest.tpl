@@ -1,8 +1,6 @@
 % if nest.block then
 {
-% for _, sum in ipairs(nest.sums) do
-    vector ${sum.name}[${sum.extent}] = {{0}};
-% end
+    vector ${sum.name}[${sum.extent}] = {{0}}; % for _, sum in ipairs(nest.sums)
     % include("attention/cpu/scalar_loops.tpl", { nest = nest })
 % for _, sum in ipairs(nest.sums) do
     ${sum.member}[0] += sum_lanes(${sum.name}[0]); % if sum.extent == "1"

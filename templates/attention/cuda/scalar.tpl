@@ -15,14 +15,10 @@ INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${pr
 % for _, stage in ipairs(c.stages) do
 % if c.stages[2] then
     if (stage == ${stage.number}) {
-% for _, nest in ipairs(stage) do
-        % include("attention/cuda/scalar_nest.tpl", { nest = nest })
-% end
+        % include("attention/cuda/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(stage)
     }
 % else
-% for _, nest in ipairs(stage) do
-    % include("attention/cuda/scalar_nest.tpl", { nest = nest })
-% end
+    % include("attention/cuda/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(stage)
 % end
 % end
 }
@@ -65,9 +61,7 @@ INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_t
     size_t used = 0;
     ${prefix}lay_out_score_work(&w, (char *)scratch, &used, T, S);
 % end
-% for _, sum in ipairs(c.uniform_work) do
-    if (first < ${sum.extent}) ${sum.array}[first] = 0;
-% end
+    if (first < ${sum.extent}) ${sum.array}[first] = 0; % for _, sum in ipairs(c.uniform_work)
 % for _, nest in ipairs(c.back) do
 % if nest.block then
     {

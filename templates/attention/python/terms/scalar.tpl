@@ -11,17 +11,13 @@ def ${part.change_score}(score${score.arguments}):
     distance = distance.to(score) % if score.distance
     positions = positions.to(score) % if score.positions
     layer = score.new_tensor(float(layer)) % if score.layer
-% for _, line in ipairs(score.lines) do
-    ${line}
-% end
+    ${line} % for _, line in ipairs(score.lines)
 
 
 % section("late_members")
 % if #score.own > 0 then
 self.score = nn.ParameterDict({
-% for _, p in ipairs(score.own) do
-    "${p.name}": ${p.text},
-% end
+    "${p.name}": ${p.text}, % for _, p in ipairs(score.own)
 })
 % end
 % section("change")

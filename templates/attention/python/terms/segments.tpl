@@ -6,9 +6,7 @@ def ${part.line_values}(score):
     line_of = {1: j - i, -1: keys - 1 - i - j, 0: ${lines.column} + 0 * i}
     gain = torch.full_like(score[0], -math.inf)
     for head, direction, line, value in (
-% for _, row in ipairs(lines.rows) do
-        ${row},
-% end
+        ${row}, % for _, row in ipairs(lines.rows)
     ):
         gain[head] = torch.where(line_of[direction] == line, gain[head].clamp(min=value), gain[head])
     gain[[${lines.corners}], 0, -1] = 0.0 % if lines.corners
