@@ -1204,6 +1204,7 @@ typedef struct block_state {
     team members;
 } block_state;
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
+static_assert(STAGING == 12288, "plan.cuda.staging is the staging memory of kernels");
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 

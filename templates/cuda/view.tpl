@@ -60,6 +60,9 @@ typedef struct block_state {
     team members;
 } block_state;
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
+% if cuda.multiplies then
+static_assert(${cuda.staged} == ${cuda.staging}, "plan.cuda.staging is the staging memory of kernels");
+% end
 
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
 % if cuda.by_team then

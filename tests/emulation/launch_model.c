@@ -209,44 +209,60 @@ void lh_model_step_free(lh_model_step *step) {
     free(step->gradient);
 }
 
-void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                       int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits) {
-    const lh_shape whole = shape_of(step, step->sequences), most = shape_of(step, group);
+/* Evaluates the groups of a wide model. */
+static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsigned order, void *workspace) {
+    const lh_cuda_step *step = arguments->steps;
+    for (int first = 0; first < step->sequences; first += arguments->group) {
+        int left = step->sequences - first;
+        const model_pass pass = {.shape = shape_of(step, left < arguments->group ? left : arguments->group),
+                                 .mode = LH_MODE_EVALUATE,
+                                 .first = first,
+                                 .blocks = arguments->team,
+                                 .plain = order % 2 == 1,
+                                 .workspace = workspace,
+                                 .arguments = arguments,
+                                 .parameters = arguments->parameters[0],
+                                 .arrivals = arguments->arrivals};
+        run_launches(spec, &pass);
+    }
+}
+
+void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
+                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
+                               void *logits) {
+    const lh_shape whole = shape_of(steps, steps->sequences), most = shape_of(steps, cut.shards);
     size_t workspace = spec->cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
-    size_t count = (size_t)(step->sequences * step->label_count * spec->classes);
-    unsigned arrivals = 0;
-    char *room = poisoned((size_t)blocks * workspace);
-    char *shared = poisoned(spec->cuda->shared_bytes(&whole));
+    size_t stride = (spec->cuda->shared_bytes(&whole) + 63) / 64 * 64;
+    size_t count = (size_t)(models * steps->sequences * steps->label_count * spec->classes);
+    unsigned *arrivals = lh_model_reserve((size_t)models * sizeof *arrivals);
+    char *room = poisoned((size_t)(models * cut.team) * workspace);
+    char *shared = poisoned((size_t)models * stride);
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
-    lh_cuda_evaluate arguments = {.parameters = &parameters,
-                                  .steps = step,
+    lh_cuda_evaluate arguments = {.parameters = parameters,
+                                  .steps = steps,
                                   .tables = tables,
                                   .shared = shared,
-                                  .arrivals = &arrivals,
+                                  .shared_stride = (long long)stride,
+                                  .arrivals = arrivals,
                                   .answers = answers,
                                   .logits = logits,
                                   .workspace = room,
                                   .workspace_stride = (long long)workspace,
-                                  .team = blocks,
-                                  .group = group,
-                                  .sequences = step->sequences,
-                                  .end = step->sequences};
-    lh_emulation emulation = {.order = order, .multiprocessors = blocks};
+                                  .team = cut.team,
+                                  .group = cut.shards,
+                                  .sequences = steps->sequences,
+                                  .end = steps->sequences};
+    lh_emulation emulation = {.order = cut.order, .multiprocessors = models * cut.team};
     lh_emulation_set(&emulation);
-    for (int first = 0; spec->cuda->launches != NULL && first < step->sequences; first += group) {
-        int left = step->sequences - first;
-        const model_pass pass = {.shape = shape_of(step, left < group ? left : group),
-                                 .mode = LH_MODE_EVALUATE,
-                                 .first = first,
-                                 .blocks = blocks,
-                                 .plain = order % 2 == 1,
-                                 .workspace = room,
-                                 .arguments = &arguments,
-                                 .parameters = parameters,
-                                 .arrivals = &arrivals};
-        run_launches(spec, &pass);
-    }
-    if (spec->cuda->launches == NULL) launch(spec, spec->cuda->evaluate_kernel, blocks, &arguments, (lh_cuda_place){0});
+    if (spec->cuda->launches != NULL) evaluate_wide(spec, &arguments, cut.order, room);
+    else launch(spec, spec->cuda->evaluate_kernel, models * cut.team, &arguments, (lh_cuda_place){0});
+    free(arrivals);
     free(room);
     free(shared);
+}
+
+void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                       int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits) {
+    const lh_model_cut cut = {.shards = group, .team = blocks, .order = order};
+    lh_model_evaluate_several(spec, &parameters, tables, step, 1, cut, answers, logits);
 }

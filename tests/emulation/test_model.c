@@ -321,6 +321,42 @@ static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state
     close_problem(&p);
 }
 
+/* Models with other parameters, labels and numbers of sequences run side by side. */
+static void test_evaluation_of_several_models_has_the_bits_of_each(void **state) {
+    enum { MODELS = 3 };
+    (void)state;
+    if (SPEC->cuda->launches != NULL) return; /* wide models are evaluated one after the other */
+    problem p = open_problem(9, LH_MODE_EVALUATE);
+    size_t row = (size_t)p.shape.labels * (size_t)SPEC->classes * real_bytes();
+    size_t vector = (size_t)SPEC->parameter_storage * real_bytes();
+    void *other = memcpy(lh_model_reserve(vector), p.parameters, vector);
+    const lh_tensor *first = &SPEC->tensors[0]; /* its numbers get the other sign */
+    for (int64_t i = first->offset; i < first->offset + first->shape[0] * first->stride; i++)
+        ((unsigned char *)other)[(size_t)(i + 1) * real_bytes() - 1] ^= 0x80;
+    const void *parameters[MODELS] = {p.parameters, other, p.parameters};
+    lh_cuda_step steps[MODELS] = {device_step(&p), device_step(&p), device_step(&p)};
+    if (!SPEC->draws_by_sequence) { /* else the layout of draws depends on the number of sequences */
+        steps[1].sequences = SEQUENCES - 1;
+        steps[2].sequences = 1;
+        steps[2].labels += p.shape.labels;
+    }
+    unsigned char *got = lh_model_reserve(MODELS * SEQUENCES * row), *want = lh_model_reserve(SEQUENCES * row);
+    lh_cuda_answer answers[MODELS][SEQUENCES], alone[SEQUENCES];
+    lh_model_evaluate_several(SPEC, parameters, p.tables, steps, MODELS, (lh_model_cut){2, 2, 1}, answers[0], got);
+    for (int i = 0; i < MODELS; i++) {
+        const unsigned char *rows = got + (size_t)i * SEQUENCES * row;
+        lh_model_evaluate(SPEC, parameters[i], p.tables, &steps[i], 1, 3, 0, alone, want);
+        assert_memory_equal(rows, want, (size_t)steps[i].sequences * row);
+        for (int s = 0; s < steps[i].sequences; s++) assert_true(answers[i][s].loss == alone[s].loss);
+        for (size_t e = (size_t)steps[i].sequences * row; e < SEQUENCES * row; e++) assert_int_equal(rows[e], 0xff);
+    }
+    assert_memory_not_equal(got + SEQUENCES * row, got, row);
+    free(other);
+    free(got);
+    free(want);
+    close_problem(&p);
+}
+
 static void test_evaluation_is_that_of_the_cpu(void **state) {
     (void)state;
     check_evaluation(1, 2, 2);
@@ -392,6 +428,7 @@ int main(void) {
         cmocka_unit_test(test_update_of_the_cpu_is_that_of_the_reference),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_evaluation_in_groups_of_any_size_has_the_same_bits),
+        cmocka_unit_test(test_evaluation_of_several_models_has_the_bits_of_each),
         cmocka_unit_test(test_evaluation_with_biases_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
         cmocka_unit_test(test_step_after_a_skipped_step_is_skipped),
