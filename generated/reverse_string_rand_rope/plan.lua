@@ -108,6 +108,10 @@ return {
       "shards of each independent model (not data-parallel); same bits on 1 to 16 blocks" },
     { "gpu products", "float32",
       "fused multiply-adds; each product adds its terms in the order of their index" },
+    { "gpu shared memory", "50176 bytes",
+      "of a block, at every length: 49152 that operations use in turn, most of all prod"
+      .. "ucts (width 64), and 1024 for the block's state; attention: 8 heads of 8 channel"
+      .. "s, a thread for each head" },
     { "gpu attention", "probabilities recomputed",
       "a thread owns a query, a key or a distance and loops over its pairs: no atomics,"
       .. " a fixed order of sums" },

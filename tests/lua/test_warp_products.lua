@@ -173,10 +173,19 @@ function TestWarpProducts.test_have_bits_of_their_own_and_the_same_model()
 end
 
 function TestWarpProducts.test_the_plan_shows_the_request()
-  local why = choice(planned("none", "warps"), "gpu product kernel").why
-  lu.assertStrContains(why, ("a block has %d bytes of shared memory"):format(2 * 8 * 32 * 32 * 4 + 1024))
-  lu.assertStrContains(why, "no GPU has timed it")
+  lu.assertStrContains(choice(planned("none", "warps"), "gpu product kernel").why, "no GPU has timed it")
   lu.assertNil(choice(planned("none", "tiles"), "gpu product kernel"))
+end
+
+function TestWarpProducts.test_the_plan_shows_shared_memory()
+  local warps, tiles = choice(planned("none", "warps"), "gpu shared memory"), choice(planned("none", "tiles"),
+    "gpu shared memory")
+  lu.assertEquals(warps.value, ("%d bytes"):format(2 * 8 * 32 * 32 * 4 + 1024))
+  lu.assertStrContains(warps.why, "65536 that operations use in turn, most of all chains of products (width 64)")
+  lu.assertStrContains(warps.why, "attention: 8 heads of 8 channels, fragments of 32 rows")
+  lu.assertEquals(tiles.value, ("%d bytes"):format(6 * 32 * 64 * 4 + 1024))
+  lu.assertStrContains(tiles.why, "most of all products (width 64)")
+  lu.assertStrContains(tiles.why, "8 heads of 8 channels, a thread for each head")
 end
 
 -- A batch keeps 128 sequences of the longest length: in each layer the inputs and output gradients of four products.

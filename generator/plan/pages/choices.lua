@@ -15,6 +15,23 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
+-- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
+local function shared_memory(plan, add)
+  local cuda = plan.cuda
+  local users = cuda.staged == "CHAIN_STAGING" and "chains of products" or cuda.multiplies and "products"
+    or "sums over a block"
+  local families = lists.map(plan.attentions, function(family)
+    local attends = family.attends
+    return ("%s%d heads of %d channels, %s"):format(plan.attentions[2] and family.name .. ": " or "", family.heads,
+      family.head_width, attends.in_fragments and ("fragments of %d rows"):format(attends.fragment_rows)
+        or attends.head_lanes > 1 and ("%d threads for each head"):format(attends.head_lanes) or "a thread for each head")
+  end)
+  add("gpu shared memory", ("%d bytes"):format(cuda.staging * plan.real_bytes + cuda.block_state),
+    ("of a block, at every length: %d that operations use in turn, most of all %s (width %d), and %d for the block's "
+      .. "state; attention: %s"):format(cuda.staging * plan.real_bytes, users, plan.width, cuda.block_state,
+      table.concat(families, "; ")))
+end
+
 -- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
 -- blocks.
 local function cuda_choices(plan, add)
@@ -30,6 +47,7 @@ local function cuda_choices(plan, add)
     add("gpu products", "cuBLASLt, " .. products[1],
       ("from width %d on: products over all tokens of a batch, since each block would read all weights for its few "
         .. "tokens; the library chooses the order of sums"):format(cuda.library_width))
+    shared_memory(plan, add)
     add(attention.what, attention.value, attention.why)
     return
   end
@@ -45,14 +63,14 @@ local function cuda_choices(plan, add)
     ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replicas))
   add("gpu products", products[1], products[2])
   if plan.cuts_by_warp then
-    add("gpu product kernel", "warps", ("as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
-      .. "itself; a block has %d bytes of shared memory at every length; no GPU has timed it yet"):format(
-      cuda.staging * plan.real_bytes + cuda.block_state))
+    add("gpu product kernel", "warps", "as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
+      .. "itself; no GPU has timed it yet")
     add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
       and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"
       or "sums over the batch would keep %.1f MB for each model that trains at a time, which is too much"):format(
         cuda.kept_bytes / 1e6))
   end
+  shared_memory(plan, add)
   add(attention.what, attention.value, attention.why)
 end
 
