@@ -67,7 +67,8 @@ local function answers_text(plan)
   end
   local cost = plan.cpu.decoding
     and "sequences with an error in it are then decoded token by token, with cached keys and values: at most as many "
-      .. "operations again as the pass, in 1 to 2 times its time; on a device, at most a pass for each answer"
+      .. "operations again as the pass, in 1 to 2 times its time; on a device, at most a pass for each answer, "
+      .. "which the models of a process share"
     or "sequences with an error in it are then decoded together, with at most a pass for each answer"
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
