@@ -11,35 +11,22 @@ local lists = require("base.lists")
 
 local M = {}
 
-local rules, flat = {}, { bucket = true }
+-- The gradients of the arguments of an operation, from its own gradient a.
+local rules = {
+  add = function(_, _, a) return a, a end,
+  sub = function(b, _, a) return a, b:apply("neg", a) end,
+  neg = function(b, _, a) return b:apply("neg", a) end,
+  mul = function(b, node, a) return b:apply("mul", a, node[2]), b:apply("mul", a, node[1]) end,
+  div = function(b, node, a)
+    local share = b:apply("div", a, node[2])
+    return share, b:apply("neg", b:apply("mul", share, node))
+  end,
+  select = function(b, node, a) return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a) end,
+}
+local flat = { bucket = true }
 
 for name, row in next, functions.rows do
   rules[name], flat[name] = row.gradient, not row.gradient
-end
-
-function rules.add(_, _, a)
-  return a, a
-end
-
-function rules.sub(b, _, a)
-  return a, b:apply("neg", a)
-end
-
-function rules.neg(b, _, a)
-  return b:apply("neg", a)
-end
-
-function rules.mul(b, node, a)
-  return b:apply("mul", a, node[2]), b:apply("mul", a, node[1])
-end
-
-function rules.div(b, node, a)
-  local share = b:apply("div", a, node[2])
-  return share, b:apply("neg", b:apply("mul", share, node))
-end
-
-function rules.select(b, node, a)
-  return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a)
 end
 
 -- A function that returns whether a node leads to a wanted leaf.

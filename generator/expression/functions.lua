@@ -175,9 +175,7 @@ end
 
 M.rows = {
   abs = { most = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
-    gradient = function(b, node, a)
-      return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a)
-    end },
+    gradient = function(b, node, a) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a) end },
   min = { most = false, value = math.min, simplify = extreme("min", 1), commutes = true, cheap = true,
     word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = extreme_gradient(1, 2) },
   max = { most = false, value = math.max, simplify = extreme("max", -1), commutes = true, cheap = true,
@@ -185,46 +183,28 @@ M.rows = {
   floor = { most = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
   mod = { most = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
     expected = "a positive number behind the comma", word = "remainder", torch = "remainder",
-    gradient = function(_, _, a)
-      return a
-    end },
+    gradient = function(_, _, a) return a end },
   exp = { most = 1, value = math.exp, low = 0, high = HUGE, word = "exponential",
-    gradient = function(b, node, a)
-      return b:apply("mul", a, node)
-    end },
+    gradient = function(b, node, a) return b:apply("mul", a, node) end },
   log = { most = 1, value = math.log, low = -HUGE, high = HUGE, above = 0, word = "logarithm",
-    gradient = function(b, node, a)
-      return b:apply("div", a, node[1])
-    end },
+    gradient = function(b, node, a) return b:apply("div", a, node[1]) end },
   log1p = { most = 1, value = log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
-    gradient = function(b, node, a)
-      return b:apply("div", a, b:apply("add", node[1], 1))
-    end },
+    gradient = function(b, node, a) return b:apply("div", a, b:apply("add", node[1], 1)) end },
   sqrt = { most = 1, value = math.sqrt, low = 0, high = HUGE, from = 0, word = "root",
-    gradient = function(b, node, a)
-      return b:apply("div", b:apply("mul", 0.5, a), node)
-    end },
+    gradient = function(b, node, a) return b:apply("div", b:apply("mul", 0.5, a), node) end },
   tanh = { most = 1, value = tanh, low = -1, high = 1, word = "tangent",
-    gradient = function(b, node, a)
-      return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node)))
-    end },
+    gradient = function(b, node, a) return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node))) end },
   sigmoid = { most = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
-    gradient = function(b, node, a)
-      return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node))
-    end },
+    gradient = function(b, node, a) return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node)) end },
   erf = { most = 1, value = erf, low = -1, high = 1, word = "error_function",
     gradient = function(b, node, a)
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
       return b:apply("mul", b:apply("mul", a, 2 / math.sqrt(math.pi)), density)
     end },
   sin = { most = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
-    gradient = function(b, node, a)
-      return b:apply("mul", a, b:apply("cos", node[1]))
-    end },
+    gradient = function(b, node, a) return b:apply("mul", a, b:apply("cos", node[1])) end },
   cos = { most = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
-    gradient = function(b, node, a)
-      return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1])))
-    end },
+    gradient = function(b, node, a) return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1]))) end },
   pow = { most = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
     gradient = pow_gradient },
 }

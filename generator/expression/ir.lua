@@ -101,7 +101,16 @@ local function whole(b, name, low, high, row, shown)
 end
 
 local LAST = M.LONGEST - 1
-local symbols = {}
+
+local symbols = {
+  score = function(b) return b:leaf("symbol", "score", { name = "score" }) end,
+  query_index = function(b) return whole(b, "query_index", 0, LAST, { 1, 0, 0 }) end,
+  key_index = function(b) return whole(b, "key_index", 0, LAST, { 0, 1, 0 }) end,
+  total = function(b) return whole(b, "total", 0, 2 * LAST, { 1, 1, 0 }, "(x.query_index + x.key_index)") end,
+  head = function(b) return whole(b, "head", 0, b.context.heads - 1) end,
+  layer = function(b) return whole(b, "layer", 0, b.context.layers - 1) end,
+  query_length = function(b) return whole(b, "length", 1, M.LONGEST, nil, "x.query_length") end,
+}
 
 -- The position of a token, as distances are computed from it.
 local function place(name)
@@ -119,27 +128,11 @@ end
 
 symbols.query, symbols.key = place("query"), place("key")
 
-function symbols.score(b)
-  return b:leaf("symbol", "score", { name = "score" })
-end
-
-function symbols.query_index(b)
-  return whole(b, "query_index", 0, LAST, { 1, 0, 0 })
-end
-
-function symbols.key_index(b)
-  return whole(b, "key_index", 0, LAST, { 0, 1, 0 })
-end
-
 -- key - query and key + query of the raw indices. Specs have no names for these two, but formulas simplify to them.
 -- offset is the distance only if positions are the indices.
 function symbols.offset(b)
   return whole(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
-end
-
-function symbols.total(b)
-  return whole(b, "total", 0, 2 * LAST, { 1, 1, 0 }, "(x.query_index + x.key_index)")
 end
 
 function symbols.distance(b)
@@ -151,18 +144,6 @@ function symbols.distance(b)
   end
   return whole(b, "distance", context.positions == "clamped" and 1 or 1 - context.max_position,
     context.max_position - 1)
-end
-
-function symbols.head(b)
-  return whole(b, "head", 0, b.context.heads - 1)
-end
-
-function symbols.layer(b)
-  return whole(b, "layer", 0, b.context.layers - 1)
-end
-
-function symbols.query_length(b)
-  return whole(b, "length", 1, M.LONGEST, nil, "x.query_length")
 end
 
 -- The length of the keys' sequence, for a sequence that attends to itself or to another sequence.

@@ -115,39 +115,21 @@ function M:bucket(node, level)
   return ("%s(%s, %d, %s)"):format(name, self:print(node[1], 0, level), #node.edges, edges)
 end
 
-local leaves = {}
-
--- The sum over the heads: a number, or one number per index.
-function leaves.gathered(self, node, level)
-  return node[1] and ("%s[%s]"):format(node.name, (self:integer(node[1], level))) or node.name
-end
-
-function leaves.number(self, node)
-  return self.environment.literal(node.value), node.value < 0 and 13 or 14
-end
-
-function leaves.truth(_, node)
-  return node.value and "true" or "false"
-end
-
-function leaves.symbol(self, node)
-  return self.environment.symbol(node.name)
-end
-
-function leaves.table(self, node)
-  return self.environment.load(node.table)
-end
-
-function leaves.index(_, node)
-  return "(real)" .. M.index_name(node), 13
-end
-
-function leaves.parameter(self, node)
-  local p = node.parameter
-  return self.environment.parameter(p) .. (shapes.has_head(p) and "[h]" or "[0]")
-end
-
-leaves.lookup, leaves.select, leaves.bucket = M.lookup, M.select, M.bucket
+local leaves = {
+  lookup = M.lookup, select = M.select, bucket = M.bucket,
+  number = function(self, node) return self.environment.literal(node.value), node.value < 0 and 13 or 14 end,
+  truth = function(_, node) return node.value and "true" or "false" end,
+  symbol = function(self, node) return self.environment.symbol(node.name) end,
+  table = function(self, node) return self.environment.load(node.table) end,
+  index = function(_, node) return "(real)" .. M.index_name(node), 13 end,
+  parameter = function(self, node)
+    return self.environment.parameter(node.parameter) .. (shapes.has_head(node.parameter) and "[h]" or "[0]")
+  end,
+  -- The sum over the heads: a number, or one number per index.
+  gathered = function(self, node, level)
+    return node[1] and ("%s[%s]"):format(node.name, (self:integer(node[1], level))) or node.name
+  end,
+}
 
 -- The text of a node, and how tightly it binds.
 function M:bare(node, level)

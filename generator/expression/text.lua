@@ -58,31 +58,14 @@ end
 
 local print_node
 
-local leaves = {}
-
-function leaves.number(node)
-  return M.number(node.value)
-end
-
-function leaves.truth(node)
-  return tostring(node.value)
-end
-
-function leaves.symbol(node)
-  return node.shown or "x." .. node.name
-end
-
-function leaves.parameter(node)
-  return "x." .. node.parameter.name
-end
-
-function leaves.index(node)
-  return index_name(node)
-end
-
-function leaves.table(node)
-  return node.table.name
-end
+local leaves = {
+  number = function(node) return M.number(node.value) end,
+  truth = function(node) return tostring(node.value) end,
+  symbol = function(node) return node.shown or "x." .. node.name end,
+  parameter = function(node) return "x." .. node.parameter.name end,
+  table = function(node) return node.table.name end,
+  index = index_name,
+}
 
 -- A lookup in a parameter; the index counts from 0 in the node, and from the parameter's first index in a spec.
 function leaves.lookup(node, names)

@@ -126,25 +126,21 @@ function leaves.select(self, node)
   return ("torch.where(%s, %s, %s)"):format(condition, branch(self, node[2]), branch(self, node[3])), PRIMARY
 end
 
--- The text of min or max: clamp for a tensor and a number, a function for two tensors.
-local function bound(self, node, word, limit)
-  local left, right = node[1], node[2]
-  if left.op == "number" then
-    left, right = right, left
+-- Makes a function for the text of min or max: clamp for a tensor and a number, a function for two tensors.
+local function bound(word, limit)
+  return function(self, node)
+    local left, right = node[1], node[2]
+    if left.op == "number" then
+      left, right = right, left
+    end
+    if right.op == "number" then
+      return ("%s.clamp(%s=%s)"):format(self:print(left, PRIMARY), limit, self:print(right, 0)), PRIMARY
+    end
+    return ("torch.%s(%s, %s)"):format(word, self:print(left, 0), self:print(right, 0)), PRIMARY
   end
-  if right.op == "number" then
-    return ("%s.clamp(%s=%s)"):format(self:print(left, PRIMARY), limit, self:print(right, 0)), PRIMARY
-  end
-  return ("torch.%s(%s, %s)"):format(word, self:print(left, 0), self:print(right, 0)), PRIMARY
 end
 
-function leaves.min(self, node)
-  return bound(self, node, "minimum", "max")
-end
-
-function leaves.max(self, node)
-  return bound(self, node, "maximum", "min")
-end
+leaves.min, leaves.max = bound("minimum", "max"), bound("maximum", "min")
 
 function leaves.neg(self, node)
   return "-" .. self:print(node[1], UNARY), UNARY
