@@ -35,18 +35,14 @@ M.embed = {
 M.place = {
   roles = { "x" },
   method = { of = "block", { "value", "value" }, { "positions", "positions" } },
-  words = function(op)
-    return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "")
-  end,
+  words = function(op) return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "") end,
 }
 
 M.product = {
   roles = { "x" }, by_row = true,
   method = { { "name", "name" }, { "value", "value" }, { "width", "count" },
     options = { parts = "names", bias = "flag" } },
-  words = function(op)
-    return op.p.bias and "product and bias" or "product"
-  end,
+  words = function(op) return op.p.bias and "product and bias" or "product" end,
   flops = function(op)
     return { token = 2 * op.x.width.count * #op.p.tensors * (op.p.shown or op.p.width.count) }
   end,
@@ -74,12 +70,8 @@ M.activation = over_rows { kernel = kind_of, what = kind_of, kinds = {
 
 -- f(first half) times the second half.
 M.gate = over_rows { kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" },
-  kernel = function(op)
-    return op.activation == "silu" and "swiglu" or "geglu"
-  end,
-  what = function(op)
-    return ("the %s gate"):format(op.activation)
-  end,
+  kernel = function(op) return op.activation == "silu" and "swiglu" or "geglu" end,
+  what = function(op) return ("the %s gate"):format(op.activation) end,
   width = function(x, fail)
     return x.width.factor == 2 and x.width.of or fail(("the input of the gate is %s [%s]"):format(x.name,
       x.width.text), "a product of two parts: gate and up")
@@ -88,18 +80,14 @@ M.gate = over_rows { kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu 
 M.norm = {
   roles = { "x" }, by_row = true,
   method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
-  words = function(op)
-    return op.norm == "rms" and "RMS norm" or "layer norm"
-  end,
+  words = function(op) return op.norm == "rms" and "RMS norm" or "layer norm" end,
   kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" },
 }
 
 M.add = {
   roles = { "residual", "branch" }, by_row = true,
   method = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
-  words = function(op)
-    return op.dropout and "sum, the branch dropped out" or "sum"
-  end,
+  words = function(op) return op.dropout and "sum, the branch dropped out" or "sum" end,
 }
 
 -- A sum and its norm: fuse.lua.
@@ -129,12 +117,8 @@ end }
 M.classify = {
   roles = { "x" },
   method = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
-  words = function(op)
-    return op.tied and "logits by the tokens' vectors, loss" or "logits, loss"
-  end,
-  flops = function(op)
-    return { label = 2 * op.x.width.count * op.out.width.shown }
-  end,
+  words = function(op) return op.tied and "logits by the tokens' vectors, loss" or "logits, loss" end,
+  flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
 }
 
 -- The operations with a kernel over the rows of one value, by kind.

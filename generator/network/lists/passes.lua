@@ -33,24 +33,19 @@ local function shape_of(net, value)
   return { cpu_buffers.of_stream(net, value.stream) .. "tokens", value.width.shown or value.width.count }
 end
 
-local words = {}
-
-function words.product(op)
-  return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
-    op.dropout and ", dropped out" or "")
-end
-
-function words.add(op)
+local function words_of_sum(op)
   return op.dropout and "sum with dropout" or "sum"
 end
 
-function words.add_norm(op)
-  return words.add(op) .. ", " .. ops.norm.words(op)
-end
-
-function words.block(op)
-  return "all repetitions of " .. op.block.name
-end
+local words = {
+  product = function(op)
+    return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
+      op.dropout and ", dropped out" or "")
+  end,
+  add = words_of_sum,
+  add_norm = function(op) return words_of_sum(op) .. ", " .. ops.norm.words(op) end,
+  block = function(op) return "all repetitions of " .. op.block.name end,
+}
 
 -- An entry without work.
 local function entry(kind, name, what, reads, shape)
@@ -79,61 +74,33 @@ end
 
 -- Each function returns the words for a backward operation, the values that the operation reads in addition to the
 -- gradient `dy`, and its work as a multiple of the forward operation's work (nil if there is none).
-local back = {}
-
-function back.norm_grad(b)
-  return "gradient of " .. b.op.name .. (b.dbranch and ", dropout" or ""), { b.op.name .. "_xhat" }
-end
-
-function back.dropout_grad(b)
-  return "gradient behind dropout", { b.op.keep }
-end
-
-function back.weight_grad(b)
-  return "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { name_of(b.x) }, 1
-end
-
-function back.input_grad(b)
-  return "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and name_of(b.relu) or nil }, 1
-end
-
-function back.relu_grad(b)
-  return "gradient of relu", { name_of(b.op.out) }
-end
-
-function back.attention_grad(b)
-  return "gradient of attention " .. b.op.family.name, lists.join(operands_of(b.op), { name_of(b.op.out) }), 2
-end
-
-function back.accumulate(b)
-  return "sum", { b.from.name }
-end
-
-function back.copy(b)
-  return "copy", { b.from.name }
-end
-
-function back.clear()
-  return "zeros", {}
-end
-
-function back.classify_grad(b)
-  return "gradient of the loss", { name_of(b.op.x) }
-end
-
-function back.block_grad(b)
-  return ("all repetitions of %s, the last one first"):format(b.op.block.name), {}
-end
-
-function back.embed_grad()
-  return "gradient of the tokens' vectors", {}
-end
-
-function back.place_grad(b)
-  local learned = b.op.p and not b.op.p.frozen
-  return (b.to and "gradient behind dropout" or "") .. (b.to and learned and ", and " or "")
-    .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
-end
+local back = {
+  norm_grad = function(b)
+    return "gradient of " .. b.op.name .. (b.dbranch and ", dropout" or ""), { b.op.name .. "_xhat" }
+  end,
+  dropout_grad = function(b) return "gradient behind dropout", { b.op.keep } end,
+  weight_grad = function(b)
+    return "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { name_of(b.x) }, 1
+  end,
+  input_grad = function(b)
+    return "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and name_of(b.relu) or nil }, 1
+  end,
+  relu_grad = function(b) return "gradient of relu", { name_of(b.op.out) } end,
+  attention_grad = function(b)
+    return "gradient of attention " .. b.op.family.name, lists.join(operands_of(b.op), { name_of(b.op.out) }), 2
+  end,
+  accumulate = function(b) return "sum", { b.from.name } end,
+  copy = function(b) return "copy", { b.from.name } end,
+  clear = function() return "zeros", {} end,
+  classify_grad = function(b) return "gradient of the loss", { name_of(b.op.x) } end,
+  block_grad = function(b) return ("all repetitions of %s, the last one first"):format(b.op.block.name), {} end,
+  embed_grad = function() return "gradient of the tokens' vectors", {} end,
+  place_grad = function(b)
+    local learned = b.op.p and not b.op.p.frozen
+    return (b.to and "gradient behind dropout" or "") .. (b.to and learned and ", and " or "")
+      .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
+  end,
+}
 
 -- All other operations over rows read their operands again.
 for kind, about in next, ops.over_rows() do
