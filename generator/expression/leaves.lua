@@ -29,9 +29,7 @@ function M.environment(build, lanes)
   return {
     lanes = lanes,
     edges = build.edges_name,
-    literal = function(value)
-      return (assert(build.real(value)))
-    end,
+    literal = function(value) return (assert(build.real(value))) end,
     parameter = function(p)
       return p.learned and M.member(build, "p", p) or build.prefix .. p.name .. "_values"
     end,

@@ -237,18 +237,12 @@ local FORBIDDEN = {
 
 local EVENTS = {
   __metatable = "traced",
-  __idiv = exported(function(a, b)
-    return arithmetic("//", "floor", arithmetic("//", "div", a, b))
-  end),
-  __unm = exported(function(a)
-    return arithmetic("-", "neg", a)
-  end),
+  __idiv = exported(function(a, b) return arithmetic("//", "floor", arithmetic("//", "div", a, b)) end),
+  __unm = exported(function(a) return arithmetic("-", "neg", a) end),
 }
 
 for event, entry in next, OPERATORS do
-  EVENTS[event] = exported(function(a, b)
-    return arithmetic(entry[1], entry[2], a, b)
-  end)
+  EVENTS[event] = exported(function(a, b) return arithmetic(entry[1], entry[2], a, b) end)
 end
 
 for event, entry in next, FORBIDDEN do

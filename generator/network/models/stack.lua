@@ -44,17 +44,11 @@ return function(net, model, x, of)
     h = b:place(h, net.block_place)
   end
   local memory = of.memory and b:external(of.memory)
-  h = add(h, function(n)
-    return b:attention(own, n, n, attends)
-  end)
+  h = add(h, function(n) return b:attention(own, n, n, attends) end)
   if memory then
-    h = add(h, function(n)
-      return b:attention("cross", n, memory, attends)
-    end)
+    h = add(h, function(n) return b:attention("cross", n, memory, attends) end)
   end
-  b:output(add(h, function(n)
-    return b:feedforward(n, forward)
-  end))
+  b:output(add(h, function(n) return b:feedforward(n, forward) end))
   local last = of.norm or pre and "norm"
   return last and net:norm(last, b.result, kind, of.norm_path) or b.result
 end

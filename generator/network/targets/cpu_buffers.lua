@@ -31,23 +31,19 @@ function M.members(net, list)
   end), 59)
 end
 
--- The lengths of a family's queries and keys in a workspace.
-local function sides(family)
-  local queries, keys = ("w->%slength"):format(family.queries.at), ("w->%slength"):format(family.keys.at)
-  return family.cross and queries .. ", " .. keys or queries
-end
-
 -- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. With several streams,
 -- rows have no variable, so the text contains the multiplication.
 function M.requests(net, list, at, used)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
     requests.by_mode = requests.by_mode or b.training or b.form == "family"
+    local family, length = b.family, "w->%slength" -- the lengths of a family's queries and keys
+    local form = family and (family.cross and length .. ", " .. length or length)
     local rows = b.stream and ("w->%srows"):format(M.of_stream(net, b.stream)) or false
     table.insert(b.training and requests.training or requests.always, { form = b.form, at = at, used = used,
-      name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false, rows = rows,
+      name = b.name or family.name, width = b.width and b.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
-      lengths = b.family and sides(b.family) })
+      lengths = form and form:format(family.queries.at, family.keys.at) })
   end
   return requests
 end

@@ -17,17 +17,13 @@ local KERNELS = lists.matches([[layer_norm rms_norm norm_row rms_row bias dropou
 
 -- The names of all functions of a generated file.
 function M.taken()
-  local taken = {}
-  for _, name in ipairs(KERNELS) do
-    taken[name], taken[name .. "_grad"] = true, true
-  end
+  local names = lists.join(KERNELS, {})
   for _, about in next, ops.over_rows() do
     for kind in next, about.kinds do
-      local name = about.kernel({ activation = kind })
-      taken[name], taken[name .. "_grad"] = true, true
+      names[#names + 1] = about.kernel({ activation = kind })
     end
   end
-  return taken
+  return lists.set(lists.flat(names, function(name) return { name, name .. "_grad" } end))
 end
 
 -- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, also all

@@ -54,12 +54,6 @@ local function drawn(cpu, at, op)
     width = op.out.width.text, keep = at.kept .. op.keep }
 end
 
--- The masks that a sum receives.
-local function mask_of(cpu, at, op)
-  local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
-  return op.dropout and form:format(at.kept .. op.keep) or false
-end
-
 local function dropped(at, op, x, elements)
   return { kind = "drop", call = "dropout_apply(elements, keep, factor, x)", elements = elements,
     keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
@@ -97,7 +91,9 @@ end
 
 -- The records of a sum; with dropout, the record that samples its masks comes first.
 local function sum_of(cpu, at, op, record)
-  record.residual, record.branch, record.mask = at.residual, at.branch, mask_of(cpu, at, op)
+  local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
+  record.residual, record.branch, record.mask = at.residual, at.branch,
+    op.dropout and form:format(at.kept .. op.keep) or false
   return op.dropout and drawn(cpu, at, op) or record, op.dropout and record
 end
 

@@ -64,13 +64,9 @@ local function member(words, name, type, each, about)
   return { name = name, type = type, count = count, at_a_time = count, about = about, words = words }
 end
 
-local function shape_of(words, each)
-  return each and ("[%s][%s]"):format(words.rows, (each:gsub(" %* ", " "))) or ("[%s]"):format(words.rows)
-end
-
 local function rows(words, name, type, width, about)
-  local each = width and width.text or false
-  return member(words, name, type, each, shape_of(words, each) .. (about and " " .. about or ""))
+  local shape = ("[%s]"):format(words.rows) .. (width and ("[%s]"):format((width.text:gsub(" %* ", " "))) or "")
+  return member(words, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
 end
 
 -- A member with numbers for each head of a family; words: the variables of the side (queries or keys).

@@ -47,11 +47,6 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
--- Whether the encoding of an attention has learned numbers, or vectors of distances in each layer.
-local function counts_layers(family)
-  return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
-end
-
 local function check(net)
   local attentions = ops.of_kind(net, "attention")
   for _, op in ipairs(ops.of_kind(net, "place")) do
@@ -62,10 +57,11 @@ local function check(net)
     end
   end
   for _, op in ipairs(attentions) do
-    local scope = op.scope
+    local scope, family = op.scope, op.family
+    local learns = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
     if not scope.entry then
       records.refuse(op, "attention outside of a block")
-    elseif scope.loops > 1 and counts_layers(op.family) then
+    elseif scope.loops > 1 and learns then
       records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
         scope.name, scope.loops)
     end
@@ -73,20 +69,16 @@ local function check(net)
   return attentions[1] or records.refuse(nil, "a network without attention")
 end
 
-local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true }
-
--- Whether an operation's dropout is a separate operation of the list; sums apply dropout themselves.
-local function drops_result(one)
-  return one.dropout and one.keep and not ON_THE_WAY[one.kind]
-end
+local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true } -- these apply dropout themselves
 
 -- Entries of a list for launches.lua: { kind, one, of_backward }; `one`: an operation, or an entry of a backward list.
-local function entries(list, of_backward, into)
-  for _, one in ipairs(list) do
-    into[#into + 1] = { kind = one.kind, one = one, of_backward = of_backward }
-    into[#into + 1] = not of_backward and drops_result(one) and { kind = "drop", one = one, of_backward = false } or nil
-  end
-  return into
+-- The dropout of a result is an operation of its own.
+local function entries(list, of_backward)
+  return lists.flat(list, function(one)
+    local drops = not of_backward and one.dropout and one.keep and not ON_THE_WAY[one.kind]
+    return { { kind = one.kind, one = one, of_backward = of_backward },
+      drops and { kind = "drop", one = one, of_backward = false } or nil }
+  end)
 end
 
 local function recorded(device, scope, training, list)
@@ -101,10 +93,6 @@ end
 
 local function drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
-end
-
-local function stream_of(op)
-  return tostring(op.out.stream.index)
 end
 
 -- The text for the operations of a list: if their texts differ, an expression that selects a text by place.
@@ -157,7 +145,8 @@ local function derive_masks(device, scope)
   end
   if of_width[1] then
     local mask = { first = device.sites, places = #of_width, layer = scope.first_site, places_of = places_of(of_width),
-      below_text = by_place(of_width, drop_below, "(unsigned int)"), stream_text = by_place(of_width, stream_of, "") }
+      below_text = by_place(of_width, drop_below, "(unsigned int)"),
+      stream_text = by_place(of_width, function(op) return tostring(op.out.stream.index) end, "") }
     device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
     device.sites = device.sites + #of_width * scope.count * scope.loops
   end
@@ -188,12 +177,6 @@ local function of_block(device, launch)
     index = block.index, layer = block.layer, first = block.of_host, reads = block[way].reads })
 end
 
--- The host's variable for the rows of a product, if there are several streams.
-local function list_rows(device, entry)
-  local op = entry.of_backward and entry.one.op or entry.one
-  return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
-end
-
 -- Products in the host's list; forward products have their own template.
 local LISTED = {
   weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",
@@ -208,7 +191,7 @@ local function launched(device, scope, training, list)
     local phase = launch.ops and launch or launch.bias
     if phase then
       phases[#phases + 1] = { name = phase.phase, ops = recorded(device, scope, training, phase.ops) }
-      table.move(phases[#phases].ops, 1, #phases[#phases].ops, #all + 1, all)
+      lists.append(all, phases[#phases].ops)
     end
     if launch.ops then
       host[i] = calls.fill("cuda", { call = "phase('list', phase, layer)", phase = launch.phase, layer = layer })
@@ -219,7 +202,8 @@ local function launched(device, scope, training, list)
       local here, record = records.records(device, scope, training, at, launch.entry)
       local first = scope.first_use
       record.kind, record.product, record.call = "list_" .. launch.product, launch.product, LISTED[launch.product]
-      record.of_rows = list_rows(device, launch.entry)
+      local x = (launch.entry.one.op or launch.entry.one).x
+      record.of_rows = device.net.streams[2] and "list->" .. device.words[x.stream].rows or false
       if launch.product == "weight" then
         record.adds, record.first_use = device.loops and (first and "use < " .. first or "false"), first or false
       end
@@ -254,28 +238,15 @@ local function of_kind(list, kind)
   return lists.find(list, function(one) return one.kind == kind end)
 end
 
-local function drops(op)
-  return op.dropout
-end
-
--- The first and the last phase of a block, which enclose its phases in phase_names.
-local function ends_of(forward, backward)
-  local first, last = forward[1] or backward[1], backward[#backward] or forward[#forward]
-  return first and first.name, last and last.name
-end
-
 -- The streams whose rows some members have.
 local function streams_of(device, members)
-  local known = {}
-  for _, member in ipairs(members) do
-    known[member.words] = member.words
-  end
-  return lists.map(device.streams, function(words) return known[words] end)
+  local known = lists.set(lists.map(members, function(member) return member.words end))
+  return lists.filter(device.streams, function(words) return known[words] end)
 end
 
 local function block_of(device, op)
   local block, executed = op.block, device.lists[op.block]
-  local forward, backward = entries(executed.forward, false, {}), entries(executed.backward, true, {})
+  local forward, backward = entries(executed.forward, false), entries(executed.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
   if device.given.chains then
     forward, backward, device.unused[block] = chains.chained(forward, backward, device.given.by_team)
@@ -289,7 +260,8 @@ local function block_of(device, op)
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = cuda_buffers.lines(members),
     row_words = cuda_buffers.row_words(streams_of(device, members)),
-    mask = device.mask_of[block] or false, drops = lists.find(executed.forward, drops) ~= nil,
+    mask = device.mask_of[block] or false,
+    drops = lists.any(executed.forward, function(each) return each.dropout ~= nil end),
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
     of_host = records.place_in_network(IN_NETWORK, op.x),
@@ -302,7 +274,8 @@ local function block_of(device, op)
   one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
   one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
   if wide then
-    one.first_phase, one.last_phase = ends_of(one.forward.phases, one.backward.phases)
+    local phases = lists.names(lists.join(one.forward.phases, one.backward.phases))
+    one.first_phase, one.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in phase_names
   end
   return one
 end
@@ -336,9 +309,7 @@ local function new_state(net, executed, given)
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
   device.streams, device.words = cuda_buffers.streams(net)
-  device.adds_bias = function(op)
-    return records.adds_bias(device, op)
-  end
+  device.adds_bias = function(op) return records.adds_bias(device, op) end
   return device
 end
 
@@ -373,9 +344,9 @@ function M.derive(net, executed, given)
     derive_masks(device, scope)
   end
   local blocks = lists.map(ops.of_kind(net, "block"), function(op) return block_of(device, op) end)
-  local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
-  local pass = { train = device.made_of(device, net, true, train),
-    evaluate = device.made_of(device, net, false, entries(of_net.forward, false, {})) }
+  local forward = entries(of_net.forward, false)
+  local pass = { train = device.made_of(device, net, true, lists.join(forward, entries(of_net.backward, true))),
+    evaluate = device.made_of(device, net, false, forward) }
   local always, training = cuda_buffers.workspace(device)
   return {
     blocks = blocks, pass = pass, rows = device.rows.list,

@@ -12,9 +12,7 @@ M.CADENCE = "steps or epochs (train.cadence)"
 
 -- A default that is the value of an earlier field.
 function M.same_as(path)
-  return function(resolved)
-    return lists.at(resolved, path)
-  end
+  return function(resolved) return lists.at(resolved, path) end
 end
 
 -- The default of a field that is absent from the resolved spec unless it is given: the plan derives its value.

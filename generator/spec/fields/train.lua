@@ -9,9 +9,7 @@ return lists.join({
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
     doc = "number of sequences of a step, all of the same length" },
   { path = "train.shards", seldom = true, type = "integer", min = 1, max = 256, unit = "parts",
-    default = function(resolved)
-      return math.min(16, resolved.train.batch or 16)
-    end,
+    default = function(resolved) return math.min(16, resolved.train.batch or 16) end,
     default_text = "16, or batch if that is smaller",
     doc = "number of parts of a batch, whose gradients are summed in order; a step can use one thread per part; "
       .. "another number gives other bits",

@@ -47,9 +47,7 @@ local OF_CONTEXT = { named = family_facets.named, place = family_facets.place, l
 function M.make(context, warnings)
   local say = {}
   for name, of in next, OF_CONTEXT do
-    say[name] = function(...)
-      return of(context, ...)
-    end
+    say[name] = function(...) return of(context, ...) end
   end
   function say.warn(text)
     warnings[#warnings + 1] = not warnings[text] and text or nil -- several attentions may have the same facets
