@@ -64,18 +64,14 @@ end
 -- The streams of an attention's queries and keys, by number.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
-local function meets_a_pair(line, queries, keys, causal)
-  local last = causal and line.direction == 1 and 0 or keys - 1
-  return line.line <= last and line.line > (line.direction == 0 and -1 or -queries)
-end
-
 local function warn_beyond(seen, say, name, streams)
   local encoding, sides = seen.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
   local causal = name == "decoder" or seen.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
   local beyond = lists.filter(encoding.lines.list, function(line)
-    return not meets_a_pair(line, queries, keys, causal)
+    local last = causal and line.direction == 1 and 0 or keys - 1 -- of the lines that meet a pair
+    return line.line > last or line.line <= (line.direction == 0 and -1 or -queries)
   end)
   if beyond[1] then
     say.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(

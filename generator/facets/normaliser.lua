@@ -77,7 +77,6 @@ function M.check(seen, say)
   check_side(seen, say)
 end
 
-
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
   if not normaliser or normaliser.kind == "softmax" then

@@ -51,16 +51,12 @@ function M.reads(encoding)
   return encoding.relative and encoding.relative.kind ~= "none" and "distances"
 end
 
--- Whether no query of an attention with these facets sees a later key, whatever the mask.
-local function are_causal(seen)
-  return seen.resolved.model.kind == "decoder"
-    or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
-end
-
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
 function M.check(seen, say)
   local relative, mask = seen.resolved.encoding.relative, seen.resolved.encoding.mask
-  if relative and relative.sides == "left" and not are_causal(seen)
+  local are_causal = seen.resolved.model.kind == "decoder"
+    or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
+  if relative and relative.sides == "left" and not are_causal
     and not (mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)) then
     say.refuse("encoding.relative.sides", "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full"), {
       what = '"left" has no vectors for keys after the query, and the mask does not hide these keys',
@@ -76,12 +72,6 @@ function M.unreached(seen, say)
   end
 end
 
--- The number of sets of distances in a step.
-local function count_sets(distance, positions, layers)
-  local draws = distance.kind == "difference" and positions.draws or distance.draws or layers
-  return draws >= layers and layers or 1
-end
-
 local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, behind = false, vectors = 2 }
 
 function M.plan(encoding, family, given)
@@ -91,11 +81,12 @@ function M.plan(encoding, family, given)
     return NONE
   end
   local toeplitz, biases = distance.kind ~= "difference", relative.kind == "transformer_xl"
+  local draws = not toeplitz and positions.draws or distance.draws or family.layers
   local plan = {
     kind = relative.kind,
     toeplitz = toeplitz,
     rotated = biases and not toeplitz,
-    sets = count_sets(distance, positions, family.layers),
+    sets = draws >= family.layers and family.layers or 1,
     biases = biases,
     behind = toeplitz or biases,
     width = given.width,

@@ -72,7 +72,6 @@ function M.check(seen, say)
   end
 end
 
-
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
 -- The scaling of the angles; attention_factor is absent if the program computes it from the factor.

@@ -157,17 +157,15 @@ end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- Whether the pair loop gathers gradients of a table for a whole group of queries; for other tables, pair by pair.
-local function gathered_in_pair(statements, t)
-  return lists.any(statements, function(statement) return statement.table == t and GATHERS[t.class] end)
-end
-
+-- The tables whose gradients the pair loop gathers for a whole group of queries; for others it does so pair by pair.
 local function gathered_tables(tables, statements)
   return lists.map(tables, function(t)
     local uniform = t.class == "uniform"
+    local is_one = t.learned and GATHERS[t.class]
+      and lists.any(statements, function(statement) return statement.table == t end)
     local gathered = { name = t.name, class = t.class, row = t.row, element = uniform and cpu.element("d", t, "score"),
       address = not uniform and cpu.address("d", t, t.class) }
-    return t.learned and gathered_in_pair(statements, t) and gathered or nil
+    return is_one and gathered or nil
   end)
 end
 
@@ -185,11 +183,6 @@ local function loop_nests(build, tables)
     end
   end
   return making, gradients
-end
-
--- Whether the positions or distances of a layer's pairs are sampled for that layer.
-local function is_per_layer(positions)
-  return (positions.distance.kind == "difference" and positions or positions.distance).per_layer or false
 end
 
 -- Facts about the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
@@ -227,7 +220,9 @@ function M.derive(source, family, precision)
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
   local build = start(source, family, precision)
-  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = is_per_layer(family.positions) })
+  local positions, distance = family.positions, family.positions.distance
+  local lowered = lower.lower(source.builder, source.root, {
+    draws_per_layer = (distance.kind == "difference" and positions or distance).per_layer or false })
   build.state = lowered.state
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
     constants = build.constants, learned = learned_parameters(family, source.parameters),
@@ -272,12 +267,6 @@ end
 local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
   pair = "[key][query]" }
 
--- The shape of a table in words: "[8][query - key]" for 8 heads.
-local function shape_words(family, t)
-  local words = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
-  return words ~= "" and words or "one number"
-end
-
 -- The targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
 local function destinations(value)
   local names = {}
@@ -295,7 +284,8 @@ function M.choices(plan, families, add)
   for _, t in ipairs(score.tables or {}) do
     local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
     local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
-    add("score table " .. t.name, shape_words(family, t), ("once per step%s: %s%s"):format(each,
+    local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
+    add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(each,
       expression_text.formula(t.value), gradient))
   end
   if score.rest then
