@@ -343,18 +343,14 @@ function readers.symbols(context, field, node)
   return names
 end
 
--- Returns the text between the last slash of a path and its ending; "" if the path has another ending. The time is
--- proportional to the path's length for any path, because each pattern is tried at one place.
-local function id_of(path, ending)
-  return path:sub(-#ending) == ending and (path:match("^.*/(.*)$") or path):sub(1, -#ending - 1) or ""
-end
-
 -- The display path and the text of a user's own file with this ending; nil after an error.
 local function read_own_file(context, field, node, ending)
   local name = node.value
-  if type(name) ~= "string" then
+  local is_text = type(name) == "string"
+  local base = is_text and name:sub(-#ending) == ending and (name:match("^.*/(.*)$") or name) or ending
+  if not is_text then
     return wrong_type(context, field, node)
-  elseif not load_module.is_id(id_of(name, ending)) then
+  elseif not load_module.is_id(base:sub(1, -#ending - 1)) then
     return misfit(context, node, field.path, schema.expected(field))
   end
   local shown, text, message = context.loaded.read_file(node.origin, name)

@@ -91,13 +91,6 @@ local function inherited(direct, name, own)
   return new, less
 end
 
--- Whether the decoder has fewer vectors of distances than other families, because its queries see keys on one side only
--- (settle_encoding.lua).
-local function is_narrowed(direct, name)
-  local relative = direct.fields.relative
-  return name == "decoder" and value_of(relative, "kind") == "shaw" and relative.fields.sides == nil
-end
-
 function M.lay(root)
   local encoding = M.mark(root.fields.encoding)
   if not tree.is_table(encoding) then
@@ -112,9 +105,12 @@ function M.lay(root)
     local own = encoding.fields[name]
     laid.fields[name] = own and entries.lay(inherited(direct, name, own), stated(own))
   end
+  local relative = direct.fields.relative
   for _, name in ipairs(names and names[2] and names or {}) do
     local new, less = inherited(direct, name)
-    laid.fields[name] = laid.fields[name] or (less or is_narrowed(direct, name)) and new or nil
+    less = less or name == "decoder" and value_of(relative, "kind") == "shaw"
+      and relative.fields.sides == nil -- its queries see keys on one side only (settle_encoding.lua)
+    laid.fields[name] = laid.fields[name] or less and new or nil
   end
   local new = tree.copy(root)
   new.fields.encoding = laid

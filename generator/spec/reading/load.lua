@@ -51,7 +51,6 @@ local function display(state, real, relative)
   return real:sub(1, #prefix) == prefix and real:sub(#prefix + 1) or relative
 end
 
--- Adds an error about the value of a node.
 local function refuse(state, node, field, what, expected, hint)
   state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
 end
@@ -184,8 +183,7 @@ local function split_use(state, section, own, path)
   if use and kind then
     refuse(state, kind, path .. ".kind", ("conflicts with %s.use"):format(path),
       ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path))
-  end
-  if not use and not kind then
+  elseif not use and not kind then
     return nil, nil, own
   end
   local rest = tree.copy(own)
@@ -333,13 +331,6 @@ local function finish(state, file, id, before)
     read_file = read_file }
 end
 
--- Reports only that a file is a study: read as a spec, a study would give many misleading errors.
-local function refuse_study(d, file)
-  refuse({ diagnostics = d }, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
-    "a spec, or one cell of the study: FILE:CELL",
-    ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown))
-end
-
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil. Returns
 -- { id, source, root, tree, texts, place, read_file }, or nil after errors, in options.diagnostics.
 function M.spec(path, options)
@@ -354,8 +345,10 @@ function M.spec(path, options)
     d:add({ path = display(state, real, base), what = ("%s is no name for a spec"):format(diagnostics.show(base)),
       expected = M.ID_TEXT .. "; then .lua" })
   end
-  if file and file.tree.fields.axes then
-    return refuse_study(d, file)
+  if file and file.tree.fields.axes then -- read as a spec, a study would give many misleading errors
+    return refuse(state, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
+      "a spec, or one cell of the study: FILE:CELL",
+      ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown))
   elseif not file then
     return nil
   end

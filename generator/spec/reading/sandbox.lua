@@ -114,12 +114,7 @@ local function describe_failure(err, co, dialect)
     expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
 end
 
--- The message for the limit on work; string methods are missing while the limits are active.
-local function too_long()
-  return { problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
-    expected = LITTLE, hint = "is there a loop that never ends?" }
-end
-
+-- The message for the limit on memory; string methods are missing while the limits are active.
 local function too_large(limits)
   local joins = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
     limits.joins) or ""
@@ -155,7 +150,8 @@ local function limiter(budget, limits)
     local joins = step == 1 and held > 0 and not objects.is_ours -- our code joins none of the text's strings
     budget.instructions = budget.instructions - step - (joins and held // KB_OF_WORK or 0)
     if budget.instructions < 0 then
-      error(too_long())
+      error({ problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
+        expected = LITTLE, hint = "is there a loop that never ends?" })
     elseif held > most then
       budget.instructions = budget.instructions - COLLECTION
       memory("collect")

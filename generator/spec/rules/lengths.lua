@@ -34,11 +34,6 @@ local function too_long(lengths, path, facts, limit)
   return first, longest
 end
 
-local function tokens_text(hit)
-  return hit.n == hit.tokens and ("%d"):format(hit.n)
-    or ("length %d, a sequence of %d tokens,"):format(hit.n, hit.tokens)
-end
-
 -- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
 local function all_lengths(resolved)
   return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
@@ -78,7 +73,9 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
     hits[#hits + 1] = hit and not repeats and { hit = hit, path = entry.path } or nil
   end
   for _, entry in ipairs(hits) do
-    refuse({ entry.hit.path, entry.path, path }, tokens_text(entry.hit) .. " is", longest, "")
+    local n, tokens = entry.hit.n, entry.hit.tokens
+    local found = n == tokens and ("%d is"):format(n) or ("length %d, a sequence of %d tokens, is"):format(n, tokens)
+    refuse({ entry.hit.path, entry.path, path }, found, longest, "")
   end
 end
 

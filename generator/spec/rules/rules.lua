@@ -190,12 +190,9 @@ end
 
 function M.apply(context)
   local resolved, say = context.resolved, say_module.make(context)
-  head_width(context, say)
-  shards(context, say)
-  device_products(context, say)
-  schedule(context, say)
-  readout(context, say)
-  tied(context, say)
+  for _, rule in ipairs({ head_width, shards, device_products, schedule, readout, tied }) do
+    rule(context, say)
+  end
   family_facets.each(context, function(seen)
     pages.call(pages.written, "check", seen, say_module.make(seen))
   end)

@@ -192,13 +192,6 @@ local function finish(state, of)
   return formula
 end
 
--- Whether all inputs of a formula are known.
-local function is_ready(resolved, of)
-  local positions = of.encoding.positions
-  return resolved.model.heads and of.layers and positions and positions.kind
-    and (positions.kind ~= "randomized" or positions.max_position)
-end
-
 -- Traces the score of a spec: the formula, or nil without a score or after an error.
 function M.resolve(context, texts, of)
   local resolved = context.resolved
@@ -211,8 +204,11 @@ function M.resolve(context, texts, of)
     local name, node = tree.each(own or tree.table())()
     return name and not node.unstated and report(node, ("%s.parameters.%s"):format(of.path, name),
       "there is no score to use it", of.path .. ".score = function(x) ... end") or nil
-  elseif not score or not is_ready(resolved, of) then
-    return nil
+  end
+  local positions = of.encoding.positions or {}
+  if not score or not resolved.model.heads or not of.layers or not positions.kind
+    or positions.kind == "randomized" and not positions.max_position then
+    return nil -- some inputs of the formula are unknown
   end
   local list = list_entries(of, report)
   local state = { context = context, report = report, texts = texts, builder = builder_for(resolved, of), taken = {},

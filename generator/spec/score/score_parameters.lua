@@ -186,16 +186,6 @@ local function read_start(context, node, path, p, whole)
   return p.init or p.values
 end
 
-local function check_fields(context, node, path)
-  local good = true
-  for name, inner in tree.strangers(node, FIELDS) do
-    context.report(inner, path .. "." .. name, "no such field", table.concat(FIELDS, ", "),
-      nearest.hint(name, FIELDS, "%s"))
-    good = false
-  end
-  return good
-end
-
 local function check_name(context, name, node, path)
   if not name:find(M.NAME) or #name > 40 then
     return context.report(node, path, ("%s is no name for a parameter"):format(show(name)),
@@ -246,7 +236,11 @@ function M.read(context, name, node, path)
     return nil
   end
   local fields = entries.long_form(node).fields
-  if not check_fields(context, entries.long_form(node), path) then
+  for name_of_field, inner in tree.strangers({ fields = fields }, FIELDS) do
+    context.report(inner, path .. "." .. name_of_field, "no such field", table.concat(FIELDS, ", "),
+      nearest.hint(name_of_field, FIELDS, "%s"))
+  end
+  if tree.strangers({ fields = fields }, FIELDS)() then
     return nil
   end
   local p = { name = name, per = read_choice(context, fields.per, path .. ".per", PER, "model") }
@@ -283,11 +277,6 @@ end
 
 local SHOWN = 8 -- values that a line shows
 
-local function list_text(list)
-  local words = lists.map(table.move(list, 1, SHOWN, 1, {}), diagnostics.number)
-  return ("{ %s%s }"):format(table.concat(words, ", "), #list > SHOWN and (", ... (%d values)"):format(#list) or "")
-end
-
 -- One parameter of the resolved spec as a line of text.
 function M.text(p)
   local words = { "per " .. p.per:gsub("_", " and ") }
@@ -297,7 +286,10 @@ function M.text(p)
   if p.outside then
     words[#words + 1] = "outside " .. (p.outside == "clip" and "clipped" or diagnostics.number(p.outside))
   end
-  local from = p.values and list_text(p.values) or type(p.init) == "number" and diagnostics.number(p.init)
+  local list = p.values or {}
+  local shown = table.concat(lists.map(table.move(list, 1, SHOWN, 1, {}), diagnostics.number), ", ")
+  local more = #list > SHOWN and (", ... (%d values)"):format(#list) or ""
+  local from = p.values and ("{ %s%s }"):format(shown, more) or type(p.init) == "number" and diagnostics.number(p.init)
     or ("%s(%s)"):format(p.init.kind, diagnostics.number(p.init.sigma))
   words[#words + 1] = (p.learned and "learned from " or "constant ") .. from
   return table.concat(words, ", ")
