@@ -183,12 +183,6 @@ local function limit_of(plan, additive, drawn)
   return limit
 end
 
--- A number of every stream as C text; false if all numbers are 0.
-local function numbers_text(plan, name)
-  local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
-  return math.max(table.unpack(numbers)) > 0 and "{" .. table.concat(numbers, ", ") .. "}"
-end
-
 local function add_draws(part, plan, drawn)
   settle_sites(plan)
   part.sequence_scratch = false
@@ -201,7 +195,9 @@ local function add_draws(part, plan, drawn)
   end
   part.input_draw, part.drawn_text = drawn, {}
   for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
-    part.drawn_text[name] = numbers_text(plan, name)
+    local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
+    part.drawn_text[name] = lists.most(numbers, function(n) return n end) > 0
+      and "{" .. table.concat(numbers, ", ") .. "}" -- C text; false if all numbers are 0
   end
   part.draws_distances = part.drawn_text.distance_range ~= false
   part.any_draws = part.draws_distances or part.drawn_text.position_range ~= false

@@ -14,8 +14,7 @@ local M = {}
 local function lengths_text(lengths, name, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
-  end
-  if lengths.list then
+  elseif lengths.list then
     arrays[#arrays + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
     return string.format("{%s, %d, 0, 0, 0}", name, #lengths.list)
   end

@@ -162,10 +162,6 @@ local function block_sequences(plan, size)
   return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
-local function covers(size, other)
-  return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
-end
-
 -- The length of the longest sequence whose attention weights are stored, if longer sequences recompute theirs; else 0.
 local function last_kept(plan, longest)
   return lists.most(plan.attentions, function(family)
@@ -187,8 +183,9 @@ function M.largest_workspace(plan, all, level)
   end
   for _, sizes in ipairs(lists.group(all, function(size) return block_sequences(plan, size) end)) do
     for i, size in ipairs(sizes) do
+      local following = sizes[i + 1]
       longest = math.max(longest, size[1])
-      if not sizes[i + 1] or not covers(sizes[i + 1], size) then
+      if not following or following[1] < size[1] or (following[2] or 0) < (size[2] or 0) then
         consider(size, sizes.key)
       end
     end

@@ -369,13 +369,6 @@ local function settle_families(plan, net, executed, stream, labelled)
   end
 end
 
--- The equal rows of the first layer, or nil: noise makes every token different, and with a large vocabulary a block has
--- few tokens of each symbol.
-local function alike(plan, noise, net, executed, labelled)
-  local small = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens
-  return small and not noise and vocabulary_rows.derive(net, executed, labelled) or nil
-end
-
 local function cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
@@ -406,8 +399,10 @@ function M.derive(plan, file)
   local labelled, stream = labelled_rows.derive(net, executed),
     decoding.stream(net, plan.decoder, part.eval_dropout)
   settle_families(plan, net, executed, stream, labelled)
+  -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
+  local has_equal_rows = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens and not part.noise
   part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
-    alike(plan, part.noise, net, executed, labelled), stream, part.eval_dropout)
+    has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
   part.network_identity, part.network_sizes = identity_of(plan, net, model), sizes
   return part, net, executed

@@ -43,20 +43,16 @@ local function spared(plan, decays)
   return list[1] and list or false
 end
 
-local function schedule(train)
-  local given = train.schedule
-  return given and { kind = SCHEDULES[given.kind], warmup = given.warmup or 0, final = given.final or 0 } or false
-end
-
 function M.derive(plan)
   local train = plan.resolved.train
-  local settings = train.optimizer
+  local settings, course = train.optimizer, train.schedule
   local page = optimizers.by_name[settings.kind]
   local rule = page.of(settings)
   rule.kind, rule.title = settings.kind, rule.title or page.title
   rule.spared = rule.decay and spared(plan, settings.decays)
   rule.spared_text = SPARED[settings.decays]
-  return { optimizer = rule, schedule = schedule(train) }
+  return { optimizer = rule, schedule = course and { kind = SCHEDULES[course.kind], warmup = course.warmup or 0,
+    final = course.final or 0 } or false }
 end
 
 return M

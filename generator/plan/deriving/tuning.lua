@@ -138,12 +138,6 @@ local function token_reals(plan)
   end)
 end
 
-local function layer_weights(plan)
-  return lists.most(plan.structs, function(struct)
-    return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
-  end)
-end
-
 -- Tokens that go through all layers together in an evaluation.
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
@@ -160,7 +154,9 @@ choices[4] = {
   -- cache, each block reads them again, so larger blocks are better. The nearest value is chosen, since the free part
   -- of the cache is not known exactly.
   default = function(plan, _, values, machine)
-    local cache, weights = FILLED * machine.l2, layer_weights(plan) * plan.real_bytes
+    local cache, weights = FILLED * machine.l2, plan.real_bytes * lists.most(plan.structs, function(struct)
+      return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
+    end)
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * plan.real_bytes)
     return cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
   end,
