@@ -26,22 +26,16 @@ local function torch_bias(rows, use)
   return use and M.ZERO or by_fan_in(rows)
 end
 
-local function torch_weight(rows, columns, use)
-  return use == "queries" and glorot(rows, columns) or by_fan_in(rows)
-end
-
-local function truncated(rows)
-  return { kind = "truncated_normal", value = 1 / math.sqrt(rows) }
-end
-
 -- A scheme's function that gives the same initial values for every size.
 local function always(init)
   return function() return init end
 end
 
 M.SCHEMES = {
-  haiku = { token = always({ kind = "truncated_normal", value = 0.02 }), weight = truncated, bias = always(M.ZERO) },
-  torch = { token = always({ kind = "normal", value = 1 }), weight = torch_weight, bias = torch_bias },
+  haiku = { token = always({ kind = "truncated_normal", value = 0.02 }), bias = always(M.ZERO),
+    weight = function(rows) return { kind = "truncated_normal", value = 1 / math.sqrt(rows) } end },
+  torch = { token = always({ kind = "normal", value = 1 }), bias = torch_bias,
+    weight = function(rows, columns, use) return use == "queries" and glorot(rows, columns) or by_fan_in(rows) end },
   xavier = { token = glorot, weight = glorot, bias = torch_bias },
 }
 

@@ -88,12 +88,6 @@ function M.derive(net, buffer_lists)
   return list
 end
 
--- The text "5 x (64 x 192 + 64 x 64)" for products { rows, columns } of a scope.
-local function product_text(times, terms)
-  local text = table.concat(terms, " + ")
-  return times == 1 and text or ("%d x (%s)"):format(times, text)
-end
-
 local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
 
 -- The entry of a list with these streams.
@@ -131,8 +125,7 @@ function M.counts(net, outline)
       add(sums, times, operation)
       if op.kind == "product" then
         local at = operation.stream + 1
-        terms[at] = terms[at] or {}
-        table.insert(terms[at], ("%d x %d"):format(op.x.width.count, width_of(op)))
+        lists.enter(terms, at, ("%d x %d"):format(op.x.width.count, width_of(op)))
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
@@ -141,7 +134,8 @@ function M.counts(net, outline)
       end
     end
     for s, stream in ipairs(sums.streams) do
-      stream.products[#stream.products + 1] = terms[s] and product_text(times, terms[s]) or nil
+      local text = terms[s] and table.concat(terms[s], " + ") -- such as 5 x (64 x 192 + 64 x 64)
+      stream.products[#stream.products + 1] = text and times > 1 and ("%d x (%s)"):format(times, text) or text
     end
   end
   for _, stream in ipairs(sums.streams) do

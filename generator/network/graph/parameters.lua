@@ -182,17 +182,14 @@ local function small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
-local function has_small(scope)
-  return lists.any(scope.parameters, function(p) return #small_members(p) > 0 end)
-end
-
 -- The lines of a struct: `real a[..], b[..]; /* about */`, for members_of(parameter). block_type, times: the names of
 -- the fields of a block that hold its type and its count.
 local function lines_of(scope, members_of, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      local empty = members_of == small_members and not has_small(p.block) -- a C struct must have members
+      local empty = members_of == small_members -- a C struct must have members
+        and not lists.any(p.block.parameters, function(each) return #small_members(each) > 0 end)
       lines[#lines + 1] = not empty and { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name,
         p.block[times]) } or nil
     else

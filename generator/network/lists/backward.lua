@@ -38,19 +38,9 @@ local function further_gradient(value, ending)
   return rename_value(buffers.of_stream(names.gradient(value.name .. ending), value), value)
 end
 
-local function gradient_of(value)
-  return value.of_stream and not value.is_external and stream_gradient(value)
-    or rename_value(names.gradient(value.name), value)
-end
-
 -- The state of one derivation. own: value -> the number of its own buffer.
 local Tape = {}
 Tape.__index = Tape
-
-local function new_tape(list, own, writes)
-  return setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
-    writes = writes, readers = fuse.readers(list), producer = {}, rectified = {} }, Tape)
-end
 
 -- Buffers of one name are one object.
 function Tape:buffer(b)
@@ -62,7 +52,8 @@ end
 function Tape:buffer_of(value)
   local number = self.own[value]
   if not number then
-    return self:buffer(gradient_of(value))
+    return self:buffer(value.of_stream and not value.is_external and stream_gradient(value)
+      or rename_value(names.gradient(value.name), value))
   end
   return self:buffer(further_gradient(value, "_own" .. (number > 1 and number or "")))
 end
@@ -299,7 +290,8 @@ end
 
 -- One derivation. On entry `gradient` holds the gradient of a block's result; on return, the gradient of its input.
 local function derive(list, entry, result, own, writes)
-  local tape = new_tape(list, own, writes)
+  local tape = setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
+    writes = writes, readers = fuse.readers(list), producer = {}, rectified = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producer[op.out] = op
   end

@@ -126,12 +126,6 @@ function Walk:entry(b)
   return true
 end
 
-local function walk(found, list)
-  local w, block = setmetatable({ found = found, summed = {} }, Walk), found.block
-  return not lists.any(list, function(b) return not w:entry(b) end)
-    and w:takes({ name = buffers.of_stream("gradient", block.entry), width = block.entry.width }, true, block)
-end
-
 -- ---- both ----
 
 -- The embedding, if no other operation reads the gradient that a block leaves; otherwise nil.
@@ -153,7 +147,10 @@ function M.derive(net, executed, part)
   local block = embed.out.carried.block
   local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
   find(found, executed[block].forward, part)
-  return found.per_token > 0 and walk(found, executed[block].backward) and found or nil
+  local walk, input = setmetatable({ found = found, summed = {} }, Walk), block.entry
+  local fits = found.per_token > 0 and not lists.any(executed[block].backward, function(b) return not walk:entry(b) end)
+  return fits and walk:takes({ name = buffers.of_stream("gradient", input), width = input.width }, true, block)
+    and found or nil
 end
 
 return M
