@@ -114,12 +114,6 @@ local function undo(staged, made)
   end
 end
 
--- Whether a name belongs to a temporary file whose process has ended.
-local function is_abandoned(name)
-  local process = name:match("%.(%d+)%.partial$")
-  return process and not lfs.attributes("/proc/" .. process, "mode")
-end
-
 -- Files of an earlier generation: files with the banner, at the front or in the last line, that are no longer in the
 -- list, and temporary files of killed processes.
 local function leftovers(dir, files)
@@ -129,7 +123,9 @@ local function leftovers(dir, files)
     local is_other = not wanted[name] and lfs.attributes(path, "mode") == "file"
     local text = is_other and M.read(path)
     local last = text and text:sub(-BANNER_LINE):match("([^\n]*)\n?$") -- matching a whole text would be slow
-    return is_other and (is_abandoned(name) or text and not name:find("%.partial$")
+    local process = name:match("%.(%d+)%.partial$") -- of a temporary file
+    local is_abandoned = process and not lfs.attributes("/proc/" .. process, "mode")
+    return is_other and (is_abandoned or text and not name:find("%.partial$")
       and (text:sub(1, BANNER_FRONT) .. last):find(BANNER, 1, true))
   end)
 end

@@ -170,11 +170,6 @@ local function fit_head(functions, text, at, name, counts)
   text.defined[name] = true
 end
 
--- The name of the function whose head begins with a line.
-local function head_of(line)
-  return (line:find("^static ") or line:find("^N?O?INLINE ")) and line:match("^[%w_ *]-([%a_][%w_]*)%(")
-end
-
 -- Fits the function whose head begins at a line, and the calls in its body; returns its end.
 local function fit_function(functions, text, at, name)
   local line, last = joined(text.lines, at, text.lines[at]:find("(", 1, true))
@@ -205,8 +200,9 @@ function M.fit(functions, lines, map)
   local text, at = { lines = lines, map = map, defined = {} }, 1
   local ok, err = pcall(function()
     while lines[at] do
-      local own = map[at][1][3] == nil
-      local name = own and head_of(lines[at])
+      local line, own = lines[at], map[at][1][3] == nil
+      local is_head = own and (line:find("^static ") or line:find("^N?O?INLINE "))
+      local name = is_head and line:match("^[%w_ *]-([%a_][%w_]*)%(")
       if name then
         at = fit_function(functions, text, at, name)
       elseif own then

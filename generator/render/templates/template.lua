@@ -51,10 +51,6 @@ local function fail(reader, line, col, what, hint)
   error({ path = reader.path, line = line, col = col, what = what, hint = hint }, 0)
 end
 
-local function open(reader, word, line, col)
-  table.insert(reader.blocks, { word = word, line = line, col = col, ready = word == "do" or word == "repeat" })
-end
-
 local function close(reader, token, line)
   local block = table.remove(reader.blocks)
   if not block or (token.text == "until") ~= (block.word == "repeat") then
@@ -69,7 +65,8 @@ local function keyword(reader, token, line)
   elseif top and not top.ready and word == BLOCK[top.word] then
     top.ready = true
   elseif BLOCK[word] then
-    open(reader, word, line, token.col)
+    table.insert(reader.blocks, { word = word, line = line, col = token.col,
+      ready = word == "do" or word == "repeat" })
   elseif word == "elseif" or word == "else" then
     if not top or top.word ~= "if" or top.last then
       fail(reader, line, token.col, ("'%s' without 'if'"):format(word))
