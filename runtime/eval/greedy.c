@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/examples.h"
+#include "engine/decode_passes.h"
 #include "eval/decode.h"
 
 /* The examples of a condition and the state of their answers. */

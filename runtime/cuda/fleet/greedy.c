@@ -4,7 +4,6 @@
 
 #include "base/team.h"
 #include "engine/decode_passes.h"
-#include "engine/examples.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 /* The answers of one replica. */
