@@ -321,9 +321,9 @@ static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state
     close_problem(&p);
 }
 
-/* Models with other parameters, labels and numbers of sequences run side by side. */
+/* Models with different parameters, labels and numbers of sequences run side by side. */
 static void test_evaluation_of_several_models_has_the_bits_of_each(void **state) {
-    enum { MODELS = 3 };
+    enum { MODELS = 2 }; /* the machine for PTX looks for races between four blocks at most */
     (void)state;
     if (SPEC->cuda->launches != NULL) return; /* wide models are evaluated one after the other */
     problem p = open_problem(9, LH_MODE_EVALUATE);
@@ -333,12 +333,11 @@ static void test_evaluation_of_several_models_has_the_bits_of_each(void **state)
     const lh_tensor *first = &SPEC->tensors[0]; /* its numbers get the other sign */
     for (int64_t i = first->offset; i < first->offset + first->shape[0] * first->stride; i++)
         ((unsigned char *)other)[(size_t)(i + 1) * real_bytes() - 1] ^= 0x80;
-    const void *parameters[MODELS] = {p.parameters, other, p.parameters};
-    lh_cuda_step steps[MODELS] = {device_step(&p), device_step(&p), device_step(&p)};
+    const void *parameters[MODELS] = {p.parameters, other};
+    lh_cuda_step steps[MODELS] = {device_step(&p), device_step(&p)};
     if (!SPEC->draws_by_sequence) { /* else the layout of draws depends on the number of sequences */
-        steps[1].sequences = SEQUENCES - 1;
-        steps[2].sequences = 1;
-        steps[2].labels += p.shape.labels;
+        steps[1].sequences = SEQUENCES - 2;
+        steps[1].labels += p.shape.labels;
     }
     unsigned char *got = lh_model_reserve(MODELS * SEQUENCES * row), *want = lh_model_reserve(SEQUENCES * row);
     lh_cuda_answer answers[MODELS][SEQUENCES], alone[SEQUENCES];
