@@ -102,6 +102,7 @@ function M.plan(encoding, family, given)
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
     plan.room = vector_width.filled(plan.rows * plan.width)
   end
+  plan.times_sets = plan.sets > 1 and family.PREFIX .. "RELATIVE_SETS * " or ""
   plan.set_of_layer = plan.sets == 1 and "0" or "l"
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = biases and "all heads side by side" or "the heads share it"

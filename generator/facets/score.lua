@@ -211,6 +211,8 @@ local function describe_sets(out, family)
   out.has = lists.merged({ distance = false, sum = false, pair = false },
     lists.set(lists.map(out.tables, function(t) return t.class end)))
   out.sets = out.per_layer and family.layers or 1
+  out.times_sets = out.sets > 1 and family.PREFIX .. "SCORE_SETS * " or ""
+  out.sets_about = out.sets > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 

@@ -8,9 +8,9 @@
 --                       these structs that depend on the number of tokens
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
---   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
---                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
---                       the count of class uniform
+--   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target,
+--                       at: index from 0 } with class, count, statements, needs_logit; lists: the same in a fixed
+--                       order; uniform_count: the count of class uniform
 --   back                loop nests that propagate gradients to parameters; work: arrays for these, members of
 --                       score_work; uniform_work: arrays that start at 0
 --   make, finish        declarations of the functions that fill tables and that end a step; uses: the declared words
@@ -159,6 +159,9 @@ local function describe_pair(out, build, score)
   out.gathers = gathers
   for class, list in next, gathers do
     list.class, list.count, list.about = class, #list, table.concat(lists.names(list), ", ")
+    for i, entry in ipairs(list) do
+      entry.at = i - 1
+    end
   end
   out.lists = lists.map(classes, function(class) return gathers[class] end)
   out.uniform_count = gathers.uniform and #gathers.uniform or 0

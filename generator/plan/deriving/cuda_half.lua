@@ -232,6 +232,7 @@ local function attends_of(plan, family, library)
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
   attends.asks = family.drops and not plan.eval_dropout
+  attends.to_bits = terms.scaled and "" or " * LOG2E"
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
@@ -263,11 +264,19 @@ local function derive_families(plan, net, library)
   end
 end
 
+-- The words for a pair of query i and key j in the text of terms; some places have other words.
+local function pair_words(attends)
+  local whole = attends.in_fragments
+  return { a = "a.", head = "&a", h = "h", j = "j", query_count = whole and "T" or "a.T",
+    key_count = whole and "S" or "a." .. attends.keys }
+end
+
 -- Sets the names by which device templates read a family: its own names, and its terms on a device. The names are
 -- copied last, since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
-    local names = lists.update(family.on_device, lists.merged(family, { terms = family.on_device.terms }))
+    local names = lists.update(family.on_device, lists.merged(family, pair_words(family.attends),
+      { terms = family.on_device.terms }))
     names.on_device = nil
   end
 end

@@ -1,6 +1,6 @@
 % for _, g in ipairs(nest.gathered) do
-% local start = g.index and ("[%d] = {{0}}"):format(g.count) or " = {0}"
-vector ${g.name}${start};
+vector ${g.name}[${g.count}] = {{0}}; % if g.index
+vector ${g.name} = {0}; % else
 % end
 % include("parts/statements.tpl", { list = nest.lane })
 % include("parts/scalar_heads.tpl")

@@ -1,10 +1,3 @@
-% local S, keys = cross and "S" or "T", cross and "s->keys" or "s->queries"
-% local loops = {
-%     query = "for (int i = 0; i < s->queries; i += LANES) {",
-%     key = "for (int j = 0; j < " .. keys .. "; j += LANES) {",
-%     distance = "for (int o = 1 - " .. S .. "; o < s->queries; o += LANES) {",
-%     sum = "for (int t = 0; t < " .. S .. " + s->queries; t += LANES) {",
-% }
 % include("parts/statements.tpl", { list = nest.outer })
 % if nest.class == "uniform" then
 % include("parts/scalar_heads.tpl")
@@ -16,7 +9,10 @@ for (int j = 0; j < ${S}; j++) {
     }
 }
 % else
-${loops[nest.class]}
+for (int i = 0; i < s->queries; i += LANES) { % if nest.class == "query"
+for (int j = 0; j < ${cross and "s->keys" or "s->queries"}; j += LANES) { % elseif nest.class == "key"
+for (int o = 1 - ${S}; o < s->queries; o += LANES) { % elseif nest.class == "distance"
+for (int t = 0; t < ${S} + s->queries; t += LANES) { % else
     % include("attention/cpu/scalar_lane.tpl", { nest = nest })
 }
 % end

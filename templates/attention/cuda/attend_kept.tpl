@@ -1,4 +1,4 @@
-% local sides = { h = "h", keys = attends.keys }
+% local sides = { key_count = attends.keys }
 /* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
  * entry and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
  * time. */

@@ -1,4 +1,3 @@
-% local head, head_at, here = prefix .. "head", prefix .. "head_at", { h = "h", keys = "v->" .. attends.S }
 /* Sums over a shard's pairs for each ${words}: a thread owns an entry and goes through its pairs, sequence
  * after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
@@ -16,10 +15,10 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
         % slot("clear")
         % slot("place")
         for (int sequence = 0; sequence < sequences; sequence++) {
-            const ${head} a = ${head_at}(v, l, s, &tables, sequence, h);
+            const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
             const size_t rows = (size_t)sequence * v->${attends.T};
             % slot("each_pair")
-                % slot("skip_pair", here)
+                % slot("skip_pair", { key_count = "v->" .. attends.S })
                 const size_t of_query = ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.T} + i;
                 const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query];
                 const real delta = w->${prefix}delta[of_query];

@@ -1,11 +1,10 @@
-% local bounded = { h = "h", keys = "S", queries = "T", j = "j" }
 % if terms.spans then
 int begin = ${count}, end = 0;
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     const int ${of_lane} = ${lane}[r];
-    begin = min(begin, ${inline(first, "0", bounded)});
-    end = max(end, ${inline(last, count, bounded)});
+    begin = min(begin, ${inline(first, "0")});
+    end = max(end, ${inline(last, count)});
 }
 widen_bounds(&begin, &end);
 % else

@@ -1,3 +1,2 @@
-% local of_pair = { h = "h", keys = "S" }
-const bool there = place < ${count} && ${inline("exists", "", of_pair)}; % if terms.spans
+const bool there = place < ${count} && ${inline("exists", "")}; % if terms.spans
 const bool there = place < ${count}; % else

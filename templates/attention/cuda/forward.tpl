@@ -1,6 +1,6 @@
 % local pair_logit, keys = prefix .. "pair_logit", cross and "v->" .. attends.S or "T"
-% local take_keys, of_key = prefix .. "take_keys", { a = "a->", head = "a", h = "a->h", j = "j + u", keys = "a->" .. attends.keys }
-% local of_query = { h = "h", j = "j", keys = keys }
+% local take_keys, of_key = prefix .. "take_keys", { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
+% local of_query = { key_count = keys }
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];

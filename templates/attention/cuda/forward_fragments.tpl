@@ -1,5 +1,3 @@
-% local of_pair = { a = "a.", head = "&a", h = "h", j = "j", keys = "S" }
-% local to_bits = terms.scaled and "" or " * LOG2E"
 % local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
 /* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */
 NOINLINE void ${prefix}attend(const bool training) {
@@ -32,7 +30,7 @@ NOINLINE void ${prefix}attend(const bool training) {
         for (int group = 0; group < ${PREFIX}GROUPS; group++)
             load_rows_of_head(queries + query[2 * group] * ${PREFIX}QUERY_STRIDE,
                     queries + query[2 * group + 1] * ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH,
-                    ${PREFIX}LOGIT_SCALE${to_bits}, rows + group * ${PREFIX}STEPS);
+                    ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
         clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
         % include("attention/cuda/bounds_fragments.tpl", of_keys)
 #pragma unroll 1
@@ -53,7 +51,7 @@ NOINLINE void ${prefix}attend(const bool training) {
                     const int i = query[e / 2];
                     const int j = min(place, S - 1);
 % end
-                    *own = LOG2E * (${inline("score", "*own", of_pair)}); % if terms.scaled
+                    *own = LOG2E * (${inline("score", "*own")}); % if terms.scaled
                     % include("attention/cuda/exists_fragments.tpl", { count = "S" })
                     if (!there) *own = (real)-1e30;
                     highest[e / 2] = fmax(highest[e / 2], *own);
@@ -78,7 +76,7 @@ NOINLINE void ${prefix}attend(const bool training) {
 % end
                 const real weight = weight_of(score[e / 4][e % 4] - largest[r]);
                 sum[r] += weight;
-                weights[e / 4][e % 4] = ${inline("weight_of_key", "weight", of_pair)};
+                weights[e / 4][e % 4] = ${inline("weight_of_key", "weight")};
             }
             add_rows_of_head(${PREFIX}GROUPS, weights, values, ${attends.key_stride}, first, S, ${PREFIX}HEAD_WIDTH, out);
         }

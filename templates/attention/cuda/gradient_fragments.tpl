@@ -1,13 +1,12 @@
-% local of_pair = { a = "a.", h = "h", j = "j", keys = "S" }
 % if terms.scaled then
 const real logit = logits[e / 4][e % 4];
-const real score = LOG2E * (${inline("score", "logit", of_pair)});
+const real score = LOG2E * (${inline("score", "logit")});
 % else
 const real score = logits[e / 4][e % 4];
 % end
 % if terms.spans then
 const real of_pair = weight_of(score - log_sum[of]);
-const real weight = ${inline("exists", "", of_pair)} ? of_pair : 0;
+const real weight = ${inline("exists", "")} ? of_pair : 0;
 % else
 const real weight = weight_of(score - log_sum[of]);
 % end

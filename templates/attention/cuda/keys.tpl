@@ -1,10 +1,7 @@
 % local of_head = "task / v->" .. attends.S .. " * v->" .. attends.T
-% local here = { h = "h", keys = "a." .. attends.keys, queries = "a.T" }
-% local of_first, sequences, words = "", "sequences", ""
-% if attends.pairs then
-% of_first, sequences = "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + ", "(first + count)"
-% words = " of `count` sequences, from `first` on; stores the gradients of their pairs"
-% end
+% local of_first = attends.pairs and "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + " or ""
+% local sequences = attends.pairs and "(first + count)" or "sequences"
+% local words = attends.pairs and " of `count` sequences, from `first` on; stores the gradients of their pairs" or ""
 /* Computes the gradients of keys and values${words}. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
@@ -26,7 +23,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         ${prefix}clear_head(dkey);
         ${prefix}clear_head(dvalue);
 #pragma unroll ${attends.unroll} % if attends.unroll
-        for (int i = ${inline("first_query", "0", here)}; i < ${inline("end_query", "a.T", here)}; ${inline("next_query", "i++", here)}) {
+        for (int i = ${inline("first_query", "0")}; i < ${inline("end_query", "a.T")}; ${inline("next_query", "i++")}) {
             const int of_query = ${cross and of_head or "task - j"} + i;
             const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query],
                     delta = w->${prefix}delta[of_query];

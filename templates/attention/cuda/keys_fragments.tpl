@@ -1,4 +1,3 @@
-% local to_bits = terms.scaled and "" or " * LOG2E"
 % local of_queries = { lane = "key", of_lane = "j", first = "first_query", last = "end_query", count = "T" }
 /* Computes the gradients of keys and values. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
@@ -49,7 +48,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
                     delta[c] = deltas[of_query];
                 }
                 multiply_heads(${PREFIX}GROUPS, rows, queries + query * ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH,
-                        ${PREFIX}LOGIT_SCALE${to_bits}, logits);
+                        ${PREFIX}LOGIT_SCALE${attends.to_bits}, logits);
                 multiply_heads(${PREFIX}GROUPS, value_rows, douts + query * WIDTH, ${PREFIX}HEAD_WIDTH, 1, dweights);
 #pragma unroll
                 for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {

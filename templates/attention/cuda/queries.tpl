@@ -1,5 +1,3 @@
-% local keys = "a." .. attends.keys
-% local here = { h = "h", j = "j", keys = keys }
 /* Computes the gradients of queries. */
 NOINLINE void ${prefix}attend_queries(void) {
     const step_view *v = &block()->view;
@@ -25,7 +23,7 @@ NOINLINE void ${prefix}attend_queries(void) {
         ${prefix}clear_head(dquery);
         % slot("start_query")
 #pragma unroll ${attends.unroll} % if attends.unroll
-        for (int j = ${inline("first_key", "0", here)}; j < ${inline("end_key", keys, here)}; ${inline("next_key", "j++", here)}) {
+        for (int j = ${inline("first_key", "0")}; j < ${inline("end_key", key_count)}; ${inline("next_key", "j++")}) {
             real key[${attends.head_part}], value[${attends.head_part}];
             ${prefix}load_head(key, a.key + j * ${attends.key_stride});
             ${prefix}load_head(value, a.value + j * ${attends.key_stride});

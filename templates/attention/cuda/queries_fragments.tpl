@@ -1,4 +1,3 @@
-% local to_bits = terms.scaled and "" or " * LOG2E"
 % local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
 /* Computes the gradients of queries. */
 NOINLINE void ${prefix}attend_queries(void) {
@@ -28,7 +27,7 @@ NOINLINE void ${prefix}attend_queries(void) {
         for (int group = 0; group < ${PREFIX}GROUPS; group++) {
             const int upper = query[2 * group], lower = query[2 * group + 1];
             load_rows_of_head(queries + upper * ${PREFIX}QUERY_STRIDE, queries + lower * ${PREFIX}QUERY_STRIDE,
-                    ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${to_bits}, rows + group * ${PREFIX}STEPS);
+                    ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
             load_rows_of_head(douts + upper * WIDTH, douts + lower * WIDTH, ${PREFIX}HEAD_WIDTH, 1,
                     dout + group * ${PREFIX}STEPS);
         }

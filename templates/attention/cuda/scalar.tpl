@@ -1,19 +1,18 @@
-% local c = scalar.cuda
 % include("parts/scalar_constants.tpl", { scalar = scalar, device = "__device__ " })
-% if c.stages[1] then
-% if c.stages[2] then
-enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
+% if scalar.cuda.stages[1] then
+% if scalar.cuda.stages[2] then
+enum { ${PREFIX}SCORE_STAGES = ${scalar.cuda.stage_count} };
 
-/* Fills entries first, first + stride, ... of each table of a stage${c.of_layer}. A stage reads the
+/* Fills entries first, first + stride, ... of each table of a stage${scalar.cuda.of_layer}. A stage reads the
  * tables of earlier stages. */
 % else
-/* Fills entries first, first + stride, ... of each table${c.of_layer}. */
+/* Fills entries first, first + stride, ... of each table${scalar.cuda.of_layer}. */
 % end
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
-    % include("attention/cuda/scalar_names.tpl", { uses = c.make.uses })
-% for _, stage in ipairs(c.stages) do
-% if c.stages[2] then
+    % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.make.uses })
+% for _, stage in ipairs(scalar.cuda.stages) do
+% if scalar.cuda.stages[2] then
     if (stage == ${stage.number}) {
         % include("attention/cuda/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(stage)
     }
@@ -26,17 +25,17 @@ INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${pr
 % end
 /* The score of a pair: head h, query i, key j. */
 INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit) {
-    % include("parts/statements.tpl", { list = c.pair })
+    % include("parts/statements.tpl", { list = scalar.cuda.pair })
 }
-% if c.logit_grad then
+% if scalar.cuda.logit_grad then
 
 /* Returns the gradient of a pair's logit, from dscore, the gradient of its score. */
 INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit,
         real dscore) {
-    % include("parts/statements.tpl", { list = c.logit_grad })
+    % include("parts/statements.tpl", { list = scalar.cuda.logit_grad })
 }
 % end
-% for _, list in ipairs(c.lists) do
+% for _, list in ipairs(scalar.cuda.lists) do
 
 /* Adds to out the gradients of ${list.about}, from dscore, the gradient of a pair's score. */
 INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, int T, int S, int h, int i, int j,
@@ -46,23 +45,23 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 % end
 % if scalar.trains then
 
-% if c.finish.needs then
+% if scalar.cuda.finish.needs then
 /* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it, with
- * ${c.finish.needs}. */
+ * ${scalar.cuda.finish.needs}. */
 % else
 /* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it. */
 % end
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}score_gradients *d, parameters *g, real *scratch, real *staging) {
-    % include("attention/cuda/scalar_names.tpl", { uses = c.finish.uses })
+    % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.finish.uses })
     const int first = (int)threadIdx.x, stride = THREADS;
-% if c.finish.uses.w then
+% if scalar.cuda.finish.uses.w then
     ${prefix}score_work w;
     size_t used = 0;
     ${prefix}lay_out_score_work(&w, (char *)scratch, &used, T, S);
 % end
-    if (first < ${sum.extent}) ${sum.array}[first] = 0; % for _, sum in ipairs(c.uniform_work)
-% for _, nest in ipairs(c.back) do
+    if (first < ${sum.extent}) ${sum.array}[first] = 0; % for _, sum in ipairs(scalar.cuda.uniform_work)
+% for _, nest in ipairs(scalar.cuda.back) do
 % if nest.block then
     {
         % include("attention/cuda/scalar_back.tpl", { nest = nest })

@@ -1,21 +1,20 @@
-% local c = scalar.cuda
 % local names = { lengths = "int T, int S", arguments = "T, S" }
-% local behind = c.tables.behind and (" A table by query - key starts %s - 1 elements before its pointer."):format(S) or ""
+% local behind = scalar.cuda.tables.behind and (" A table by query - key starts %s - 1 elements before its pointer."):format(S) or ""
 /* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.${behind} */
-% names.numbers, names.members, names.set = c.numbers, c.tables, prefix .. "score_tables"
+% names.numbers, names.members, names.set = scalar.cuda.numbers, scalar.cuda.tables, prefix .. "score_tables"
 % names.lay_out, names.bytes = prefix .. "lay_out_score", prefix .. "score_bytes"
 % include("parts/scalar_set.tpl", names)
 % if scalar.trains then
 
 /* The gradients that the pair loops sum for a set of tables, separately for each head. */
-% names.numbers, names.members, names.set = c.gradient_numbers, c.gradients, prefix .. "score_gradients"
+% names.numbers, names.members, names.set = scalar.cuda.gradient_numbers, scalar.cuda.gradients, prefix .. "score_gradients"
 % names.lay_out, names.bytes = prefix .. "lay_out_score_gradients", prefix .. "score_gradient_bytes"
 % include("parts/scalar_set.tpl", names)
 % end
-% if c.work[1] then
+% if scalar.cuda.work[1] then
 
 /* The workspace of end_score. */
-% names.numbers, names.members, names.set = {}, c.work, prefix .. "score_work"
+% names.numbers, names.members, names.set = {}, scalar.cuda.work, prefix .. "score_work"
 % names.lay_out, names.bytes = prefix .. "lay_out_score_work", prefix .. "score_work_bytes"
 % include("parts/scalar_set.tpl", names)
 % end

@@ -1,23 +1,19 @@
-% local keys = cross and "S" or "T"
-% local loops = {
-%     query = "for (int i = first; i < T; i += stride) {",
-%     key = ("for (int j = first; j < %s; j += stride) {"):format(keys),
-%     distance = ("for (int o = first - %s + 1; o < T; o += stride) {"):format(keys),
-%     sum = ("for (int t = first; t < %s - 1; t += stride) {"):format(cross and "T + S" or "2 * T"),
-%     pair = "for (size_t e = first; e < s->pairs; e += stride) {",
-% }
 % if nest.class ~= "uniform" then
 % include("parts/statements.tpl", { list = nest.outer })
-${loops[nest.class]}
+for (int i = first; i < T; i += stride) { % if nest.class == "query"
+for (int j = first; j < ${S}; j += stride) { % elseif nest.class == "key"
+for (int o = first - ${S} + 1; o < T; o += stride) { % elseif nest.class == "distance"
+for (int t = first; t < ${cross and "T + S" or "2 * T"} - 1; t += stride) { % elseif nest.class == "sum"
+for (size_t e = first; e < s->pairs; e += stride) { % else
     const int i = (int)(e % T); % if nest.class == "pair" and nest.uses.i
     const int j = (int)(e / T); % if nest.class == "pair" and nest.uses.j
 % for _, g in ipairs(nest.gathered) do
-% local start = g.index and ("[%d] = {0}"):format(g.count) or " = 0"
-    real ${g.name}${start};
+    real ${g.name}[${g.count}] = {0}; % if g.index
+    real ${g.name} = 0; % else
 % end
 % for _, part in ipairs(nest.parts) do
-% local start = part.per_head and ("[%sHEADS] = {0}"):format(PREFIX) or " = 0"
-    real ${part.name}${start};
+    real ${part.name}[${PREFIX}HEADS] = {0}; % if part.per_head
+    real ${part.name} = 0; % else
 % end
     % include("parts/statements.tpl", { list = nest.lane })
     #pragma unroll 1 % if nest.long_heads

@@ -1,2 +1,2 @@
 % section("exists")
-(unsigned int)j < (unsigned int)${keys}
+(unsigned int)j < (unsigned int)${key_count}

@@ -1,4 +1,3 @@
-% local of_sets = rows.sets > 1 and PREFIX .. "RELATIVE_SETS * " or ""
 % section("members")
 const real *rows; /* vectors of distances, ${PREFIX}HEAD_WIDTH apart */
 const int *row; /* [keys][queries] index of each pair's row */
@@ -12,7 +11,7 @@ INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
 
 % section("count_pairs")
 ${prefix}pair_rows r;
-const size_t pairs = ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
+const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
 % section("and_pairs")
  + pairs
 % section("view")
@@ -30,7 +29,6 @@ INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
 /* The number of vectors of layer l. */
 INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}pair_rows_of(v, l).count; }
 % section("distance_count")
-% local lengths, keys = cross and "int T, int S" or "int T", attends.keys
 % slot("most_distances")
 
 /* The vector of each pair of a set; made on the host, because positions are sampled there. */
@@ -39,11 +37,11 @@ typedef struct ${prefix}pair_rows {
     const int *distance; /* [count] distances of the vectors, ascending */
     const int *row;      /* [keys][queries] index of the pair's vector */
     const int *start;    /* [count + 1] index in `pair` of a vector's first pair */
-    const int *pair;     /* [T ${keys}] query * ${keys} + key, sorted by vector */
+    const int *pair;     /* [T ${S}] query * ${S} + key, sorted by vector */
 } ${prefix}pair_rows;
 
-INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${lengths}) {
-    const size_t count = (size_t)${attends.distance_count}(T, ${keys}), pairs = (size_t)T * (size_t)${attends.keys};
+INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${length_words}) {
+    const size_t count = (size_t)${attends.distance_count}(T, ${S}), pairs = (size_t)T * (size_t)${attends.keys};
     r->count = memory;
     r->distance = memory + 1;
     r->row = r->distance + count;
@@ -59,18 +57,15 @@ INLINE int ${prefix}relative_distance(const step_view *v, int set,
 % section("sum_of_row")
 for (int h = 0; h < ${PREFIX}HEADS; h++) sum += sums.${prefix}rows[(((size_t)l * ${PREFIX}HEADS + h) * ${prefix}count + row) * ${PREFIX}HEAD_WIDTH + d];
 % section("pairs_of_draw")
-% local of_keys = cross and "key_position" or "position"
 static size_t ${prefix}draw_count(const lh_shape *shape) {
     const int T = ${T_of_shape}, S = ${S_of_shape};
     ${prefix}pair_rows r;
-    return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
+    return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
-% slot("key_of_pair", { of_keys = of_keys })
+% slot("key_of_pair")
 
 /* Numbers the vectors that occur, and sorts the pairs by vector. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */
-% local keys = attends.keys
-% local T_S = cross and "T, S" or "T"
 static void ${prefix}sort_pairs(const int *position, const int *key_position, int T, int S, int *rank, int *out) {
     ${prefix}pair_rows r;
     int count = 0, first = 0;
@@ -79,7 +74,7 @@ static void ${prefix}sort_pairs(const int *position, const int *key_position, in
     int *pair = out + (r.pair - out);
     memset(rank, 0, (${PREFIX}PAIR_KEYS + 1) * sizeof *rank);
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys}; j++) rank[${prefix}pair_key(position, key_position, i, j)]++;
+        for (int j = 0; j < ${S}; j++) rank[${prefix}pair_key(position, key_position, i, j)]++;
     for (int key = 0; key < ${PREFIX}PAIR_KEYS; key++) {
         int pairs = rank[key];
         % slot("distance_of_key")
@@ -90,9 +85,9 @@ static void ${prefix}sort_pairs(const int *position, const int *key_position, in
     start[count] = first;
     out[0] = count;
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys}; j++) row[j * T + i] = rank[${prefix}pair_key(position, key_position, i, j)];
+        for (int j = 0; j < ${S}; j++) row[j * T + i] = rank[${prefix}pair_key(position, key_position, i, j)];
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys}; j++) pair[start[row[j * T + i]]++] = i * ${keys} + j;
+        for (int j = 0; j < ${S}; j++) pair[start[row[j * T + i]]++] = i * ${S} + j;
     for (int x = count; x > 0; x--) start[x] = start[x - 1];
     start[0] = 0;
 }
@@ -100,13 +95,11 @@ static void ${prefix}sort_pairs(const int *position, const int *key_position, in
 % section("begin_draw")
 const int *drawn = out;
 % section("end_draw")
-% local T_S = cross and "T, S" or "T"
 % local keys_from, later = "drawn + " .. PREFIX .. "DRAWS * T", positions.input_first
-% local l = later and "(l + 1)" or "l"
 % if rows.sets > 1 then
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) {
     ${prefix}pair_rows r;
-    ${prefix}sort_pairs(drawn + ${l} * T, ${keys_from} + ${l} * S, T, S, scratch, out);
+    ${prefix}sort_pairs(drawn + ${later and "(l + 1)" or "l"} * T, ${keys_from} + ${later and "(l + 1)" or "l"} * S, T, S, scratch, out);
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 % else

@@ -51,7 +51,7 @@ for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t
 % section("key_of_pair")
 /* The row of the table for a pair. */
 INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
-    int distance = ${of_keys}[key] - position[query],
+    int distance = ${cross and "key_" or ""}position[key] - position[query],
             near = distance < ${rows.farthest} ? distance : ${rows.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }

@@ -1,4 +1,3 @@
-% local of_sets = rows.sets > 1 and PREFIX .. "RELATIVE_SETS * " or ""
 % local each_set = rows.sets > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
 % section("members")
 const real *row_bias; /* products of the rows with the position bias, in the order of rows */
@@ -77,7 +76,7 @@ reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed dista
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of rows and position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
-t->${prefix}codes = take_reals(memory, &used, ${of_sets}(size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
+t->${prefix}codes = take_reals(memory, &used, ${rows.times_sets}(size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
 t->${prefix}rows = take_reals(memory, &used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
 t->${prefix}row_bias = take_reals(memory, &used,
@@ -194,7 +193,7 @@ for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
 % section("key_of_pair")
 /* The number of a pair's distance among all possible distances. */
 INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
-    return ${of_keys}[key] - position[query] + ${PREFIX}MAX_POSITION - 1;
+    return ${cross and "key_" or ""}position[key] - position[query] + ${PREFIX}MAX_POSITION - 1;
 }
 enum { ${PREFIX}PAIR_KEYS = 2 * ${PREFIX}MAX_POSITION - 1 };
 % section("distance_of_key")

@@ -1,12 +1,12 @@
 % section("first_key")
-${prefix}first_key(i, ${keys}) % if seen.left or seen.sees_all
+${prefix}first_key(i, ${key_count}) % if seen.left or seen.sees_all
 % section("end_key")
 ${prefix}end_key(i, ${inner})
 % section("first_query")
-${prefix}first_query(j, ${keys})
+${prefix}first_query(j, ${key_count})
 % section("next_query")
-i = ${prefix}next_query(i, j, ${keys}) % if seen.sees_all
+i = ${prefix}next_query(i, j, ${key_count}) % if seen.sees_all
 % section("exists")
-j >= ${inline("first_key", "0")} && j < ${prefix}end_key(i, ${keys})
+j >= ${inline("first_key", "0")} && j < ${prefix}end_key(i, ${key_count})
 % section("skip_pair")
-if (j < ${inline("first_key", "0")} || j >= ${prefix}end_key(i, ${keys})) continue;
+if (j < ${inline("first_key", "0")} || j >= ${prefix}end_key(i, ${key_count})) continue;

@@ -8,10 +8,9 @@ real out[${gathered.count}] = {0};
 ${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out);
 % section("store")
 if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
-% for k, g in ipairs(gathered) do
-% local at = k - 1
-${g.target} = out[${at}]; % if scalar.per_layer
-${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}]; % else
+% for _, g in ipairs(gathered) do
+${g.target} = out[${g.at}]; % if scalar.per_layer
+${g.target} = l == ${stack.count} - 1 ? out[${g.at}] : ${g.target} + out[${g.at}]; % else
 % end
 % section("begin_kept")
 ${prefix}score_gradients gradients, *d = &gradients;
@@ -22,17 +21,13 @@ ${prefix}score_tables_of(v, l, &tables);
 % end
 % section("resume")
 real out[${gathered.count}];
-% for k, g in ipairs(gathered) do
-% local at = k - 1
-out[${at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.per_layer
-out[${at}] = ${inline("goes_on", more)} ? ${g.target} : 0; % else
+% for _, g in ipairs(gathered) do
+out[${g.at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.per_layer
+out[${g.at}] = ${inline("goes_on", more)} ? ${g.target} : 0; % else
 % end
 % section("add_kept")
 if (there) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,
         w->${prefix}${attends.pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
                 out);
 % section("store_kept_numbers")
-% for k, g in ipairs(gathered) do
-% local at = k - 1
-${g.target} = out[${at}];
-% end
+${g.target} = out[${g.at}]; % for _, g in ipairs(gathered)

@@ -1,10 +1,9 @@
-% local c = scalar.cuda
 % section("start_query")
-real gathered[${c.uniform_count}] = {0};
+real gathered[${scalar.cuda.uniform_count}] = {0};
 % section("gather_by_query")
 ${prefix}score_grad_uniform(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, gathered);
 % section("finish_query")
-${attends.once}for (int k = 0; k < ${c.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
+${attends.once}for (int k = 0; k < ${scalar.cuda.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
 % section("behind_owners")
 
 /* Gradients of tables with one number per head: sums over the queries of a shard, one warp per head, in a fixed
@@ -18,11 +17,10 @@ INLINE void ${prefix}attend_heads(void) {
     const int lane = threadIdx.x % WARP;
     for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
         real sum;
-% for k, t in ipairs(c.gathers.uniform) do
-% local at = k - 1
+% for _, t in ipairs(scalar.cuda.gathers.uniform) do
         sum = 0;
         for (int e = lane; e < sequences * T; e += WARP)
-            sum += w->${prefix}head_sums[((${at} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
+            sum += w->${prefix}head_sums[((${t.at} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
         sum = warp_sum(sum);
         if (lane == 0) ${t.target} = sum; % if scalar.per_layer
         if (lane == 0) ${t.target} = l == ${stack.count} - 1 ? sum : ${t.target} + sum; % else
