@@ -6,6 +6,7 @@
 -- the flags that name the trainer's files. Output: an exit code, and a message or nil.
 
 local lists = require("base.lists")
+local stop = require("lab.stop")
 
 local M = {}
 
@@ -32,7 +33,7 @@ end
 
 -- Runs a verb whose messages begin with its name.
 local function run_named(module, arguments)
-  local code, message = module.run(arguments)
+  local code, message = stop.catch(module.run, arguments)
   return code, message and ("longhand %s: %s"):format(arguments.verb, message)
 end
 

@@ -6,6 +6,7 @@
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
+local must = require("lab.stop").must
 local open_study = require("lab.study.report.open_study")
 local report_csv = require("lab.study.report.tables.report_csv")
 local run_files = require("lab.study.read.run_files")
@@ -84,25 +85,14 @@ local function columns(axes)
 end
 
 function M.run(options)
-  local study, message = open_study.study(options, "")
-  if not study then
-    return INPUT, message
-  end
-  local out
-  out, message = write.below(options.runs, "csv", options.out)
-  if not out then
-    return INPUT, message
-  end
+  local study = must(INPUT, open_study.study(options, ""))
+  local out = must(INPUT, write.below(options.runs, "csv", options.out))
   local axes = axes_of(study)
   local evaluations = report_csv.file("evaluations.csv", report_csv.head(study, columns(axes)), study,
     function(cell, run)
       return lines_of(study, axes, cell, run)
     end)
-  local written
-  written, message = write.files(out, { report_csv.runs(study), evaluations })
-  if not written then
-    return ENVIRONMENT, message
-  end
+  must(ENVIRONMENT, write.files(out, { report_csv.runs(study), evaluations }))
   options.say(("%s: runs.csv, evaluations.csv"):format(out))
   local _, damaged = open_study.problems(study)
   local message_of = #damaged > 0 and "damaged and left out:" .. open_study.listed(damaged) or nil

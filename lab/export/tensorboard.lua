@@ -4,6 +4,7 @@
 -- Input: { project, runs, out }. Output: an exit code and, for an error found here, a message.
 
 local lfs = require("lfs")
+local must = require("lab.stop").must
 local shell = require("base.shell")
 local write = require("base.write")
 
@@ -12,13 +13,9 @@ local M = {}
 local INPUT, ENVIRONMENT, NO_COMMAND = 1, 4, 127
 
 function M.run(options)
-  if lfs.attributes(options.runs, "mode") ~= "directory" then
-    return INPUT, ("there is no folder %s\n  expected: a folder of runs"):format(options.runs)
-  end
-  local out, message = write.below(options.runs, "tensorboard", options.out)
-  if not out then
-    return INPUT, message
-  end
+  must(INPUT, lfs.attributes(options.runs, "mode") == "directory",
+    ("there is no folder %s\n  expected: a folder of runs"):format(options.runs))
+  local out = must(INPUT, write.below(options.runs, "tensorboard", options.out))
   local python, path = os.getenv("LONGHAND_PYTHON") or "python3", options.project.root .. "/python"
   local others = os.getenv("PYTHONPATH") or ""
   local code = shell.run({ "env", "PYTHONPATH=" .. path .. (others ~= "" and ":" .. others or ""), python, "-m",

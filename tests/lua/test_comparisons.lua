@@ -7,6 +7,7 @@ local comparisons = require("lab.study.analyze.analyze_compare")
 local hostile = require("hostile")
 local lu = require("luaunit")
 local reports = require("reports")
+local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
 
 local function options(more)
@@ -17,8 +18,17 @@ local function options(more)
   return given
 end
 
+-- Compares the cells of a study; returns nil and a message if the comparison stops.
+local function compare_cells(study, given)
+  local result
+  local _, message = stop.catch(function()
+    result = comparisons.compare(study, given)
+  end)
+  return result, message
+end
+
 local function compare(name, scores, more, seeds)
-  return comparisons.compare(reports.make_study(name, scores, nil, seeds), options(more))
+  return compare_cells(reports.make_study(name, scores, nil, seeds), options(more))
 end
 
 -- The scores of three seeds for each of the four cells, at one learning rate.
@@ -137,7 +147,7 @@ end
 function TestComparisons.test_another_metric()
   local function result_of(metric, above)
     local study = reports.make_study("metric", scores_of({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
-    return comparisons.compare(study, options({ above = above }))
+    return compare_cells(study, options({ above = above }))
   end
   local result = assert(result_of("exact_match"))
   lu.assertEquals({ result.metric, result.pairs[1].a.scores, result.pairs[1].verdict }, { "exact_match",

@@ -11,18 +11,19 @@ local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
+local stop = require("lab.stop")
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
 local M = {}
 
-local stop = source.stop
+local must = stop.must
 
 local traces = { attention = require("lab.study.analyze.analyze_attention"),
   decoding = require("lab.study.analyze.analyze_decoding"), pca = require("lab.study.analyze.analyze_pca") }
 
--- run(study, options) returns files and, in `tables`, tables and texts to show; or nil, a message and an exit code (nil
--- is 1). Its options also have `folder`, for temporary files, and `study`.
+-- run(study, options) returns files and, in `tables`, tables and texts to show. Its options also have `folder`, for
+-- temporary files, and `study`.
 local studies = {
   compare = require("lab.study.analyze.analyze_compare"), human = require("lab.study.analyze.analyze_human"),
   noise = require("lab.study.analyze.analyze_noise"),
@@ -39,53 +40,33 @@ local function open_all(options, folder)
   end)
 end
 
--- Writes and reports the files of an analysis and its picture. damage: a message on damaged runs, or nil.
-local function finish(options, out, files, damage)
+-- Writes and reports the files of an analysis and its picture.
+local function finish(options, out, files)
   local names = lists.map(files, function(file) return file.path end)
   local problem = draw.add(files, { options.what })
-  local written, message = write.files(out, files)
-  if not written or problem then
-    message = message or problem
-    stop(4, damage and message .. "\n" .. damage or message)
-  end
+  must(4, write.files(out, files))
+  must(4, not problem, problem)
   options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
-  if damage then
-    stop(1, damage)
-  end
 end
 
 local function analyze_traces(options, folder)
   local sources = open_all(options, folder)
-  local out, message = write.below(sources[1].run.dir, options.what, options.out)
-  if not out then
-    stop(1, message)
-  end
+  local out = must(1, write.below(sources[1].run.dir, options.what, options.out))
   finish(options, out, traces[options.what].run(sources, options))
 end
 
 -- Runs an analysis of a study; shows its tables and texts and stores them in a file for reports.
 local function analyze_study(options, folder)
-  local study, message = open_study.study(options, "")
-  if not study then
-    stop(1, message)
-  end
-  local damage = sheets.damage(study)
-  options.folder, options.study = folder, study
-  local result, problem, code = studies[options.what].run(study, options)
-  if not result then
-    stop(code or 1, damage and problem .. "\n" .. damage or problem)
-  end
+  local study = must(1, open_study.study(options, ""))
+  options.folder, options.study, options.damage = folder, study, sheets.damage(study)
+  local result = studies[options.what].run(study, options)
   local said = lists.map(result.tables, function(part) return type(part) == "string" and part or sheets.shown(part) end)
   for _, text in ipairs(said) do
     options.say(text)
   end
   lists.append(result, { { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
-  local out
-  out, message = write.below(options.runs, study_analyses.folder(options.what, study.name), options.out)
-  if not out then
-    stop(1, message)
-  end
-  finish(options, out, result, damage)
+  finish(options, must(1, write.below(options.runs, study_analyses.folder(options.what, study.name), options.out)),
+    result)
 end
 
 local function analyze(options, folder)
@@ -93,7 +74,11 @@ local function analyze(options, folder)
 end
 
 function M.run(options)
-  return source.in_folder(analyze, options)
+  local code, message = source.in_folder(analyze, options)
+  if options.damage then
+    return code ~= 0 and code or 1, message and message .. "\n" .. options.damage or options.damage
+  end
+  return code, message
 end
 
 return M

@@ -12,6 +12,7 @@ local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
+local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
 local table_latex = require("lab.study.report.tables.table_latex")
 local escape = require("base.escape")
@@ -142,18 +143,18 @@ local function judge(list, options)
   end
 end
 
-local function nothing_to_compare(sets, split)
+local function stop_without_pairs(sets, split)
   local counts = {}
   for set, group in lists.nested(sets, "groups") do
     counts[#counts + 1] = ("%s: %d"):format(escape.plain(cell_groups.title(set, group)), #group.scores)
   end
   local more = #counts - MOST_NAMED
   local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
-  return ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of two "
-    .. "cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found)
+  stop.with(1, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of "
+    .. "two cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found))
 end
 
--- Returns { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message. grid describes the
+-- Returns { axis, metric, criterion, sets, pairs, grid, answers, notes }. grid describes the
 -- conditions of most scores (grids.lua), answers the decoding (captions.lua).
 --   sets and groups are those of cell_groups.lua. Each group also has mean, sd, error (of the mean); low, high: the
 -- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
@@ -166,26 +167,20 @@ end
 -- fisher_p: Fisher's p before and after correction; p_equivalence, equivalence: with a margin, the p of equivalence
 -- before and after correction; verdict. A correction is over all pairs. Groups without two scores are in no pair.
 function M.compare(study, options)
-  local axis, message = cell_groups.axis(study, options.axis)
-  if not axis then
-    return nil, message
-  end
+  local axis = cell_groups.axis(study, options.axis)
   local sets = cell_groups.sets(study, axis, options.split)
-  message = cell_groups.reference_problem(sets, options.reference, "value")
-  if message then
-    return nil, message
-  end
+  cell_groups.check_reference(sets, options.reference, "value")
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.of[metric].unit ~= "percent" then
-    return nil, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
-      options.above, metrics.of[metric].title)
+    stop.with(1, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
+      options.above, metrics.of[metric].title))
   elseif options.above then
     criterion = { metric = metric, above = options.above }
   end
   describe(sets, metric, criterion, options)
   local list = pairs_of(sets, options.reference)
   if #list == 0 then
-    return nil, nothing_to_compare(sets, options.split)
+    stop_without_pairs(sets, options.split)
   end
   judge(list, options)
   return { axis = axis, metric = metric, criterion = criterion, sets = sets, pairs = list,
@@ -339,10 +334,7 @@ local function pairs_csv(result, options)
 end
 
 function M.run(study, options)
-  local result, message = M.compare(study, options)
-  if not result then
-    return nil, message
-  end
+  local result = M.compare(study, options)
   local models = { groups_table(result, options), pairs_table(result, options), shares_table(result) }
   return { pairs_csv(result, options), groups_csv(result), seeds_csv(result, options), { path = "compare.tex",
     text = table.concat(lists.map(models, table_latex.render), "\n") }, { path = "compare.gnuplot",

@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local mask_page = require("lab.pages.mask_page")
 local panels = require("lab.study.analyze.pictures.panels")
 local sheets = require("lab.study.analyze.sheets")
-local stop = require("lab.study.analyze.source").stop
+local stop = require("lab.stop").with
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 

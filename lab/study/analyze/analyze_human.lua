@@ -17,7 +17,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local number = sheets.number
+local number, must = sheets.number, require("lab.stop").must
 
 local PEOPLE, PERFECT = "people", "always right"
 local ACROSS = 5 -- panels in a row of the picture
@@ -42,34 +42,30 @@ local function by_puzzle(run, split)
   return count > 0 and count == #accuracy and accuracy or nil, vectors
 end
 
--- Returns the puzzles of all runs, which must agree; or nil and a message. Sets group.by_run, the shares of its runs.
+-- Returns the puzzles of all runs, which must agree. Sets group.by_run, the shares of its runs.
 local function puzzles_of(groups, split)
   local puzzles
   for _, group in ipairs(groups) do
     group.by_run = {}
     for i, run in ipairs(group.runs) do
       local accuracy, vectors = by_puzzle(run, split)
-      if not accuracy then
-        return nil, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }"):format(
-          run.dir, split)
-      end
+      must(1, accuracy, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }")
+        :format(run.dir, split))
       puzzles = puzzles or { count = #accuracy, vectors = vectors, run = run.dir }
-      if #accuracy ~= puzzles.count then
-        return nil, ("%s: %d puzzles; expected %d, as %s has"):format(run.dir, #accuracy, puzzles.count, puzzles.run)
-      end
+      must(1, #accuracy == puzzles.count, ("%s: %d puzzles; expected %d, as %s has"):format(run.dir, #accuracy,
+        puzzles.count, puzzles.run))
       group.by_run[i] = accuracy
     end
   end
-  return puzzles or nil, "no run has a score on " .. split
+  return (must(1, puzzles, "no run has a score on " .. split))
 end
 
--- Returns lists of the included puzzles' numbers, one for each base; or nil and a message. `without` holds ids, from 0.
+-- Returns lists of the included puzzles' numbers, one for each base. `without` holds ids, from 0.
 local function bases_of(puzzles, options)
   local out, bases = {}, {}
   for _, id in ipairs(options.without or {}) do
-    if id >= puzzles.count then
-      return nil, ("--without %d: there is no such puzzle\n  expected: ids from 0 to %d"):format(id, puzzles.count - 1)
-    end
+    must(1, id < puzzles.count, ("--without %d: there is no such puzzle\n  expected: ids from 0 to %d"):format(id,
+      puzzles.count - 1))
     out[id + 1] = true
   end
   puzzles.kept = {}
@@ -154,37 +150,21 @@ end
 
 -- Returns human accuracy by puzzle, from the table or the trials, and the participants of the trials.
 local function humans(options, puzzles)
-  local participants, accuracy, message
-  if options.trials then
-    participants, message = human_data.trials(options.trials, puzzles)
-  end
-  if options.human and (participants or not options.trials) then
-    accuracy, message = human_data.accuracy(options.human, options.column, puzzles)
-  elseif participants then
-    accuracy = human_data.means(participants, puzzles.count)
-  end
-  return accuracy, message or participants
+  local participants = options.trials and must(1, human_data.trials(options.trials, puzzles))
+  local accuracy = options.human and must(1, human_data.accuracy(options.human, options.column, puzzles))
+    or human_data.means(participants, puzzles.count)
+  return accuracy, participants
 end
 
--- Returns the comparison { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles: { count,
+-- Returns the comparison { puzzles, human, groups, perfect, halves, vectors }. puzzles: { count,
 -- vectors, run, kept }, where kept lists the included puzzles. human[puzzle]: a share. Each group has accuracy, shares
 -- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. perfect:
 -- the similarity of a model that is always right. halves: the similarity of halves of the participants, or nil.
 -- vectors: the occurring numbers of vectors. Copies of a base puzzle are resampled together.
 local function set_against(groups, options)
-  local puzzles, message = puzzles_of(groups, options.split)
-  if not puzzles then
-    return nil, message
-  end
+  local puzzles = puzzles_of(groups, options.split)
   local human, participants = humans(options, puzzles)
-  if not human then
-    return nil, participants
-  end
-  local bases, problem = bases_of(puzzles, options)
-  if not bases then
-    return nil, problem
-  end
-  local perfect = {}
+  local bases, perfect = bases_of(puzzles, options), {}
   for puzzle = 1, puzzles.count do
     perfect[puzzle] = 1.0
   end
@@ -328,10 +308,7 @@ function M.run(study, options)
   local groups = lists.map(cell_groups.all(study, options.split), function(group)
     return #group.runs > 0 and group or nil
   end)
-  local result, message = set_against(groups, options)
-  if not result then
-    return nil, message
-  end
+  local result = set_against(groups, options)
   return { human_csv(result), puzzles_csv(result, options), vectors_csv(result), { path = "human.gnuplot",
     text = picture(result) }, tables = { similarity_table(result, options), vectors_table(result) } }
 end

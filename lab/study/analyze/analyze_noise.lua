@@ -12,20 +12,19 @@ local run_files = require("lab.study.read.run_files")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
 local statistics = require("lab.study.read.statistics")
+local stop = require("lab.stop")
 local wording = require("base.wording")
 local write = require("base.write")
 
 local M = {}
 
--- Returns the sets along the requested axis, or along the first axis with several values; a single cell is one set. Or
--- nil and a message.
+-- Returns the sets along the requested axis, or along the first axis with several values; a single cell is one set.
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   if not first and not options.axis then
     return { { name = "", groups = cell_groups.all(study, options.split) } }
   end
-  local axis, message = cell_groups.axis(study, options.axis or first.name)
-  return axis and cell_groups.sets(study, axis, options.split), message
+  return cell_groups.sets(study, cell_groups.axis(study, options.axis or first.name), options.split)
 end
 
 -- Returns settings of a spec, as for --set, that give its trainer this noise.
@@ -47,7 +46,7 @@ local function evaluate(from, options)
     at[row.by and row.by.noise or false] = { accuracy = row.accuracy, sd = row.sd_over_draws }
   end)
   return lists.map(options.noise, function(deviation)
-    return at[deviation] or source.stop(1, damage or ("%s: it has no accuracy under noise %g"):format(from.run.dir,
+    return at[deviation] or stop.with(1, damage or ("%s: it has no accuracy under noise %g"):format(from.run.dir,
       deviation))
   end)
 end
@@ -134,13 +133,7 @@ local function picture(sets, options)
 end
 
 function M.run(study, options)
-  local sets, notes = sets_of(study, options)
-  if sets then
-    sets, notes = cell_groups.with_runs(sets, options.split)
-  end
-  if not sets then
-    return nil, notes
-  end
+  local sets, notes = cell_groups.with_runs(sets_of(study, options), options.split)
   for _, set in ipairs(sets) do
     evaluate_groups(set.groups, options)
   end

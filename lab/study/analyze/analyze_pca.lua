@@ -10,7 +10,7 @@ local pca = require("lab.study.analyze.mathematics.pca")
 local scales = require("lab.study.report.figures.scales")
 local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
-local stop = require("lab.study.analyze.source").stop
+local stop = require("lab.stop").with
 
 local M = {}
 

@@ -13,6 +13,7 @@ local sheets = require("lab.study.analyze.sheets")
 local shell = require("base.shell")
 local source = require("lab.study.analyze.source")
 local statistics = require("lab.study.read.statistics")
+local stop = require("lab.stop")
 local table_text = require("lab.study.report.tables.table_text")
 local escape = require("base.escape")
 local wording = require("base.wording")
@@ -68,7 +69,7 @@ local function maps_of(from, file, length)
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]
       if maps[name] ~= shape[k] then
-        source.stop(1, ("%s: its attentions differ in shape: %s has %d %s, another %d"):format(from.run.dir, site,
+        stop.with(1, ("%s: its attentions differ in shape: %s has %d %s, another %d"):format(from.run.dir, site,
           shape[k], name, maps[name]))
       end
     end
@@ -90,7 +91,7 @@ local function trace(group, from, step, options, models)
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = maps_of(from, file, options.length)
     if models[1] and shape_text(models[1]) ~= shape_text(maps) then
-      source.stop(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
+      stop.with(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
         shape_text(models[1]), models[1].run.dir))
     end
     maps.run, maps.group, maps.place = run, group, i
@@ -112,9 +113,8 @@ local function uniform(like, allowed, place, folder)
     rows[query + 1] = table.concat(row)
   end
   local path = ("%s/uniform%d"):format(folder, place)
-  local written, message = write.file(path, table.concat(rows):rep(like.examples * like.heads))
-  return written and { path = path, offsets = lists.map(like.offsets, function() return 0 end) }
-    or source.stop(4, message)
+  stop.must(4, write.file(path, table.concat(rows):rep(like.examples * like.heads)))
+  return { path = path, offsets = lists.map(like.offsets, function() return 0 end) }
 end
 
 -- Adds a model of uniform attention for each mask of the groups; returns the indices of these models by mask.
@@ -138,8 +138,7 @@ local function write_list(models, path)
   for _, model in ipairs(models) do
     lists.append(lines, { model.path, table.concat(model.offsets, " ") })
   end
-  local written, message = write.file(path, table.concat(lines, "\n") .. "\n")
-  return written or source.stop(4, message)
+  stop.must(4, write.file(path, table.concat(lines, "\n") .. "\n"))
 end
 
 -- Returns the table at a path of keys; creates missing tables.
@@ -168,11 +167,8 @@ local function take(result, models, floors, first, second, layer, cosine, diverg
 end
 
 local function compare(groups, models, options)
-  local program, code, message = source.tool(options.project, options.folder, "similarity", { what = "A program",
+  local program = source.tool(options.project, options.folder, "similarity", { what = "A program",
     expected = "a C compiler and make" })
-  if not program then
-    source.stop(code, message)
-  end
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
   local result, pipe = { pairs = {}, floors = {}, of_run = {} }, shell.open({ program, list })
@@ -187,8 +183,8 @@ local function compare(groups, models, options)
     take(result, models, floors, math.tointeger(first), math.tointeger(second), math.tointeger(layer),
       tonumber(cosine), tonumber(divergence))
   end
-  local good = pipe:close()
-  return good and result or source.stop(4, program .. " failed")
+  stop.must(4, pipe:close(), program .. " failed")
+  return result
 end
 
 local function averaged(result)
@@ -341,10 +337,7 @@ end
 function M.run(study, options)
   local sets, notes = cell_groups.with_runs({ { name = "", groups = cell_groups.all(study, options.split) } },
     options.split)
-  local problem = sets and cell_groups.reference_problem(sets, options.reference, "name")
-  if not sets or problem then
-    return nil, problem or notes
-  end
+  cell_groups.check_reference(sets, options.reference, "name")
   local groups = sets[1].groups
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
   local steps, tables = steps_of(groups, options), {}

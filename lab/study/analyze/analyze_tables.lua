@@ -14,11 +14,12 @@ local procrustes = require("lab.study.analyze.procrustes")
 local scatter = require("lab.study.analyze.pictures.scatter")
 local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
+local stop = require("lab.stop")
 local table_text = require("lab.study.report.tables.table_text")
 
 local M = {}
 
-local number = sheets.number
+local must, number = stop.must, sheets.number
 
 local STEPS = { "start", "trained" }
 local MEASURES = { "norm", "distance", "unit" }
@@ -28,16 +29,13 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- Returns the tables of a run at both steps; or nil and a message. Untrained tables are read at the last step only.
+-- Returns the tables of a run at both steps. Untrained tables are read at the last step only.
 local function record_of(run, accuracy, options)
   local record, spec = { run = run, accuracy = accuracy }, run.facts.spec
   for _, step in ipairs(STEPS) do
     local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
     if step == "trained" or lfs.attributes(path, "mode") == "file" then
-      local list, message = position_tables.of(path, spec, options.rows, options.across)
-      if not list then
-        return nil, message
-      end
+      local list = position_tables.of(path, spec, options.rows, options.across)
       record[step] = #list > 0 and list or nil
     end
   end
@@ -51,10 +49,8 @@ local function read(groups, options, notes)
     group.records, group.learned = {}, false
     local without = 0
     for i, run in ipairs(group.runs) do
-      local record, message = record_of(run, group.scores[i], options)
-      if not record then
-        return nil, message
-      elseif record.trained then
+      local record = record_of(run, group.scores[i], options)
+      if record.trained then
         group.records[#group.records + 1] = record
         group.learned = position_tables.are_learned(run.facts.spec)
         without = without + (record.start and 0 or 1)
@@ -84,15 +80,15 @@ local function each(groups)
   end)
 end
 
--- Returns all tables in one list; or nil and a message if their widths differ.
+-- Returns all tables in one list, and their width, which must be equal.
 local function flat(groups)
   local list = {}
   for tables, _, record in each(groups) do
     for _, one in ipairs(tables) do
       list[#list + 1] = one
       if one.columns ~= list[1].columns then
-        return nil, ("%s: its tables have %d columns; expected %d as in other runs"):format(record.run.dir, one.columns,
-          list[1].columns)
+        stop.with(1, ("%s: its tables have %d columns; expected %d as in other runs"):format(record.run.dir,
+          one.columns, list[1].columns))
       end
     end
   end
@@ -109,32 +105,21 @@ local function average(groups)
   end
 end
 
--- Returns { groups, reference, width, notes }; or nil, an exit code and a message. Sets in each group `learned`,
+-- Returns { groups, reference, width, notes }. Sets in each group `learned`,
 -- whether training changes its tables, and `records`, a list of { run, accuracy, start, trained }: start (nil without a
 -- checkpoint of step 0) and trained are lists of tables (position_tables.lua). Each table has `measures`
 -- (procrustes.lua); each list has `mean`, the means of the measures over the blocks.
 local function measured(groups, options)
   local notes = {}
-  local list, message = read(groups, options, notes)
-  if not list then
-    return nil, 1, message
-  elseif #list == 0 then
-    return nil, 1, "no run with a score has a position table\n  expected: additive encodings, such as learned"
-  end
+  local list = read(groups, options, notes)
+  must(1, list[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
   local tables, width = flat(list)
-  if not tables then
-    return nil, 1, width
-  elseif width % 4 ~= 0 then
-    return nil, 1, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(width)
-  end
+  must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
+    width))
   local reference = options.reference == "line" and position_tables.line(options.rows, width)
     or position_tables.grid(options.rows, options.across, width)
-  local results, code
-  results, code, message = procrustes.measure(options.project, options.folder, { rows = options.rows, columns = width },
+  local results = procrustes.measure(options.project, options.folder, { rows = options.rows, columns = width },
     reference, lists.map(tables, function(one) return one.values end))
-  if not results then
-    return nil, code, message
-  end
   for i, one in ipairs(tables) do
     one.measures = results[i]
   end
@@ -326,8 +311,7 @@ local function similarity_csv(list)
   end)
 end
 
--- Returns the trained table of each group's first seed and first block, rotated towards the reference; or nil, an exit
--- code and a message.
+-- Returns the trained table of each group's first seed and first block, rotated towards the reference.
 local function rotate(result, options)
   return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
     result.reference, lists.map(result.groups, function(group) return group.records[1].trained[1].values end), true)
@@ -361,14 +345,8 @@ end
 
 function M.run(study, options)
   options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
-  local result, code, message = measured(cell_groups.all(study, options.split), options)
-  local rotated
-  if result then
-    rotated, code, message = rotate(result, options)
-  end
-  if not rotated then
-    return nil, message, code
-  end
+  local result = measured(cell_groups.all(study, options.split), options)
+  local rotated = rotate(result, options)
   local correlations, similarities = correlations_of(result), similarities_of(result)
   local pearson = of_all(correlations)
   return { tables_csv(result), correlations_csv(correlations), similarity_csv(similarities), { path = "tables.gnuplot",

@@ -12,20 +12,21 @@ local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
 local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
+local stop = require("lab.stop")
 local wording = require("base.wording")
 
 local M = {}
 
--- Returns the axis of this name; without a name, the last axis with several values. Or nil and a message.
+local must = stop.must
+
+-- Returns the axis of this name; without a name, the last axis with several values.
 function M.axis(study, wanted)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
-  if #names == 0 then
-    return nil, "found a single cell; expected several cells to compare"
-  end
-  if lists.has(names, wanted or names[#names]) then
-    return wanted or names[#names]
-  end
-  return nil, ("--axis %s: no such axis with several values\n  expected: %s"):format(wanted, table.concat(names, ", "))
+  must(1, names[1], "found a single cell; expected several cells to compare")
+  wanted = wanted or names[#names]
+  must(1, lists.has(names, wanted), ("--axis %s: no such axis with several values\n  expected: %s"):format(wanted,
+    table.concat(names, ", ")))
+  return wanted
 end
 
 -- Returns the name of a cell's set: the labels of the cell on the other axes.
@@ -65,7 +66,7 @@ function M.all(study, split)
 end
 
 -- Returns the sets without groups that have no scored run, and without empty sets; and notes on groups in which some
--- seeds have no score. Or nil and a message if no run has a score.
+-- seeds have no score. Ends the analysis if no run has a score.
 function M.with_runs(sets, split)
   local notes = {}
   local full = lists.map(sets, function(set)
@@ -75,9 +76,7 @@ function M.with_runs(sets, split)
     end)
     return #groups > 0 and { name = set.name, groups = groups } or nil
   end)
-  if #full == 0 then
-    return nil, ("no run has a score on %s\n  expected: runs trained to the end"):format(split)
-  end
+  must(1, full[1], ("no run has a score on %s\n  expected: runs trained to the end"):format(split))
   return full, notes
 end
 
@@ -114,8 +113,8 @@ function M.seeds_note(set, group)
     group.asked) or nil
 end
 
--- Returns an error message if no group of the sets has the reference as its `key`; or nil.
-function M.reference_problem(sets, reference, key)
+-- Ends the analysis if no group of the sets has the reference as its `key`.
+function M.check_reference(sets, reference, key)
   local values = {}
   for _, group in lists.nested(sets, "groups") do
     values[#values + 1] = group[key]
@@ -123,8 +122,8 @@ function M.reference_problem(sets, reference, key)
   if reference and not lists.has(values, reference) then
     local names = lists.map(lists.distinct(values), escape.plain)
     local hint = nearest.hint(reference, names, "%s")
-    return ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference, table.concat(names, ", "),
-      hint and "\n  hint: " .. hint or "")
+    stop.with(1, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
+      table.concat(names, ", "), hint and "\n  hint: " .. hint or ""))
   end
 end
 

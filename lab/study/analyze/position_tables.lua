@@ -6,6 +6,7 @@
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")
+local stop = require("lab.stop")
 
 local M = {}
 
@@ -50,25 +51,18 @@ local function names_in(file)
   return list
 end
 
--- Reads the first `rows` rows of the tables in a checkpoint; an empty list if it has no table; or nil and a message.
+-- Reads the first `rows` rows of the tables in a checkpoint; an empty list if it has no table.
 local function stored(path, rows)
-  local file, message = safetensors.open(path)
-  if not file then
-    return nil, message
-  end
-  local list = {}
+  local file, list = stop.must(1, safetensors.open(path)), {}
   for i, item in ipairs(names_in(file)) do
     local has, columns = table.unpack(file.entries[item.name].shape)
     if not columns or has < rows then
-      return nil, ("%s: %s: has %s; expected at least %d rows"):format(path, item.name, columns and ("%d rows")
-        :format(has) or "one dimension", rows)
+      stop.with(1, ("%s: %s: has %s; expected at least %d rows"):format(path, item.name, columns and ("%d rows")
+        :format(has) or "one dimension", rows))
     end
-    local values
-    values, message = safetensors.read(file, item.name, 0, rows * columns)
-    if not values then
-      return nil, message
-    elseif lists.find(values, function(value) return value - value ~= 0 end) then
-      return nil, ("%s: %s: has numbers that are not finite"):format(path, item.name)
+    local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
+    if lists.find(values, function(value) return value - value ~= 0 end) then
+      stop.with(1, ("%s: %s: has numbers that are not finite"):format(path, item.name))
     end
     list[i] = { block = item.block, values = values, rows = rows, columns = columns }
   end
@@ -88,13 +82,10 @@ local function made(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns the position tables of a run; or nil and a message. path: that of the checkpoint; across: the cells in a row
--- of the grid, if positions are cells.
+-- Returns the position tables of a run. path: that of the checkpoint; across: the cells in a row of the grid, if
+-- positions are cells.
 function M.of(path, spec, rows, across)
-  local list, message = stored(path, rows)
-  if not list then
-    return nil, message
-  end
+  local list = stored(path, rows)
   return #list > 0 and list or made(spec, rows, across)
 end
 

@@ -9,6 +9,7 @@
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
 local shell = require("base.shell")
+local must = require("lab.stop").must
 local source = require("lab.study.analyze.source")
 local write = require("base.write")
 
@@ -28,7 +29,7 @@ local function unpacked(bytes, from, count)
   return out
 end
 
--- Returns the path of the helper program; or nil, an exit code and a message.
+-- Returns the path of the helper program.
 function M.helper(project, folder)
   return source.tool(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
     .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
@@ -45,23 +46,13 @@ local function measure(table_, reference, nuclear)
     cosine = correlation.cosine(table_, reference) }
 end
 
--- tables: a list; rotated: whether to return A Q; folder: for temporary files. Or nil, an exit code and a message.
+-- tables: a list; rotated: whether to return A Q; folder: for temporary files.
 function M.measure(project, folder, shape, reference, tables, rotated)
-  local helper, code, message = M.helper(project, folder)
-  if not helper then
-    return nil, code, message
-  end
-  local path = folder .. "/tables"
-  local written, problem = write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. packed(reference)
-    .. table.concat(lists.map(tables, packed)))
-  if not written then
-    return nil, ENVIRONMENT, problem
-  end
-  local text
-  text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })
-  if code ~= 0 then
-    return nil, ENVIRONMENT, ("%s ended with exit code %d"):format(helper, code)
-  end
+  local helper, path = M.helper(project, folder), folder .. "/tables"
+  must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. packed(reference)
+    .. table.concat(lists.map(tables, packed))))
+  local text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })
+  must(ENVIRONMENT, code == 0, ("%s ended with exit code %d"):format(helper, code))
   local results, size = {}, shape.rows * shape.columns
   for line in text:gmatch("[^\n]+") do
     local i = #results + 1

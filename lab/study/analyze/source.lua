@@ -4,13 +4,14 @@
 -- }: trainer, the trainer that the user names, or nil; provide, a function that builds one; seed, that of examples and
 -- samples; folder, for temporary files; sets, settings of the spec for the trainer, or nil; spec, the run's spec if the
 -- user names it; cell, a cell of a study that provides the run's spec. Output: see each method. Invariant: an error
--- ends the analysis by error({ code, text }), which analyze.lua turns into an exit code.
+-- ends the analysis (stop.lua).
 
 local input = require("base.input")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
+local stops = require("lab.stop")
 local safetensors = require("base.safetensors")
 local trace_sites = require("lab.study.read.trace_sites")
 local trained_run = require("lab.study.read.trained_run")
@@ -19,14 +20,10 @@ local write = require("base.write")
 
 local M = {}
 
+local must, stop = stops.must, stops.with
+
 local Source = {}
 Source.__index = Source
-
-function M.stop(code, text)
-  error({ code = code, text = text }, 0)
-end
-
-local stop = M.stop
 
 function Source:call(verb, words)
   local log = self.folder .. "/log"
@@ -65,14 +62,12 @@ end
 function Source:traced(checkpoint, kinds, path, words)
   self:call("trace", lists.append({ "--checkpoint", checkpoint, "--what", kinds, "--seed", self.seed, "--out", path },
     words))
-  local file, message = safetensors.open(path)
-  return file or stop(1, message)
+  return must(1, safetensors.open(path))
 end
 
 -- Reads elements of a traced tensor; first and count as in safetensors.read.
 function Source.read(_, file, name, first, count)
-  local values, message = safetensors.read(file, name, first, count)
-  return values or stop(1, message)
+  return (must(1, safetensors.read(file, name, first, count)))
 end
 
 local function differ(source, length)
@@ -133,28 +128,21 @@ end
 -- Returns the trainer of a study's cell, and the flags for its files.
 local function of_cell(run, options)
   local dir, code, files = options.provide(options.cell, options.sets)
-  if not dir then
-    stop(code, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
-  end
+  must(code, dir, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
   return trained_run.program(dir), files
 end
 
 -- Opens the run at a path.
 function M.run(path)
-  local run, message = trained_run.open(path)
-  return run or stop(1, message)
+  return (must(1, trained_run.open(path)))
 end
 
 function M.open(run, options)
-  local trainer, files, code, message
+  local trainer, files
   if options.cell then
     trainer, files = of_cell(run, options)
   else
-    trainer, code, message = trained_run.trainer(options.project, run, options.trainer, options.provide, options.sets,
-      options.spec)
-  end
-  if not trainer then
-    stop(code, message)
+    trainer = trained_run.trainer(options.project, run, options.trainer, options.provide, options.sets, options.spec)
   end
   return setmetatable({ run = run, label = options.label, trainer = trainer, files = files or {},
     folder = options.folder, seed = options.seed }, Source)
@@ -172,14 +160,14 @@ function M.of_group(group, options, sets)
 end
 
 -- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it
--- is missing or old; or nil, an exit code and a message. need: { what, expected } for the message of a failure.
+-- is missing or old. need: { what, expected } for the message of a failure.
 function M.tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
   local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),
     { output = log, errors_too = true })
   if code ~= 0 then
-    return nil, 4, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
-      write.read(log) or "", need.expected)
+    stop(4, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
+      write.read(log) or "", need.expected))
   end
   return path
 end
@@ -191,14 +179,8 @@ function M.in_folder(work, options)
   if not folder then
     return 4, message
   end
-  local ok, problem = xpcall(work, function(err)
-    return type(err) == "table" and err or { bug = debug.traceback(err) }
-  end, options, folder)
-  write.remove_tree(folder)
-  if not ok and problem.bug then
-    error(problem.bug, 0)
-  end
-  return ok and 0 or problem.code, not ok and problem.text or nil
+  local _ <close> = setmetatable({}, { __close = function() write.remove_tree(folder) end })
+  return stops.catch(work, options, folder)
 end
 
 return M

@@ -19,6 +19,7 @@ local load_module = require("spec.reading.load")
 local panels = require("lab.study.analyze.pictures.panels")
 local paths = require("base.paths")
 local source_module = require("lab.study.analyze.source")
+local stops = require("lab.stop")
 local student = require("lab.study.calibrate.student_spec")
 local escape = require("base.escape")
 local trained_run = require("lab.study.read.trained_run")
@@ -27,8 +28,9 @@ local write = require("base.write")
 
 local M = {}
 
+local must, stop = stops.must, stops.with
+
 local INPUT, ENVIRONMENT = 1, 4
-local stop = source_module.stop
 
 -- Attention families of a decoder: the site of each family in a trace, after the layer's name.
 local FAMILIES = {
@@ -148,10 +150,7 @@ local function comment(job, trace)
 end
 
 local function write_one(path, text, options)
-  local written, message = write.file(path, text)
-  if not written then
-    stop(ENVIRONMENT, "longhand calibrate: " .. message)
-  end
+  must(ENVIRONMENT, write.file(path, text))
   options.say(path)
 end
 
@@ -200,10 +199,7 @@ end
 
 -- Writes tables and pictures; returns the reason why no pictures were drawn, or nil.
 local function write_tables(job, trace, parts)
-  local out, message = write.below(job.run.dir, "calibration", job.options.tables)
-  if not out then
-    stop(INPUT, message)
-  end
+  local out = must(INPUT, write.below(job.run.dir, "calibration", job.options.tables))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
     findings.csv(parts),
@@ -211,11 +207,7 @@ local function write_tables(job, trace, parts)
     { path = "calibration.gnuplot", text = picture(parts, title) },
   }
   local problem = draw.add(files, { "calibration" })
-  local written
-  written, message = write.files(out, files)
-  if not written then
-    stop(ENVIRONMENT, message)
-  end
+  must(ENVIRONMENT, write.files(out, files))
   job.options.say(("%s: calibration.svg, calibration.png, lines.csv, attention.safetensors"):format(out))
   return problem
 end
@@ -234,9 +226,7 @@ end
 local function tell_samples(job, trace)
   local say, model = job.options.say, job.resolved.model
   local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
-  if not right then
-    stop(INPUT, ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
-  end
+  must(INPUT, right, ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
   right, all = tonumber(right), tonumber(all)
   say(("%s: %d of %s answered correctly; attention of decoder layer %d of %d, %s"):format(job.run.info.id, right,
     wording.count(all, "training example"), model.decoder_layers, model.decoder_layers,
@@ -283,13 +273,9 @@ end
 local function with_run(options, folder)
   local run = source_module.run(options.run)
   check(run, run.info.spec.model)
-  local code, message = trained_run.with_spec(options.project, run, options.spec, function(spec)
+  trained_run.use_spec(options.project, run, options.spec, function(spec)
     return calibrate(run, spec, options, folder)
   end)
-  if not code then
-    stop(INPUT, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run")
-      :format(run.dir, message))
-  end
 end
 
 function M.run(options)

@@ -12,6 +12,7 @@ local lists = require("base.lists")
 local respec = require("lab.study.read.respec")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
+local stop = require("lab.stop")
 local escape = require("base.escape")
 local write = require("base.write")
 
@@ -126,6 +127,13 @@ function M.with_spec(project, run, given, use)
   return with_own_spec(project, info, use)
 end
 
+-- As M.with_spec, but ends the command if the spec cannot be read.
+function M.use_spec(project, run, given, use)
+  local result, message = M.with_spec(project, run, given, use)
+  return stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
+    run.dir, message))
+end
+
 local function digest_of(trainer)
   local text, code = shell.capture({ trainer, "info", "--json" })
   local info = code == 0 and input.decode(text)
@@ -140,15 +148,15 @@ end
 -- Finds a trainer for the run: `given`, which must be of the run's digest; an existing trainer; or a new trainer from
 -- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: further settings, which do not
 -- change the model; with settings, provide is always called. own: the run's spec, if the user names a spec. Returns the
--- trainer's path; or nil, an exit code and a message.
+-- trainer's path.
 function M.trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then
     local path = given:find("/") and given or "./" .. given
     local found = digest_of(path)
     if found ~= digest then
-      return nil, 1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
-        run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given)
+      stop.with(1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
+        run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given))
     end
     return path
   end
@@ -162,11 +170,8 @@ function M.trainer(project, run, given, provide, sets, own)
     dir, code = provide(path, lists.join(more, sets or {}))
     return dir and M.program(dir)
   end)
-  if not trainer then
-    return nil, code or 1, message and ("%s: its trainer cannot be built again: %s\n  expected: --trainer FILE, the "
-      .. "trainer that made it, or one of the same spec"):format(run.dir, message)
-  end
-  return trainer
+  return stop.must(code or 1, trainer, message and ("%s: its trainer cannot be built again: %s\n  expected: "
+    .. "--trainer FILE, the trainer that made it, or one of the same spec"):format(run.dir, message))
 end
 
 return M

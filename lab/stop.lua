@@ -1,0 +1,33 @@
+-- Ends a command from any depth, with an exit code and a message.
+--
+-- M.with and M.must raise an error { code, text }, the form in which main.lua expects the end of a command; M.catch
+-- returns it. Other errors are mistakes of the program and pass through M.catch with their trace.
+
+local M = {}
+
+function M.with(code, text)
+  error({ code = code, text = text }, 0)
+end
+
+-- Returns the values. If the first value is nil or false, ends the command with the second value as its message.
+function M.must(code, value, message, ...)
+  if not value then
+    M.with(code, message)
+  end
+  return value, message, ...
+end
+
+-- Calls work(...), which returns an exit code (nil: 0) and a message. Returns these, or those of a stop.
+function M.catch(work, ...)
+  local ok, result, message = xpcall(work, function(err)
+    return type(err) == "table" and err or { bug = debug.traceback(err) }
+  end, ...)
+  if ok then
+    return result or 0, message
+  elseif result.bug then
+    error(result.bug, 0)
+  end
+  return result.code, result.text
+end
+
+return M
