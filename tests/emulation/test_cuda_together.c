@@ -1,11 +1,14 @@
-/* runtime/cuda/fleet: replicas that decode their own answers side by side, over the emulated driver. The results of each
- * replica are bit-identical to those of a replica that decodes alone, by a pass of its own for each answer. */
+/* runtime/cuda/fleet: replicas that decode their own answers side by side, over the emulated driver. The results of
+ * each replica are bit-identical to those of a replica that decodes alone, by passes of its own. */
 #include "support/lh_test.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/evaluate.h"
+#include "support/lh_run.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
@@ -81,7 +84,7 @@ static void check_replicas(lh_engine **engines, const lh_eval_request *request, 
     for (int i = 0; i < REPLICAS; i++) {
         evaluated together = evaluate(engines[i], request), single = evaluate_alone(engines[i], request);
         assert_same(&together, &single);
-        assert_true(single.size[0] > 0 && single.size[1] > 0);
+        assert_true(single.size[0] > 0 && (single.size[1] > 0) == (request->noise.count == 0));
         launches[i] = together.launches;
         *alone += single.launches;
         release(&together);
@@ -185,7 +188,7 @@ static void draw_by_index(const lh_draw *from, const lh_shape *shape, const int3
     }
 }
 
-/* Unfinished sequences of a replica begin at an index of its own, on which its draws depend. */
+/* Unfinished sequences of a replica begin at an index of its own, on which its draws and noise depend. */
 static void test_greedy_draws_by_index_in_the_batch(void **state) {
     (void)state;
     lh_cuda_program by_index = toy_cuda;
@@ -195,10 +198,17 @@ static void test_greedy_draws_by_index_in_the_batch(void **state) {
     by_index.draw = draw_by_index;
     lh_toy_program = &by_index;
     lh_spec spec = lh_toy_fleet_pair();
-    spec.draws_by_sequence = true;
-    open_trained(&spec, 8, engines);
-    check_replicas(engines, &greedy, launches, &alone);
-    assert_int_equal(launches[1], 0);
+    const lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
+    for (int noisy = 0; noisy < 2; noisy++) {
+        const double deviation = 0.5;
+        lh_eval_request request = greedy;
+        if (noisy) request.noise = (lh_noise){.deviation = &deviation, .count = 1};
+        spec.draws_by_sequence = !noisy;
+        check_replicas(engines, &request, launches, &alone);
+        for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
+        const lh_cuda_step *step = fleet->forward.host_models;
+        assert_true(step->rate == (noisy ? deviation : 0));
+    }
     close_trained(engines);
     lh_toy_program = &toy_cuda;
 }
@@ -264,6 +274,55 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     close_trained(engines);
 }
 
+static atomic_bool signals;
+
+static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
+    lh_toy_spec.task->sample(rng, n, example);
+    if (rng->counter[3] == 11 && rng->counter[2] == 2 && rng->key.word[0] == 4 && atomic_exchange(&signals, false))
+        raise(SIGTERM);
+}
+
+static void train(void **state, const lh_spec *spec, int code, const char *out, int first, int last, const char *more) {
+    char command[160];
+    snprintf(command, sizeof command, "train --device cuda --out %s --steps 33 --seeds %d:%d%s", out, first, last,
+             more);
+    lh_run_result result = lh_run_main(spec, *state, command, NULL);
+    if (result.code != code) fail_msg("%s: %d\n%s", command, result.code, result.err);
+}
+
+/* Runs train as a group, alone, and as a group that a signal stops: their own answers are in eval.jsonl, during
+ * training and at its end. */
+static void test_greedy_runs_equal_single_and_resumed_runs(void **state) {
+    static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
+    lh_emulation_set(&(lh_emulation){.multiprocessors = 4});
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_task task = *spec.task;
+    task.sample = sample_and_signal;
+    spec.task = &task;
+    spec.eval.during_every = 7;
+    train(state, &spec, 0, "group", 3, 5, "");
+    for (int seed = 3; seed <= 5; seed++) train(state, &spec, 0, "alone", seed, seed, "");
+    atomic_store(&signals, true);
+    train(state, &spec, LH_STOPPED, "cut", 3, 5, "");
+    train(state, &spec, 0, "cut", 3, 5, " --resume");
+    for (int i = 0; i < 9; i++) {
+        char place[96], one[128], others[2][128];
+        snprintf(place, sizeof place, "toy_pair/0123456789abcdef/lr0.01-seed%d/%s", 3 + i / 3, files[i % 3]);
+        snprintf(one, sizeof one, "group/%s", place);
+        snprintf(others[0], sizeof others[0], "alone/%s", place);
+        snprintf(others[1], sizeof others[1], "cut/%s", place);
+        for (int k = 0; k < 2; k++)
+            if (i % 3 == 0) lh_assert_same_file(*state, one, others[k]);
+            else lh_assert_same_lines(*state, one, others[k]);
+    }
+    size_t bytes;
+    char *lines = lh_test_read(lh_test_path(*state, "group/toy_pair/0123456789abcdef/lr0.01-seed3/eval.jsonl"), &bytes);
+    assert_non_null(strstr(lines, "greedy"));
+    free(lines);
+    assert_int_equal(lh_emulation_held(), 0);
+}
+
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
@@ -273,6 +332,8 @@ int main(void) {
         cmocka_unit_test(test_greedy_draws_by_index_in_the_batch),
         cmocka_unit_test(test_greedy_of_other_steps_and_requests_apart),
         cmocka_unit_test(test_greedy_ends_after_the_pass_at_a_signal),
+        cmocka_unit_test_setup_teardown(test_greedy_runs_equal_single_and_resumed_runs, lh_test_make_directory,
+                                        lh_test_remove_directory),
     };
     return cmocka_run_group_tests_name("cuda_together", tests, NULL, NULL);
 }
