@@ -281,13 +281,13 @@ INLINE real *staging(void) {
 
 /* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
-    double *room = (double *)staging(), sum = 0;
+    double *partials = (double *)staging(), sum = 0;
     x = warp_sum_double(x);
     __syncthreads();
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    if (threadIdx.x % WARP == 0) partials[threadIdx.x / WARP] = x;
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < WARPS; i++) sum += room[i];
+    for (int i = 0; i < WARPS; i++) sum += partials[i];
     return sum;
 }
 
@@ -449,10 +449,10 @@ INLINE pair pair_at(const real *x) {
 
 /* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All elements of
  * `extra` are loaded before the first result is written. */
-INLINE void write_results(const finish how, int row, int column, int rows, int columns, const real sum[16],
+INLINE void write_results(const finish epilogue, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
-    const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
-               each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
+    const bool by_column = epilogue == FINISH_BIAS || epilogue == FINISH_BIAS_RELU,
+               by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
     pair add[8];
     row += lane_row();
     column += lane_column();
@@ -460,24 +460,25 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
     for (int p = 0; p < 8; p++) {
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
         const pair none = {{0, 0}};
-        add[p] = bias && p >= 2 ? add[p % 2] : none;
-        if (bias && p < 2 && extra && c < columns) add[p] = pair_at(extra + c);
-        if (each && extra && r < rows && c < columns) add[p] = pair_at(extra + (r * stride + c));
+        add[p] = by_column && p >= 2 ? add[p % 2] : none;
+        if (by_column && p < 2 && extra && c < columns) add[p] = pair_at(extra + c);
+        if (by_element && extra && r < rows && c < columns) add[p] = pair_at(extra + (r * stride + c));
     }
 #pragma unroll
     for (int p = 0; p < 8; p++) {
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
-        real *to = out + (how == FINISH_BY_HEAD ? (c / HEAD_WIDTH * stride + r) * HEAD_WIDTH + c % HEAD_WIDTH
-                                                : r * stride + c);
+        real *destination =
+            out +
+            (epilogue == FINISH_BY_HEAD ? (c / HEAD_WIDTH * stride + r) * HEAD_WIDTH + c % HEAD_WIDTH : r * stride + c);
         pair z;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             const real x = sum[pair_sum(p / 2, p % 2) + i];
-            if (how == FINISH_RELU_GRAD) z.v[i] = add[p].v[i] > 0 ? x : 0;
-            else z.v[i] = bias || each ? x + add[p].v[i] : x;
-            if (how == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
+            if (epilogue == FINISH_RELU_GRAD) z.v[i] = add[p].v[i] > 0 ? x : 0;
+            else z.v[i] = by_column || by_element ? x + add[p].v[i] : x;
+            if (epilogue == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
         }
-        if (r < rows && c < columns) *(pair *)to = z;
+        if (r < rows && c < columns) *(pair *)destination = z;
     }
 }
 
@@ -485,14 +486,14 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
  * columns. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
-                          const finish how, const real *extra, real *out, int stride) {
-    const int warp = threadIdx.x / WARP, across = 4 * width / height;
-    const int warp_row = warp / across * 32, warp_column = warp % across * 16 * height;
-    const int in_a = warp_row / TILE * STAGE + warp_row % TILE;
-    const int in_b = (height + warp_column / TILE) * STAGE + warp_column % TILE;
+                          const finish epilogue, const real *extra, real *out, int stride) {
+    const int warp = threadIdx.x / WARP, warps_per_row = 4 * width / height;
+    const int warp_row = warp / warps_per_row * 32, warp_column = warp % warps_per_row * 16 * height;
+    const int offset_a = warp_row / TILE * STAGE + warp_row % TILE;
+    const int offset_b = (height + warp_column / TILE) * STAGE + warp_column % TILE;
     staged *slabs = (staged *)staging();
     quad part_a[TALLEST][2], part_b[TALLEST][2];
-    int at = 0, row = 0, column = 0;
+    int buffer = 0, row = 0, column = 0;
 #pragma unroll
     for (int u = 0; u < height; u++) fetch(along_a, a, stride_a, 0, u * TILE, K, rows, part_a[u]);
 #pragma unroll
@@ -506,27 +507,28 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
         for (int i = 0; i < 16 * height; i++) sum[i] = 0;
         for (int k = 0; k < K; k += SLAB) {
 #pragma unroll
-            for (int u = 0; u < height; u++) stage(along_a, part_a[u], slabs + at + u * STAGE);
+            for (int u = 0; u < height; u++) stage(along_a, part_a[u], slabs + buffer + u * STAGE);
 #pragma unroll
-            for (int u = 0; u < width; u++) stage(along_b, part_b[u], slabs + at + (height + u) * STAGE);
+            for (int u = 0; u < width; u++) stage(along_b, part_b[u], slabs + buffer + (height + u) * STAGE);
             __syncthreads();
-            const bool same = k + SLAB < K;
-            if (same || next_row < rows) {
-                const int next_k = same ? k + SLAB : 0, r = same ? row : next_row, c = same ? column : next_column;
+            const bool in_tile = k + SLAB < K;
+            if (in_tile || next_row < rows) {
+                const int next_k = in_tile ? k + SLAB : 0, r = in_tile ? row : next_row,
+                          c = in_tile ? column : next_column;
 #pragma unroll
                 for (int u = 0; u < height; u++) fetch(along_a, a, stride_a, next_k, r + u * TILE, K, rows, part_a[u]);
 #pragma unroll
                 for (int u = 0; u < width; u++)
                     fetch(along_b, b, stride_b, next_k, c + u * TILE, K, columns, part_b[u]);
             }
-            if (busy) multiply(height, K - k, slabs, at + in_a, at + in_b, sum);
-            at = BUFFER - at;
+            if (busy) multiply(height, K - k, slabs, buffer + offset_a, buffer + offset_b, sum);
+            buffer = BUFFER - buffer;
         }
         if (busy) {
 #pragma unroll
             for (int u = 0; u < height; u++)
-                write_results(how, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u, extra,
-                              out, stride);
+                write_results(epilogue, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u,
+                              extra, out, stride);
         }
         row = next_row;
         column = next_column;
@@ -537,15 +539,16 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
 /* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
  * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
-                    const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
+                    const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
     is_global(a);
     is_global(b);
     is_global(out);
     if (TALLEST > 1 && rows > SHORT_ROWS)
-        product_tiles(2, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+        product_tiles(2, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
     else if (TALLEST > 1 && rows <= FLAT_ROWS && columns > TILE)
-        product_tiles(1, 2, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
-    else product_tiles(1, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+        product_tiles(1, 2, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
+    else
+        product_tiles(1, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
 }
 
 /* Sums over rows by a block. Each of `columns` adjacent threads has one column. Threads with the same column divide its
@@ -570,14 +573,14 @@ INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, r
 /* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
  * block call this function. */
 INLINE real add_parts(real part, const int columns) {
-    real *room = staging();
+    real *partials = staging();
     __syncthreads();
-    room[threadIdx.x] = part;
+    partials[threadIdx.x] = part;
     __syncthreads();
     if ((int)threadIdx.x >= columns) return 0;
 #pragma unroll 8
     for (int first = columns; first < THREADS; first += columns)
-        if (first + (int)threadIdx.x < THREADS) part += room[first + (int)threadIdx.x];
+        if (first + (int)threadIdx.x < THREADS) part += partials[first + (int)threadIdx.x];
     return part;
 }
 
@@ -706,19 +709,19 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
 
 /* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    bool there[NORM_ROWS][ROW_PART];
+    bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
             const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+            is_kept[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
         }
     }
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] = there[r][u] ? z[r][u] * keep_scale : 0;
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = is_kept[r][u] ? z[r][u] * keep_scale : 0;
     }
 }
 
@@ -843,9 +846,9 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     }
 }
 
-/* Layer norm of rows in registers, with its results stored to memory; by, add: scale and offset. */
-INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], const real add[ROW_PART], int first,
-                        int rows, real *xhat, real *rstd, real *y) {
+/* Layer norm of rows in registers, with its results stored to memory. */
+INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real lane_scale[ROW_PART], const real lane_offset[ROW_PART],
+                        int first, int rows, real *xhat, real *rstd, real *y) {
     real inverse[NORM_ROWS];
     norm_rows(z, inverse);
     store_inverse(inverse, first, rows, rstd);
@@ -853,33 +856,33 @@ INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], co
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] = z[r][u] * by[u] + add[u];
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = z[r][u] * lane_scale[u] + lane_offset[u];
     }
     store_rows(z, first, rows, y);
 }
 
 /* Loads dy and computes g, the gradients of the norm's input; adds to the sums of dscale and doffset. */
-INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
-                           int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
+INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real lane_scale[ROW_PART],
+                           int first, int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
     real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
     load_rows(dy, first, rows, g);
     load_rows(xhat, first, rows, x);
     load_inverse(rstd, first, rows, inverse);
     take_rows(g, x, sums);
-    norm_rows_grad(g, x, inverse, by);
+    norm_rows_grad(g, x, inverse, lane_scale);
 }
 
 /* y = norm(residual + dropout(branch)) */
 NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                real keep_scale, const real *scale, const real *offset, real *xhat, real *rstd,
                                real *y) {
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
+    real lane_scale[ROW_PART], lane_offset[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
+    load_row(offset, 0, 1, lane_offset);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
-        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+        finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -889,11 +892,11 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
                                     const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
                                     real *doffset) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
         drop_branch(keep, keep_scale, first, rows, g);
         store_rows(g, first, rows, dbranch);

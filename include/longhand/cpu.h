@@ -82,9 +82,9 @@ typedef struct lh_cpu_block {
                         * lh_cpu_program.scale corrects for the masked positions */
     void *logits;      /* [sequences][labels][classes] real, written by forward_block; or NULL */
     uint16_t *answers; /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
-    lh_sums *each;     /* [sequences] sums of single sequences, written by forward_block; or NULL */
-    int summed; /* forward_block: number of consecutive sequences that share one element of sums; 0: all sequences
-                 * share one */
+    lh_sums *sequence_sums; /* [sequences] sums of single sequences, written by forward_block; or NULL */
+    /* forward_block: number of consecutive sequences that share one element of sums; 0: all sequences share one */
+    int sequences_per_sum;
 } lh_cpu_block;
 
 /* The output buffers of one traced site of a forward pass (lh_spec.sites). Elements are real; NULL: not requested. */
@@ -112,7 +112,7 @@ typedef struct lh_update_sums {
  * docs/tuning.md. */
 typedef struct lh_choice {
     const char *name, *value;
-    const char *from; /* "model", or "tuned" and the date */
+    const char *origin; /* "model", or "tuned" and the date */
 } lh_choice;
 
 typedef struct lh_cpu_program {
@@ -151,7 +151,7 @@ typedef struct lh_cpu_program {
      * begin_shard is NULL. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
     /* Forward pass; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in sums[s /
-     * block->summed]. */
+     * block->sequences_per_sum]. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
     /* Forward pass that also writes every site that to[site] requests; workspace as for forward_block. NULL: this model

@@ -26,10 +26,10 @@ typedef struct lh_cuda_variant {
 } lh_cuda_variant;
 
 /* A matrix product in device memory: out = a b, or out += a b. out [rows][columns], a [rows][inner] and b
- * [inner][columns] are row-major and dense; turned_a, turned_b: the matrix is stored transposed. */
+ * [inner][columns] are row-major and dense; transposed_a, transposed_b: the matrix is stored transposed. */
 typedef struct lh_cuda_product {
     int rows, columns, inner;
-    bool turned_a, turned_b, adds;
+    bool transposed_a, transposed_b, adds;
     const void *a, *b;
     void *out;
     const void *bias; /* [columns], added to every row of the product; NULL: none */

@@ -98,7 +98,7 @@ typedef struct lh_by {
         int axis; /* axis of the task, LH_BY_LENGTH or LH_BY_TRAINED */
         bool all; /* true: all values of the axis; false: those in `values` */
         lh_lengths values;
-    } of[LH_MOST_AXES];
+    } axes[LH_MOST_AXES];
 } lh_by;
 
 /* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under each of

@@ -114,14 +114,14 @@ struct lh_collection {
     /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
     /* Adds a copy of an item for `expand`; a task uses keep instead of add if the tokens would take too much memory. */
-    lh_status (*keep)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
+    lh_status (*add_item)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
     lh_task_expand *expand; /* the task sets it before it calls keep */
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
-    bool (*goes_by)(const lh_collection *c, int axis);
-    bool (*asks)(const lh_collection *c, int axis, int value);
+    bool (*groups_by)(const lh_collection *c, int axis);
+    bool (*requests)(const lh_collection *c, int axis, int value);
     /* The task sets bit 1 << axis of a set's element if the set has examples that were made for this axis: such
      * examples count only in evaluations by the axis. */
-    unsigned apart[LH_SETS];
+    unsigned exclusive_axes[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
 

@@ -15,18 +15,18 @@ enum { WIDEST_HEAD = 256 };
 
 /* Every second element of the concatenation of a and b, from element `odd` on. */
 INLINE vector part_elements(vector a, vector b, const int odd) {
-    bits from;
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = 2 * i + odd;
-    return shuffle(a, b, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = 2 * i + odd;
+    return shuffle(a, b, source_lane);
 }
 
 /* Elements of a and b, alternating, from element `first` of each on. */
 INLINE vector interleave_elements(vector a, vector b, const int first) {
-    bits from;
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = first + i / 2 + i % 2 * LANES;
-    return shuffle(a, b, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = first + i / 2 + i % 2 * LANES;
+    return shuffle(a, b, source_lane);
 }
 
 /* p[0] and p[1], alternating over the lanes. */
@@ -76,10 +76,10 @@ INLINE void store_pair(const int D, vector pair, real *a, real *b) {
 
 /* a with its lanes from `first` on replaced by the first lanes of b. */
 INLINE vector append_elements(vector a, vector b, const int first) {
-    bits from;
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = i < first ? i : LANES + i - first;
-    return shuffle(a, b, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = i < first ? i : LANES + i - first;
+    return shuffle(a, b, source_lane);
 }
 
 /* Transposes D vectors in place, from rows to columns or back, in log2(D) passes. */
@@ -120,8 +120,8 @@ INLINE void read_rows(const int D, int T, int first, int stride, const real *res
         UNROLL
         for (int r = 0; r < per_vector; r++) {
             int row = first + (D < LANES ? k * per_vector + r : k / per_row);
-            const real *from = rows + (size_t)(row < T ? row : T - 1) * (size_t)stride + k % per_row * LANES;
-            x[k] = r == 0 ? load(from) : append_elements(x[k], load(from), r * D);
+            const real *source = rows + (size_t)(row < T ? row : T - 1) * (size_t)stride + k % per_row * LANES;
+            x[k] = r == 0 ? load(source) : append_elements(x[k], load(source), r * D);
         }
     }
 }
@@ -170,8 +170,8 @@ INLINE void load_scattered(const int D, const real *restrict rows, const int32_t
         UNROLL
         for (int r = 0; r < per_vector; r++) {
             int row = D < LANES ? k * per_vector + r : k / per_row;
-            const real *from = rows + offset[row] + k % per_row * LANES;
-            column[k] = r == 0 ? load(from) : append_elements(column[k], load(from), r * D);
+            const real *source = rows + offset[row] + k % per_row * LANES;
+            column[k] = r == 0 ? load(source) : append_elements(column[k], load(source), r * D);
         }
     }
     rows_to_columns(D, column);

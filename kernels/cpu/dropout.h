@@ -61,16 +61,16 @@ INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t 
 }
 
 /* Interleaves lanes of a and b, from lane `first` of each on. */
-INLINE blocks in_turn(blocks a, blocks b, const int first) {
+INLINE blocks interleave(blocks a, blocks b, const int first) {
     blocks result = {0};
 #if defined(__clang__)
     UNROLL
     for (int i = 0; i < BLOCKS; i++) result[i] = i % 2 ? b[first + i / 2] : a[first + i / 2];
 #else
-    blocks from = result;
+    blocks source_lane = result;
     UNROLL
-    for (int i = 0; i < BLOCKS; i++) from[i] = (uint64_t)(first + i / 2 + i % 2 * BLOCKS);
-    result = __builtin_shuffle(a, b, from);
+    for (int i = 0; i < BLOCKS; i++) source_lane[i] = (uint64_t)(first + i / 2 + i % 2 * BLOCKS);
+    result = __builtin_shuffle(a, b, source_lane);
 #endif
     return result;
 }
@@ -84,9 +84,9 @@ INLINE void dropout_keep_from(lh_key key, uint32_t step, uint32_t example, uint3
         philox_blocks(key, step, example, site, block + (uint32_t)element / 8, word);
         UNROLL
         for (int i = 0; i < 2; i++) {
-            blocks in_order = in_turn(word[0], word[1], i * BLOCKS / 2);
-            pieces kept = (pieces)((unsigned_pieces)in_order >= threshold);
-            *(keeps *)(keep + i * 4 * BLOCKS) = __builtin_convertvector(kept, keeps);
+            blocks in_order = interleave(word[0], word[1], i * BLOCKS / 2);
+            pieces is_kept = (pieces)((unsigned_pieces)in_order >= threshold);
+            *(keeps *)(keep + i * 4 * BLOCKS) = __builtin_convertvector(is_kept, keeps);
         }
     }
 }
@@ -103,15 +103,15 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
-/* The masks of `count` elements from any element on; returns a pointer into the buffer `room`, which has count +
- * KEEP_ROOM bytes. */
-enum { KEEP_ROOM = 8 + KEEP_PAD };
-INLINE const int8_t *dropout_keep_at(const keep_source *from, size_t element, int count, uint16_t threshold,
-                                     int8_t *room) {
-    int before = (int)(element % 8);
-    dropout_keep_from(from->key, from->step, from->example, from->site, (uint32_t)(element / 8), before + count,
-                      threshold, room);
-    return room + before;
+/* The masks of `count` elements from any element on; returns a pointer into `buffer`, which has count +
+ * KEEP_SLACK bytes. */
+enum { KEEP_SLACK = 8 + KEEP_PAD };
+INLINE const int8_t *dropout_keep_at(const keep_source *source, size_t element, int count, uint16_t threshold,
+                                     int8_t *buffer) {
+    int skipped = (int)(element % 8);
+    dropout_keep_from(source->key, source->step, source->example, source->site, (uint32_t)(element / 8),
+                      skipped + count, threshold, buffer);
+    return buffer + skipped;
 }
 
 /* Loads masks of REAL_BYTES adjacent elements from each of LANES rows that are `stride` apart: one lane per row, the

@@ -95,9 +95,9 @@ INLINE vector log_of(vector x) {
 /* tanh(x). Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) +
  * 1). */
 INLINE vector tanh_of(vector x) {
-    vector size = abs_of(x), squared = x * x, fraction = broadcast(19), far = 1 - 2 / (exp_of(2 * size) + 1);
+    vector size = abs_of(x), squared = x * x, fraction = broadcast(19), far_from_zero = 1 - 2 / (exp_of(2 * size) + 1);
     for (int odd = 17; odd > 0; odd -= 2) fraction = odd + squared / fraction;
-    return choose(size < (real)0.3, x / fraction, with_sign_of(far, x));
+    return choose(size < (real)0.3, x / fraction, with_sign_of(far_from_zero, x));
 }
 
 /* Returns erf(x); *weight = exp(-x^2). Below 1.125: Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 -
@@ -109,8 +109,9 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
     for (int n = 22; n > 0; n--) series = 1 - z * series * ((2 * n - 1) / (n * (2 * n + (real)1)));
     for (int n = 144; n > 0; n--) fraction = size + (real)0.5 * n / fraction;
     *weight = exp_negative(-z);
-    vector near = size + size * (two_over_root_pi * series - 1), far = 1 - two_over_root_pi / 2 * *weight / fraction;
-    return with_sign_of(choose(size < (real)1.125, near, far), x);
+    vector near_zero = size + size * (two_over_root_pi * series - 1),
+           far_from_zero = 1 - two_over_root_pi / 2 * *weight / fraction;
+    return with_sign_of(choose(size < (real)1.125, near_zero, far_from_zero), x);
 }
 
 INLINE vector sin_of(vector x) {
@@ -186,21 +187,22 @@ INLINE vector log_of(vector x) {
  * 1 - 2 / (exp(2|x|) + 1), which is 1 from |x| = 10 on. Within 1.5 ulp. */
 INLINE vector tanh_of(vector x) {
     const real coefficient[] = {-0x1.828776p-8f, 0x1.54c3c2p-6f, -0x1.b89abap-5f, 0x1.1109bep-3f, -0x1.55553ep-2f};
-    vector size = abs_of(x), z = x * x, far = 1 - 2 / (exp_of(2 * size) + 1);
-    return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far), x);
+    vector size = abs_of(x), z = x * x, far_from_zero = 1 - 2 / (exp_of(2 * size) + 1);
+    return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far_from_zero), x);
 }
 
 /* Returns erf(x); *weight = exp(-x^2). On |x| < 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error is
  * 6e-9 of erf x; on [1, 4] erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
 INLINE vector erf_and_weight(vector x, vector *weight) {
-    const real near[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
-                         0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
-    const real far[] = {-0x1.9cea06p-12f, 0x1.fa3340p-10f, -0x1.5d1884p-8f, 0x1.b66406p-7f,
-                        -0x1.0d7b86p-5f,  0x1.37ebcep-4f,  -0x1.4f1a4ep-3f, 0x1.494dacp-2f};
+    const real near_zero[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
+                              0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
+    const real far_from_zero[] = {-0x1.9cea06p-12f, 0x1.fa3340p-10f, -0x1.5d1884p-8f, 0x1.b66406p-7f,
+                                  -0x1.0d7b86p-5f,  0x1.37ebcep-4f,  -0x1.4f1a4ep-3f, 0x1.494dacp-2f};
     vector size = abs_of(x), z = size * size;
     *weight = exp_negative(-z);
-    vector rest = keep_where(*weight != 0, *weight * polynomial(far, 8, size - 1.5f)); /* p overflows for large |x| */
-    return with_sign_of(choose(size < 1, polynomial(near, 7, z) * size + size, 1 - rest), x);
+    vector rest =
+        keep_where(*weight != 0, *weight * polynomial(far_from_zero, 8, size - 1.5f)); /* p overflows for large |x| */
+    return with_sign_of(choose(size < 1, polynomial(near_zero, 7, z) * size + size, 1 - rest), x);
 }
 
 /* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4; absolute error below 1e-7. The first two parts of pi/2 have

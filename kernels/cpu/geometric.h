@@ -52,7 +52,7 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
 /* 1 / (1 + x), 0 <= x <= 1. The widest vectors use no division, which is slower than these multiply-adds: a quadratic
  * polynomial is within 1/99 of 1 / (1 + x), and a geometric series up to the third power corrects the rest. Within 1
  * ulp. */
-INLINE vector inverse_of_one_and(vector x) {
+INLINE vector inverse_of_one_plus(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
     vector rest = (1 - y) - x * y;
@@ -75,17 +75,17 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #endif
 }
 
-/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision. kept, for
- * the gradient, is the smaller of the two with the sign of x. */
-INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
+/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision.
+ * grad_factor, for the gradient, is the smaller of the two with the sign of x. */
+INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *grad_factor) {
     vector tail[SIDE_BY_SIDE];
     exp_tails(N, x, tail);
     UNROLL
     for (int u = 0; u < N; u++) {
-        vector greater = inverse_of_one_and(tail[u]), lesser = tail[u] * greater;
+        vector greater = inverse_of_one_plus(tail[u]), lesser = tail[u] * greater;
         match[u] = choose_by_sign(x[u], lesser, greater);
         miss[u] = choose_by_sign(x[u], greater, lesser);
-        kept[u] = with_sign_of(lesser, x[u]);
+        grad_factor[u] = with_sign_of(lesser, x[u]);
     }
 }
 
@@ -95,72 +95,74 @@ INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss
  * LEAST_CHANCE. */
 INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
-/* Replaces N rows of logits, `step` rows apart, by matches; writes kept and misses. */
-INLINE void write_chances(const int N, const int step, real *weights, real *kept, vector *miss) {
-    vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], one[SIDE_BY_SIDE];
+/* Replaces N rows of logits, `step` rows apart, by matches; writes grad_factor and misses. */
+INLINE void write_chances(const int N, const int step, real *weights, real *grad_factor, vector *miss) {
+    vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], factor[SIDE_BY_SIDE];
     UNROLL
     for (int u = 0; u < N; u++) x[u] = load(weights + u * step * LANES);
-    chances_of(N, x, match, miss, one);
+    chances_of(N, x, match, miss, factor);
     UNROLL
     for (int u = 0; u < N; u++) {
         store(weights + u * step * LANES, match[u]);
-        store(kept + u * step * LANES, one[u]);
+        store(grad_factor + u * step * LANES, factor[u]);
     }
 }
 
-INLINE vector pass_rows(const int N, const int step, vector chance, real *weights, real *kept, real *passed) {
+INLINE vector pass_rows(const int N, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     vector miss[SIDE_BY_SIDE];
-    write_chances(N, step, weights, kept, miss);
+    write_chances(N, step, weights, grad_factor, miss);
     UNROLL
     for (int u = 0; u < N; u++) {
         chance = behind_key(chance, miss[u]);
-        store(passed + u * step * LANES, chance);
+        store(remaining + u * step * LANES, chance);
     }
     return chance;
 }
 
 /* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
- * matches, writes kept, and writes to `passed` the chance after each key, for keys of this side only. chance: the value
- * before the first key. */
-INLINE void pass_side(int count, const int step, vector chance, real *weights, real *kept, real *passed) {
+ * matches, writes grad_factor, and writes to `remaining` the chance after each key, for keys of this side only. chance:
+ * the value before the first key. */
+INLINE void pass_side(int count, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
-        const int at = n * step * LANES;
-        chance = pass_rows(SIDE_BY_SIDE, step, chance, weights + at, kept + at, passed + at);
+        const int offset = n * step * LANES;
+        chance = pass_rows(SIDE_BY_SIDE, step, chance, weights + offset, grad_factor + offset, remaining + offset);
     }
     for (; n < count; n++) {
-        const int at = n * step * LANES;
-        chance = pass_rows(1, step, chance, weights + at, kept + at, passed + at);
+        const int offset = n * step * LANES;
+        chance = pass_rows(1, step, chance, weights + offset, grad_factor + offset, remaining + offset);
     }
 }
 
 /* Processes N rows for pass_among, from row b on: writes the chances of those queries that lie to the left of these
  * keys. */
-INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *kept, real *passed, real *room) {
+INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *grad_factor, real *remaining,
+                              real *scratch) {
     vector miss[SIDE_BY_SIDE];
-    write_chances(N, 1, weights + b * LANES, kept + b * LANES, miss);
+    write_chances(N, 1, weights + b * LANES, grad_factor + b * LANES, miss);
     UNROLL
     for (int u = 0; u < N; u++) {
         chance = behind_key(chance, choose(lanes_before(b + u), miss[u], broadcast(1)));
-        store(passed + (b + u) * LANES, chance);
-        store(room + (b + u) * LANES, miss[u]);
+        store(remaining + (b + u) * LANES, chance);
+        store(scratch + (b + u) * LANES, miss[u]);
     }
     return chance;
 }
 
 /* Processes the keys among the queries; row b is the key of the query in lane b, which does not match itself. right,
- * left: the chances after the outermost of these keys on each side. room: workspace of `count` rows. */
-INLINE void pass_among(int count, real *weights, real *kept, real *passed, real *room, vector *right, vector *left) {
+ * left: the chances after the outermost of these keys on each side. scratch: workspace of `count` rows. */
+INLINE void pass_among(int count, real *weights, real *grad_factor, real *remaining, real *scratch, vector *right,
+                       vector *left) {
     int b = 0;
     *right = *left = broadcast(1);
     for (; b + SIDE_BY_SIDE <= count; b += SIDE_BY_SIDE)
-        *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, kept, passed, room);
-    for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, kept, passed, room);
+        *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, grad_factor, remaining, scratch);
+    for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, grad_factor, remaining, scratch);
     for (b = count - 1; b >= 0; b--) {
-        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(room + b * LANES)));
-        store(passed + b * LANES, load(passed + b * LANES) * *left);
+        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(scratch + b * LANES)));
+        store(remaining + b * LANES, load(remaining + b * LANES) * *left);
         weights[b * LANES + b] = 0;
-        kept[b * LANES + b] = -(real)0;
+        grad_factor[b * LANES + b] = -(real)0;
     }
 }
 
@@ -168,10 +170,10 @@ INLINE void pass_among(int count, real *weights, real *kept, real *passed, real 
 
 /* Lanes whose index has the bit come from b, other lanes from a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
-    bits from;
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = i & bit ? LANES + i : i;
-    return shuffle(a, b, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = i & bit ? LANES + i : i;
+    return shuffle(a, b, source_lane);
 }
 
 enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
@@ -187,30 +189,31 @@ INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     for (int u = 0; u < MIRROR_BLOCK; u++) x[u] = y[u];
 }
 
-INLINE void fill_rows(int from, int to, const real *row, real *rows) {
-    for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
+INLINE void fill_rows(int source_lane, int to, const real *row, real *rows) {
+    for (int r = source_lane; r < to; r++) store(rows + r * LANES, load(row));
 }
 
 /* mirror_rows for every second row, from `from` to below `to`. In this sequence of rows lane a is delayed by a rows. */
-INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
-    const ptrdiff_t least = low * LANES, most = high * LANES;
+INLINE void mirror_every_second(int first, int source_lane, int to, int low, int high, const real *rows,
+                                real *mirrored) {
+    const ptrdiff_t low_offset = low * LANES, high_offset = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
     UNROLL
-    for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + most);
-    for (int r = 2 * first - from + 2 < high ? from - 2 * LANES : from; r < to; r += LANES) {
+    for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + high_offset);
+    for (int r = 2 * first - source_lane + 2 < high ? source_lane - 2 * LANES : source_lane; r < to; r += LANES) {
         const ptrdiff_t top = (2 * first - r) * LANES;
         vector x[MIRROR_BLOCK];
         UNROLL
         for (int u = 0; u < MIRROR_BLOCK; u++) {
-            ptrdiff_t at = top - 2 * u * LANES;
-            at = at < most ? at : most;
-            x[u] = load(rows + (at > least ? at : least));
+            ptrdiff_t source = top - 2 * u * LANES;
+            source = source < high_offset ? source : high_offset;
+            x[u] = load(rows + (source > low_offset ? source : low_offset));
         }
         delay_lanes(1, x, late);
         if (LANES > 2) delay_lanes(2, x, late + 1);
         if (LANES > 4) delay_lanes(4, x, late + 3);
         if (LANES > 8) delay_lanes(8, x, late + 7);
-        if (r < from) continue;
+        if (r < source_lane) continue;
         UNROLL
         for (int u = 0; u < MIRROR_BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
     }
@@ -218,12 +221,12 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
 
 /* mirrored[r], r in [from, to): lane a is from row 2 (first + a) - r, which is as far from query first + a as row r, on
  * the other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
-NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
+NOINLINE void mirror_rows(int first, int source_lane, int to, int low, int high, const real *rows, real *mirrored) {
     /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
-    begin = begin < from ? from : begin < to ? begin : to;
+    begin = begin < source_lane ? source_lane : begin < to ? begin : to;
     end = end < to ? end : to;
-    fill_rows(from, begin, rows + high * LANES, mirrored);
+    fill_rows(source_lane, begin, rows + high * LANES, mirrored);
     for (int parity = 0; parity < 2; parity++)
         mirror_every_second(first, begin + parity, end, low, high, rows, mirrored);
     fill_rows(end, to, rows + low * LANES, mirrored);
@@ -232,7 +235,7 @@ NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const 
 /* ---- weights ---- */
 
 /* The chance that reaches a pair, from the chances of both sides. */
-INLINE vector reaching(vector nearer, vector across) {
+INLINE vector reach_chance(vector nearer, vector across) {
     vector chance = nearer * across;
     return keep_where(~(chance < LEAST_CHANCE), chance);
 }
@@ -241,7 +244,7 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
     vector sum = {0};
     UNROLL
     for (int u = 0; u < N; u++) {
-        vector weight = load(weights + u * LANES) * reaching(load(nearer + u * LANES), load(across + u * LANES));
+        vector weight = load(weights + u * LANES) * reach_chance(load(nearer + u * LANES), load(across + u * LANES));
         store(weights + u * LANES, weight);
         sum += weight;
     }
@@ -249,23 +252,23 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
 }
 
 /* Replaces matches of keys [from, to), all on one side, by weights; returns the sum of the weights. nearer, across:
- * passed and mirrored, shifted so that a key's row has the chances of the keys before it. */
-INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
+ * remaining and mirrored, shifted so that a key's row has the chances of the keys before it. */
+INLINE vector weigh_side(int source_lane, int to, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
-    int j = from;
+    int j = source_lane;
     for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE)
         sum += weigh_rows(SIDE_BY_SIDE, nearer + j * LANES, across + j * LANES, weights + j * LANES);
     for (; j < to; j++) sum += weigh_rows(1, nearer + j * LANES, across + j * LANES, weights + j * LANES);
     return sum;
 }
 
-INLINE vector weigh_among(int count, const real *passed, const real *mirrored, real *weights) {
+INLINE vector weigh_among(int count, const real *remaining, const real *mirrored, real *weights) {
     vector sum = {0};
     for (int b = 0; b < count; b++) {
         bits right = lanes_before(b);
-        vector nearer = choose(right, load(passed + (b - 1) * LANES), load(passed + (b + 1) * LANES));
+        vector nearer = choose(right, load(remaining + (b - 1) * LANES), load(remaining + (b + 1) * LANES));
         vector across = choose(right, load(mirrored + (b - 1) * LANES), load(mirrored + b * LANES));
-        vector weight = load(weights + b * LANES) * reaching(nearer, across);
+        vector weight = load(weights + b * LANES) * reach_chance(nearer, across);
         store(weights + b * LANES, weight);
         sum += weight;
     }
@@ -273,21 +276,22 @@ INLINE vector weigh_among(int count, const real *passed, const real *mirrored, r
 }
 
 /* Replaces logits [T][LANES] of queries from `first` on by weights that are not divided by their sum; returns the sum.
- * kept is [T][LANES]. passed, mirrored: row 0 of workspaces that also have one row before row 0; after row T - 1 passed
- * has one more row and mirrored LANES more. */
-INLINE vector weigh_outwards(int T, int first, real *weights, real *kept, real *passed, real *mirrored) {
-    const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
+ * grad_factor is [T][LANES]. remaining, mirrored: row 0 of workspaces that also have one row before row 0; after row T
+ * - 1 remaining has one more row and mirrored LANES more. */
+INLINE vector weigh_outwards(int T, int first, real *weights, real *grad_factor, real *remaining, real *mirrored) {
+    const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
     vector right, left;
-    pass_among(end - first, weights + at, kept + at, passed + at, mirrored + at, &right, &left);
-    pass_side(first, -1, left, weights + at - LANES, kept + at - LANES, passed + at - LANES);
-    pass_side(T - end, 1, right, weights + end * LANES, kept + end * LANES, passed + end * LANES);
-    store(passed - LANES, broadcast(1));
-    store(passed + T * LANES, broadcast(1));
-    mirror_rows(first, 0, T, 0, T - 1, passed, mirrored);
+    pass_among(end - first, weights + offset, grad_factor + offset, remaining + offset, mirrored + offset, &right,
+               &left);
+    pass_side(first, -1, left, weights + offset - LANES, grad_factor + offset - LANES, remaining + offset - LANES);
+    pass_side(T - end, 1, right, weights + end * LANES, grad_factor + end * LANES, remaining + end * LANES);
+    store(remaining - LANES, broadcast(1));
+    store(remaining + T * LANES, broadcast(1));
+    mirror_rows(first, 0, T, 0, T - 1, remaining, mirrored);
     store(mirrored - LANES, broadcast(1));
-    vector sum = weigh_side(0, first, passed + LANES, mirrored, weights);
-    sum += weigh_among(end - first, passed + at, mirrored + at, weights + at);
-    return sum + weigh_side(end, T, passed - LANES, mirrored - LANES, weights);
+    vector sum = weigh_side(0, first, remaining + LANES, mirrored, weights);
+    sum += weigh_among(end - first, remaining + offset, mirrored + offset, weights + offset);
+    return sum + weigh_side(end, T, remaining - LANES, mirrored - LANES, weights);
 }
 
 /* ---- backward pass: contributions of farther keys to a pair's gradient ---- */
@@ -325,19 +329,20 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
 }
 
 /* The gradient of a pair's logit, (1 - P) gain - P behind, where -minus_behind = behind is the sum of the gains of
- * farther keys. kept is 1 - P for a positive logit and -P for a negative one; in both cases the error is at most that
- * of the two terms. */
-INLINE vector dlogit_of(vector kept, vector gain, vector minus_behind) {
-    return choose_by_sign(kept, gain, minus_behind) + kept * (gain - minus_behind);
+ * farther keys. grad_factor is 1 - P for a positive logit and -P for a negative one; in both cases the error is at most
+ * that of the two terms. */
+INLINE vector dlogit_of(vector grad_factor, vector gain, vector minus_behind) {
+    return choose_by_sign(grad_factor, gain, minus_behind) + grad_factor * (gain - minus_behind);
 }
 
 /* Replaces gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
  * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys behind it. */
-INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *kept, real *dlogits) {
+INLINE vector share_side(int source_lane, int to, const real *farther, const real *across, const real *grad_factor,
+                         real *dlogits) {
     vector sum = {0};
-    for (int j = from; j < to; j++) {
+    for (int j = source_lane; j < to; j++) {
         vector minus_behind = load(farther + j * LANES) + load(across + j * LANES);
-        vector dlogit = dlogit_of(load(kept + j * LANES), load(dlogits + j * LANES), minus_behind);
+        vector dlogit = dlogit_of(load(grad_factor + j * LANES), load(dlogits + j * LANES), minus_behind);
         store(dlogits + j * LANES, dlogit);
         sum += dlogit;
     }
@@ -345,13 +350,13 @@ INLINE vector share_side(int from, int to, const real *farther, const real *acro
 }
 
 /* Gradients of the keys among the queries; adds them to the sums of both sides. */
-INLINE void share_among(int count, const real *sums, const real *mirrored, const real *kept, real *dlogits,
+INLINE void share_among(int count, const real *sums, const real *mirrored, const real *grad_factor, real *dlogits,
                         vector *right, vector *left) {
     for (int b = 0; b < count; b++) {
         bits is_right = lanes_before(b);
         vector farther = choose(is_right, load(sums + (b + 1) * LANES), load(sums + (b - 1) * LANES));
         vector across = choose(is_right, load(mirrored + b * LANES), load(mirrored + (b - 1) * LANES));
-        vector dlogit = dlogit_of(load(kept + b * LANES), load(dlogits + b * LANES), farther + across);
+        vector dlogit = dlogit_of(load(grad_factor + b * LANES), load(dlogits + b * LANES), farther + across);
         store(dlogits + b * LANES, dlogit);
         *right += keep_where(is_right, dlogit);
         *left += keep_where(~is_right, dlogit);
@@ -360,19 +365,19 @@ INLINE void share_among(int count, const real *sums, const real *mirrored, const
 
 /* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: their sums on each
  * side. For a logit l with match P, and G the sum of gains of keys tried later: dl = (1 - P) gain - P G. sums,
- * mirrored: workspaces as passed and mirrored in weigh_outwards. */
-INLINE void share_inwards(int T, int first, const real *kept, real *dlogits, real *sums, real *mirrored, vector *right,
-                          vector *left) {
-    const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
+ * mirrored: workspaces as remaining and mirrored in weigh_outwards. */
+INLINE void share_inwards(int T, int first, const real *grad_factor, real *dlogits, real *sums, real *mirrored,
+                          vector *right, vector *left) {
+    const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
     store(sums - LANES, (vector){0});
     store(sums + T * LANES, (vector){0});
     vector from_left = sum_side(first, 1, dlogits, sums);
     vector from_right = sum_side(T - end, -1, dlogits + (T - 1) * LANES, sums + (T - 1) * LANES);
-    sum_among(end - first, from_right, from_left, dlogits + at, sums + at);
+    sum_among(end - first, from_right, from_left, dlogits + offset, sums + offset);
     mirror_rows(first, -1, T, -1, T, sums, mirrored);
-    *left = share_side(0, first, sums - LANES, mirrored - LANES, kept, dlogits);
-    *right = share_side(end, T, sums + LANES, mirrored, kept, dlogits);
-    share_among(end - first, sums + at, mirrored + at, kept + at, dlogits + at, right, left);
+    *left = share_side(0, first, sums - LANES, mirrored - LANES, grad_factor, dlogits);
+    *right = share_side(end, T, sums + LANES, mirrored, grad_factor, dlogits);
+    share_among(end - first, sums + offset, mirrored + offset, grad_factor + offset, dlogits + offset, right, left);
 }
 
 #endif

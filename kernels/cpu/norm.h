@@ -55,7 +55,7 @@ INLINE void store_dropout_row(const int C, const vector *z, const int8_t *keep, 
 }
 
 /* z[] += x. */
-INLINE void take_row(const int C, const real *x, vector *z) {
+INLINE void accumulate_row(const int C, const real *x, vector *z) {
     UNROLL
     for (int j = 0; j < C / LANES; j++) z[j] += load(x + j * LANES);
 }
@@ -290,7 +290,7 @@ INLINE void add_dropout_norm_sum_grad(int rows, const int C, const real *dy, con
     for (int m = 0; m < rows; m++, dy += C, xhat += C, keep += C, dz += C, dbranch += C) {
         vector z[ROW_VECTORS];
         norm_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, doffset_sum, z);
-        take_row(C, dz, z);
+        accumulate_row(C, dz, z);
         store_dropout_row(C, z, keep, keep_scale, dz, dbranch);
     }
     add_row(C, dscale, dscale_sum);
@@ -399,7 +399,7 @@ INLINE void rms_add_dropout_norm_sum_grad(int rows, const int C, const real *dy,
     for (int m = 0; m < rows; m++, dy += C, xhat += C, keep += C, dz += C, dbranch += C) {
         vector z[ROW_VECTORS];
         rms_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, z);
-        take_row(C, dz, z);
+        accumulate_row(C, dz, z);
         store_dropout_row(C, z, keep, keep_scale, dz, dbranch);
     }
     add_row(C, dscale, dscale_sum);

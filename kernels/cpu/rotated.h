@@ -19,12 +19,12 @@ enum {
 
 /* Number of weight rows that are interleaved: 2 if a head fills half a vector, so that two rows fill a vector; else
  * 1. */
-INLINE int rows_in_turn(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
+INLINE int interleaved_rows(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
 /* The index of channel d of row c in the packed weight. */
 INLINE int weight_at(const int D, int c, int d) {
-    const int turns = rows_in_turn(D);
-    return (c / turns * D + d) * turns + c % turns;
+    const int rows = interleaved_rows(D);
+    return (c / rows * D + d) * rows + c % rows;
 }
 
 /* Packs weights[h] = [C][D] of head h from weight [C][C], whose columns are the channels of all heads. */
@@ -48,16 +48,16 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
 /* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions.
  * place: the sinusoids of the positions, `stride` elements from one channel to the next. */
 INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
-                           const real *restrict place, int stride, real *restrict rotated) {
+                           const real *restrict sinusoids, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
-        vector of_sine[SIDE_BY_SIDE], of_cosine[SIDE_BY_SIDE];
-        dot_weight(D, query, weight + m * D, of_sine);
-        dot_weight(D, query, weight + (C / 2 + m) * D, of_cosine);
+        vector sine_part[SIDE_BY_SIDE], cosine_part[SIDE_BY_SIDE];
+        dot_weight(D, query, weight + m * D, sine_part);
+        dot_weight(D, query, weight + (C / 2 + m) * D, cosine_part);
         UNROLL
         for (int u = 0; u < SIDE_BY_SIDE; u++) {
-            vector sine = load(place + (m + u) * stride), cosine = load(place + (C / 2 + m + u) * stride);
-            store(rotated + (m + u) * LANES, of_sine[u] * cosine + of_cosine[u] * sine);
-            store(rotated + (C / 2 + m + u) * LANES, of_cosine[u] * cosine - of_sine[u] * sine);
+            vector sine = load(sinusoids + (m + u) * stride), cosine = load(sinusoids + (C / 2 + m + u) * stride);
+            store(rotated + (m + u) * LANES, sine_part[u] * cosine + cosine_part[u] * sine);
+            store(rotated + (C / 2 + m + u) * LANES, cosine_part[u] * cosine - sine_part[u] * sine);
         }
     }
 }
@@ -82,8 +82,9 @@ INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *re
 /* Products of all keys, ROTATED_KEYS at a time; rows and products have space up to a multiple of ROTATED_KEYS. */
 INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, const real *restrict rows,
                         real *restrict products) {
-    const int fewer = ROTATED_KEYS - 1;
-    if (round_up(keys, fewer) < round_up(keys, ROTATED_KEYS)) dot_rotated_by(C, fewer, keys, rotated, rows, products);
+    const int fewer_keys = ROTATED_KEYS - 1;
+    if (round_up(keys, fewer_keys) < round_up(keys, ROTATED_KEYS))
+        dot_rotated_by(C, fewer_keys, keys, rotated, rows, products);
     else dot_rotated_by(C, ROTATED_KEYS, keys, rotated, rows, products);
 }
 
@@ -97,41 +98,41 @@ INLINE void rotated_grad(const int C, int queries, int keys, const real *restric
 
 /* Rotates a query's gradient back by the position of `row`, in place. */
 INLINE void rotate_back(const int C, const real *restrict row, real *restrict dquery) {
-    real *restrict of_sines = dquery, *restrict of_cosines = dquery + C / 2;
+    real *restrict sine_parts = dquery, *restrict cosine_parts = dquery + C / 2;
     for (int m = 0; m < C / 2; m++) {
-        const real sine = row[m], cosine = row[C / 2 + m], of_sine = of_sines[m], of_cosine = of_cosines[m];
-        of_sines[m] = of_sine * cosine - of_cosine * sine;
-        of_cosines[m] = of_sine * sine + of_cosine * cosine;
+        const real sine = row[m], cosine = row[C / 2 + m], sine_part = sine_parts[m], cosine_part = cosine_parts[m];
+        sine_parts[m] = sine_part * cosine - cosine_part * sine;
+        cosine_parts[m] = sine_part * sine + cosine_part * cosine;
     }
 }
 
 /* x[0] and x[1] alternate over the lanes. */
-INLINE vector broadcast_both(const real *x) {
+INLINE vector broadcast_alternating(const real *x) {
     typedef int64_t whole __attribute__((vector_size(LH_VECTOR_BYTES)));
-    int64_t both;
-    memcpy(&both, x, sizeof both);
-    return (vector)(both - (whole){0});
+    int64_t pair_bits;
+    memcpy(&pair_bits, x, sizeof pair_bits);
+    return (vector)(pair_bits - (whole){0});
 }
 
 /* Multiplies rows of ROTATED_SIDE queries by the weight of a head that fills half a vector. */
-INLINE void through_rows_in_turn(const int D, const int C, const real *restrict x, const real *restrict weight,
-                                 real *restrict back) {
+INLINE void multiply_interleaved(const int D, const int C, const real *restrict x, const real *restrict weight,
+                                 real *restrict output) {
     vector sum[ROTATED_SIDE];
     UNROLL
     for (int u = 0; u < ROTATED_SIDE; u++) sum[u] = (vector){0};
     for (int c = 0; c < C; c += 2) {
         vector rows = load(weight + c * D);
         UNROLL
-        for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += rows * broadcast_both(x + u * C + c);
+        for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += rows * broadcast_alternating(x + u * C + c);
     }
     UNROLL
     for (int u = 0; u < ROTATED_SIDE; u += 2)
-        store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
+        store(output + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
 }
 
 /* Computes `count` <= LANES channels of ROTATED_SIDE rows of back; weight, back: pointers to the first channel. */
-INLINE void through_channels(const int count, const int D, const int C, const real *restrict x,
-                             const real *restrict weight, real *restrict back) {
+INLINE void multiply_channels(const int count, const int D, const int C, const real *restrict x,
+                              const real *restrict weight, real *restrict output) {
     vector sum[ROTATED_SIDE];
     UNROLL
     for (int u = 0; u < ROTATED_SIDE; u++) sum[u] = (vector){0};
@@ -141,21 +142,21 @@ INLINE void through_channels(const int count, const int D, const int C, const re
         for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += row * x[u * C + c];
     }
     UNROLL
-    for (int u = 0; u < ROTATED_SIDE; u++) memcpy(back + u * D, &sum[u], (size_t)count * sizeof(real));
+    for (int u = 0; u < ROTATED_SIDE; u++) memcpy(output + u * D, &sum[u], (size_t)count * sizeof(real));
 }
 
 /* back [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of ROTATED_SIDE.
  * Reads LANES elements from the start of each row of the weight. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
-                           real *restrict back) {
+                           real *restrict output) {
     const int whole = D / LANES * LANES;
-    for (int i = 0; i < rows; i += ROTATED_SIDE, x += ROTATED_SIDE * C, back += ROTATED_SIDE * D) {
-        if (rows_in_turn(D) == 2) {
-            through_rows_in_turn(D, C, x, weight, back);
+    for (int i = 0; i < rows; i += ROTATED_SIDE, x += ROTATED_SIDE * C, output += ROTATED_SIDE * D) {
+        if (interleaved_rows(D) == 2) {
+            multiply_interleaved(D, C, x, weight, output);
             continue;
         }
-        for (int d = 0; d < whole; d += LANES) through_channels(LANES, D, C, x, weight + d, back + d);
-        if (D > whole) through_channels(D - whole, D, C, x, weight + whole, back + whole);
+        for (int d = 0; d < whole; d += LANES) multiply_channels(LANES, D, C, x, weight + d, output + d);
+        if (D > whole) multiply_channels(D - whole, D, C, x, weight + whole, output + whole);
     }
 }
 

@@ -26,24 +26,24 @@ INLINE real bucket_real(real x, int count, const real *edge) { return bucket_of(
 
 /* Moves every lane up (down) by one; the free lane becomes zero. */
 INLINE vector shift_up(vector x) {
-    bits from = {0}; /* gcc 14 does not see that the loop sets every lane */
+    bits source_lane = {0}; /* gcc 14 does not see that the loop sets every lane */
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = i > 0 ? i - 1 : LANES;
-    return shuffle(x, (vector){0}, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = i > 0 ? i - 1 : LANES;
+    return shuffle(x, (vector){0}, source_lane);
 }
 INLINE vector shift_down(vector x) {
-    bits from;
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = i + 1;
-    return shuffle(x, (vector){0}, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = i + 1;
+    return shuffle(x, (vector){0}, source_lane);
 }
 
 /* Reverses the order of lanes. */
 INLINE vector reversed(vector x) {
-    bits from;
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = LANES - 1 - i;
-    return shuffle(x, x, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = LANES - 1 - i;
+    return shuffle(x, x, source_lane);
 }
 
 /* LANES drawn positions from token i on. */

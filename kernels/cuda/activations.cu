@@ -32,10 +32,10 @@ INLINE void load_halves(const int N, const real *x, int first, int count, real g
 #pragma unroll
     for (int u = 0; u < SUMMANDS / 4; u++) {
         const int q = first + u * THREADS;
-        const real *at = x + 4 * (q + q / (N / 4) * (N / 4));
+        const real *source = x + 4 * (q + q / (N / 4) * (N / 4));
         quad left = {{0, 0, 0, 0}}, right = {{0, 0, 0, 0}};
-        if (q < count) left = *(const quad *)at;
-        if (q < count) right = *(const quad *)(at + N);
+        if (q < count) left = *(const quad *)source;
+        if (q < count) right = *(const quad *)(source + N);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             gate[4 * u + i] = left.v[i];
@@ -50,11 +50,11 @@ INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[S
 #pragma unroll
     for (int u = 0; u < SUMMANDS / 4; u++) {
         const int q = first + u * THREADS;
-        real *at = x + 4 * (q + q / (N / 4) * (N / 4));
+        real *source = x + 4 * (q + q / (N / 4) * (N / 4));
         const quad left = {{gate[4 * u], gate[4 * u + 1], gate[4 * u + 2], gate[4 * u + 3]}};
         const quad right = {{up[4 * u], up[4 * u + 1], up[4 * u + 2], up[4 * u + 3]}};
-        if (q < count) *(quad *)at = left;
-        if (q < count) *(quad *)(at + N) = right;
+        if (q < count) *(quad *)source = left;
+        if (q < count) *(quad *)(source + N) = right;
     }
 }
 

@@ -52,13 +52,13 @@ INLINE real *staging(void) {
 
 /* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
-    double *room = (double *)staging(), sum = 0;
+    double *partials = (double *)staging(), sum = 0;
     x = warp_sum_double(x);
     __syncthreads();
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    if (threadIdx.x % WARP == 0) partials[threadIdx.x / WARP] = x;
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < WARPS; i++) sum += room[i];
+    for (int i = 0; i < WARPS; i++) sum += partials[i];
     return sum;
 }
 

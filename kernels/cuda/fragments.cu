@@ -99,12 +99,12 @@ INLINE void add_rows_of_head(const int groups, const real results[][4], const re
                              int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
     const real *row[PART];
-    bool there[PART];
+    bool in_range[PART];
 #pragma unroll
     for (int i = 0; i < PART; i++) {
-        const int place = first + tile_column() + i / 2 * TILE_COLUMNS + i % 2;
-        there[i] = place < count;
-        row[i] = rows + min(place, count - 1) * stride;
+        const int index = first + tile_column() + i / 2 * TILE_COLUMNS + i % 2;
+        in_range[i] = index < count;
+        row[i] = rows + min(index, count - 1) * stride;
     }
 #pragma unroll
     for (int n = 0; n < tiles; n++) {
@@ -114,7 +114,7 @@ INLINE void add_rows_of_head(const int groups, const real results[][4], const re
 #pragma unroll
         for (int i = 0; i < PART; i++) {
             const real channel = row[i][c];
-            x[i] = there[i] ? channel : 0;
+            x[i] = in_range[i] ? channel : 0;
         }
         const operand_word b[2] = {part_word(x, 0), part_word(x, 1)};
 #pragma unroll
@@ -133,13 +133,13 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
 
 /* Stores the lane's results of its row r, 0 or 1, of a group, times a factor; `to` points to channel tile_column of the
  * row. */
-INLINE void store_row_of_head(const real sum[][4], const int r, const int width, real factor, real *to) {
-    is_global(to);
+INLINE void store_row_of_head(const real sum[][4], const int r, const int width, real factor, real *out) {
+    is_global(out);
 #pragma unroll
     for (int n = 0; n < (width + TILE_COLUMNS - 1) / TILE_COLUMNS; n++) {
         const couple x = {{sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor}};
         if (width % TILE_COLUMNS == 0 || n * TILE_COLUMNS + tile_column() < width)
-            *(couple *)(to + n * TILE_COLUMNS) = x;
+            *(couple *)(out + n * TILE_COLUMNS) = x;
     }
 }
 

@@ -78,23 +78,23 @@ INLINE real tanh_real(real x) {
  * - 1.5. */
 INLINE real erf_and_weight(real x, real *weight) {
     real size = abs_real(x), z = size * size, t = size - 1.5f;
-    real near = 0x1.499918p-14f, far = -0x1.9cea06p-12f;
-    near = near * z - 0x1.a40a3ap-11f;
-    near = near * z + 0x1.5408bap-8f;
-    near = near * z - 0x1.b7f982p-6f;
-    near = near * z + 0x1.ce2d00p-4f;
-    near = near * z - 0x1.81273ep-2f;
-    near = near * z + 0x1.06eba8p-3f;
-    far = far * t + 0x1.fa3340p-10f;
-    far = far * t - 0x1.5d1884p-8f;
-    far = far * t + 0x1.b66406p-7f;
-    far = far * t - 0x1.0d7b86p-5f;
-    far = far * t + 0x1.37ebcep-4f;
-    far = far * t - 0x1.4f1a4ep-3f;
-    far = far * t + 0x1.494dacp-2f;
+    real near_zero = 0x1.499918p-14f, far_from_zero = -0x1.9cea06p-12f;
+    near_zero = near_zero * z - 0x1.a40a3ap-11f;
+    near_zero = near_zero * z + 0x1.5408bap-8f;
+    near_zero = near_zero * z - 0x1.b7f982p-6f;
+    near_zero = near_zero * z + 0x1.ce2d00p-4f;
+    near_zero = near_zero * z - 0x1.81273ep-2f;
+    near_zero = near_zero * z + 0x1.06eba8p-3f;
+    far_from_zero = far_from_zero * t + 0x1.fa3340p-10f;
+    far_from_zero = far_from_zero * t - 0x1.5d1884p-8f;
+    far_from_zero = far_from_zero * t + 0x1.b66406p-7f;
+    far_from_zero = far_from_zero * t - 0x1.0d7b86p-5f;
+    far_from_zero = far_from_zero * t + 0x1.37ebcep-4f;
+    far_from_zero = far_from_zero * t - 0x1.4f1a4ep-3f;
+    far_from_zero = far_from_zero * t + 0x1.494dacp-2f;
     *weight = exp_negative(-z);
-    real rest = *weight == 0 ? 0 : *weight * far; /* p overflows for large |x| */
-    return with_sign_of(size < 1 ? near * size + size : 1 - rest, x);
+    real rest = *weight == 0 ? 0 : *weight * far_from_zero; /* p overflows for large |x| */
+    return with_sign_of(size < 1 ? near_zero * size + size : 1 - rest, x);
 }
 
 /* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4. The first two parts of pi/2 have 8 and 7 bits, so n * part

@@ -5,12 +5,12 @@
 
 /* Adds rows of x to z. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    real more[NORM_ROWS][ROW_PART];
-    load_rows(x, first, rows, more);
+    real summand[NORM_ROWS][ROW_PART];
+    load_rows(x, first, rows, summand);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] += more[r][u];
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += summand[r][u];
     }
 }
 
@@ -32,9 +32,9 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     }
 }
 
-/* Layer norm of rows in registers, with its results stored to memory; by, add: scale and offset. */
-INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], const real add[ROW_PART], int first,
-                        int rows, real *xhat, real *rstd, real *y) {
+/* Layer norm of rows in registers, with its results stored to memory. */
+INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real lane_scale[ROW_PART], const real lane_offset[ROW_PART],
+                        int first, int rows, real *xhat, real *rstd, real *y) {
     real inverse[NORM_ROWS];
     norm_rows(z, inverse);
     store_inverse(inverse, first, rows, rstd);
@@ -42,20 +42,20 @@ INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], co
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] = z[r][u] * by[u] + add[u];
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = z[r][u] * lane_scale[u] + lane_offset[u];
     }
     store_rows(z, first, rows, y);
 }
 
 /* Loads dy and computes g, the gradients of the norm's input; adds to the sums of dscale and doffset. */
-INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
-                           int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
+INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real lane_scale[ROW_PART],
+                           int first, int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
     real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
     load_rows(dy, first, rows, g);
     load_rows(xhat, first, rows, x);
     load_inverse(rstd, first, rows, inverse);
     take_rows(g, x, sums);
-    norm_rows_grad(g, x, inverse, by);
+    norm_rows_grad(g, x, inverse, lane_scale);
 }
 
 /* out = residual + branch */
@@ -103,13 +103,13 @@ NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, 
 /* y = norm(x) */
 NOINLINE void layer_norm(int rows, const real *x, const real *scale, const real *offset, real *xhat, real *rstd,
                          real *y) {
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
+    real lane_scale[ROW_PART], lane_offset[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
+    load_row(offset, 0, 1, lane_offset);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
-        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+        finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -117,13 +117,13 @@ NOINLINE void layer_norm(int rows, const real *x, const real *scale, const real 
 /* y = norm(residual + branch) */
 NOINLINE void add_norm(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
                        real *xhat, real *rstd, real *y) {
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
+    real lane_scale[ROW_PART], lane_offset[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
+    load_row(offset, 0, 1, lane_offset);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
-        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+        finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -132,13 +132,13 @@ NOINLINE void add_norm(int rows, const real *residual, const real *branch, const
 NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                real keep_scale, const real *scale, const real *offset, real *xhat, real *rstd,
                                real *y) {
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
+    real lane_scale[ROW_PART], lane_offset[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
+    load_row(offset, 0, 1, lane_offset);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
-        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+        finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -146,14 +146,14 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
 /* sum = residual + branch, y = norm(sum) */
 NOINLINE void add_norm_sum(int rows, const real *residual, const real *branch, const real *scale, const real *offset,
                            real *sum, real *xhat, real *rstd, real *y) {
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
+    real lane_scale[ROW_PART], lane_offset[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
+    load_row(offset, 0, 1, lane_offset);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
-        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+        finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -162,14 +162,14 @@ NOINLINE void add_norm_sum(int rows, const real *residual, const real *branch, c
 NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                    real keep_scale, const real *scale, const real *offset, real *sum, real *xhat,
                                    real *rstd, real *y) {
-    real by[ROW_PART], add[ROW_PART];
-    load_row(scale, 0, 1, by);
-    load_row(offset, 0, 1, add);
+    real lane_scale[ROW_PART], lane_offset[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
+    load_row(offset, 0, 1, lane_offset);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
-        finish_norm(z, by, add, first, rows, xhat, rstd, y);
+        finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -178,11 +178,11 @@ NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *b
 NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dx,
                               real *dscale, real *doffset) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
     }
     store_norm_sums(&sums, dscale, doffset);
@@ -192,11 +192,11 @@ NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const 
 NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                     real *dx, real *dscale, real *doffset) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
         store_rows(g, first, rows, dx);
     }
@@ -214,11 +214,11 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
                                     const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
                                     real *doffset) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
         drop_branch(keep, keep_scale, first, rows, g);
         store_rows(g, first, rows, dbranch);
@@ -237,11 +237,11 @@ NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xh
                                         const unsigned char *keep, real keep_scale, real *dz, real *dbranch,
                                         real *dscale, real *doffset) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);
         store_rows(g, first, rows, dz);
         drop_branch(keep, keep_scale, first, rows, g);

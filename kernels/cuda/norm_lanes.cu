@@ -45,19 +45,19 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
 
 /* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    bool there[NORM_ROWS][ROW_PART];
+    bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
             const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+            is_kept[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
         }
     }
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] = there[r][u] ? z[r][u] * keep_scale : 0;
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = is_kept[r][u] ? z[r][u] * keep_scale : 0;
     }
 }
 

@@ -89,10 +89,11 @@ INLINE void share_products(const bool rounded, const int count, const operand_wo
     for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
 #pragma unroll
     for (int i = 0; i < 2 * count; i++) {
-        const real *from = weight + i / 2 * channels * (along == ROWS ? stride : 1);
+        const real *operand_weight = weight + i / 2 * channels * (along == ROWS ? stride : 1);
         stored_quad part[4];
         operand_word words[4][WORDS];
-        fetch_weights(along, from, stride, channel + i % 2 * GROUP, column + lane_column(), channels, columns, part);
+        fetch_weights(along, operand_weight, stride, channel + i % 2 * GROUP, column + lane_column(), channels, columns,
+                      part);
         weight_words(rounded, along, part, words);
         multiply_group(hidden[i / 2][i % 2], words, sum);
     }
@@ -104,9 +105,9 @@ INLINE void add_shares(const real *sums, int shares, quad *total) {
 #pragma unroll
     for (int i = 0; i < WARPS; i++) {
         if (i >= shares) break;
-        const quad more = *(const quad *)(sums + i * TILE * TILE);
+        const quad summand = *(const quad *)(sums + i * TILE * TILE);
 #pragma unroll
-        for (int c = 0; c < 4; c++) total->v[c] += more.v[c];
+        for (int c = 0; c < 4; c++) total->v[c] += summand.v[c];
     }
 }
 
@@ -115,8 +116,8 @@ INLINE void add_shares(const real *sums, int shares, quad *total) {
  * earlier channels. All threads of the block call this function; when it returns, all may read the results. */
 INLINE void chain_products(const bool rounded, int row, int rows, const int count,
                            const operand_word hidden[][2][4][WORDS], int first, const int channels, const order along,
-                           const real *weight, const int stride, const finish how, const real *extra, const int columns,
-                           real *out, quad *total) {
+                           const real *weight, const int stride, const finish epilogue, const real *extra,
+                           const int columns, real *out, quad *total) {
     const int warp = warp_number(), channel = first + warp * TILE;
     const int shares = min(WARPS, (channels - first + TILE - 1) / TILE);
     const int r = row + shared_row(), c = 4 * shared_quad();
@@ -131,12 +132,13 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
         __syncthreads();
 #pragma unroll
         for (int u = 0; u < CHAIN_PARTS; u++) {
-            const int from = column + u * TILE;
-            if (from >= columns) break;
-            quad *z = total + from / TILE;
+            const int part_column = column + u * TILE;
+            if (part_column >= columns) break;
+            quad *z = total + part_column / TILE;
             add_shares(sums + u * WARPS * TILE * TILE, shares, z);
-            if (first + CHAIN_CHANNELS < channels || r >= rows || from + c >= columns) continue;
-            write_quad(how, r, from + c, *z, fetch_extra(how, r, from + c, extra, columns), out, columns);
+            if (first + CHAIN_CHANNELS < channels || r >= rows || part_column + c >= columns) continue;
+            write_quad(epilogue, r, part_column + c, *z, fetch_extra(epilogue, r, part_column + c, extra, columns), out,
+                       columns);
         }
         __syncthreads();
     }

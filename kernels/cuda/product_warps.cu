@@ -99,31 +99,31 @@ INLINE void fetch_weights(const order along, const real *x, const int stride, in
     k += lane_quad();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const real *at = x + (along == ROWS ? k * stride + m : m * stride + k) + i * stride;
+        const real *source = x + (along == ROWS ? k * stride + m : m * stride + k) + i * stride;
         if (K % TILE || M % TILE)
-            at = x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
-                                    : min(m + i, M - 1) * stride + min(k, K - 4));
-        part[i] = *(const stored_quad *)at;
+            source = x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
+                                        : min(m + i, M - 1) * stride + min(k, K - 4));
+        part[i] = *(const stored_quad *)source;
     }
 }
 
 /* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. If `shares` warps share a part,
- * the warp takes every shares-th group of k. rounded: whether the weights are rounded already. kept: where the warps of
- * the first columns store x as an operand, or NULL. Sizes are constants after inlining. */
+ * the warp takes every shares-th group of k. rounded: whether the weights are rounded already. stored_x: the array to
+ * which the warps of the first columns write x as an operand, or NULL. Sizes are constants after inlining. */
 INLINE void add_products(const int shares, const bool rounded, int row, int rows, const int K, const real *x,
-                         real *kept, const order along, const real *weight, const int stride, int column,
+                         real *stored_x, const order along, const real *weight, const int stride, int column,
                          const int columns, real sum[2][4][4]) {
     const int step = shares * GROUP, first = (int)(threadIdx.x / WARP % shares * GROUP), t = lane_quad();
-    const real *from[4];
-    const bool keeps = kept && column == 0;
+    const real *row_start[4];
+    const bool stores_x = stored_x && column == 0;
     quad next_a[4];
     stored_quad next_b[4];
     if (K % step && first >= K) return;
-    kept += (row + lane_row()) * K + t + first;
+    stored_x += (row + lane_row()) * K + t + first;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        from[e] = computed(x + min(row + lane_row() + e, rows - 1) * K + t + first);
-        next_a[e] = *(const quad *)(from[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* within the row */
+        row_start[e] = computed(x + min(row + lane_row() + e, rows - 1) * K + t + first);
+        next_a[e] = *(const quad *)(row_start[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* within the row */
     }
     fetch_weights(along, weight, stride, first, column + lane_column(), K, columns, next_b);
 #pragma unroll 4
@@ -136,14 +136,14 @@ INLINE void add_products(const int shares, const bool rounded, int row, int rows
         weight_words(rounded, along, next_b, words_b);
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            if (keeps && row + lane_row() + e < rows && (K % GROUP == 0 || k + t < K)) {
-                is_global(kept + e * K + i);
-                store_operand(next_a[e], words_a[e], kept + e * K + i);
+            if (stores_x && row + lane_row() + e < rows && (K % GROUP == 0 || k + t < K)) {
+                is_global(stored_x + e * K + i);
+                store_operand(next_a[e], words_a[e], stored_x + e * K + i);
             }
         if (i + step < K && (K % step == 0 || next < K)) {
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                next_a[e] = *(const quad *)(from[e] + (K % GROUP ? min(i + step, K - 4 - t - first) : i + step));
+                next_a[e] = *(const quad *)(row_start[e] + (K % GROUP ? min(i + step, K - 4 - t - first) : i + step));
             fetch_weights(along, weight, stride, next, column + lane_column(), K, columns, next_b);
         }
         multiply_group(words_a, words_b, sum);
@@ -160,51 +160,53 @@ INLINE quad results(const real sum[2][4][4], const int e, const int half) {
 
 /* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0; 0 without
  * `extra`. */
-INLINE quad fetch_extra(const finish how, int row, int column, const real *extra, int stride) {
-    const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
-               each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
+INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *extra, int stride) {
+    const bool by_column = epilogue == FINISH_BIAS || epilogue == FINISH_BIAS_RELU,
+               by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
     quad add = {{0, 0, 0, 0}};
-    if (bias && extra) add = *(const quad *)(extra + column);
-    if (each && extra) add = *(const quad *)(extra + row * stride + column);
+    if (by_column && extra) add = *(const quad *)(extra + column);
+    if (by_element && extra) add = *(const quad *)(extra + row * stride + column);
     return add;
 }
 
-INLINE void write_quad(const finish how, int row, int column, quad z, quad add, real *out, int stride) {
+INLINE void write_quad(const finish epilogue, int row, int column, quad z, quad add, real *out, int stride) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        if (how == FINISH_RELU_GRAD) z.v[i] = add.v[i] > 0 ? z.v[i] : 0;
-        else if (how != FINISH_STORE && how != FINISH_BY_HEAD) z.v[i] += add.v[i];
-        if (how == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
+        if (epilogue == FINISH_RELU_GRAD) z.v[i] = add.v[i] > 0 ? z.v[i] : 0;
+        else if (epilogue != FINISH_STORE && epilogue != FINISH_BY_HEAD) z.v[i] += add.v[i];
+        if (epilogue == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
     }
-    *(quad *)(out + (how == FINISH_BY_HEAD ? (column / HEAD_WIDTH * stride + row) * HEAD_WIDTH + column % HEAD_WIDTH
-                                           : row * stride + column)) = z;
+    *(quad *)(out + (epilogue == FINISH_BY_HEAD
+                         ? (column / HEAD_WIDTH * stride + row) * HEAD_WIDTH + column % HEAD_WIDTH
+                         : row * stride + column)) = z;
 }
 
 /* Writes a lane's results of the part that begins at row and column. All elements of `extra` are loaded before the
  * first result is written. */
-INLINE void write_part(const finish how, int row, int column, int rows, int columns, const real sum[2][4][4],
+INLINE void write_part(const finish epilogue, int row, int column, int rows, int columns, const real sum[2][4][4],
                        const real *extra, real *out, int stride) {
-    const bool each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
+    const bool by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
     quad add[8];
     row += lane_row();
     column += lane_quad();
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const int c = column + i % 2 * (TILE / 2);
-        if (!each && i >= 2) add[i] = add[i % 2];
-        else if (row + i / 2 < rows && c < columns) add[i] = fetch_extra(how, row + i / 2, c, extra, stride);
+        if (!by_element && i >= 2) add[i] = add[i % 2];
+        else if (row + i / 2 < rows && c < columns) add[i] = fetch_extra(epilogue, row + i / 2, c, extra, stride);
     }
 #pragma unroll
     for (int i = 0; i < 8; i++)
         if (row + i / 2 < rows && column + i % 2 * (TILE / 2) < columns)
-            write_quad(how, row + i / 2, column + i % 2 * (TILE / 2), results(sum, i / 2, i % 2), add[i], out, stride);
+            write_quad(epilogue, row + i / 2, column + i % 2 * (TILE / 2), results(sum, i / 2, i % 2), add[i], out,
+                       stride);
 }
 
 /* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
 INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
-/* Writes a warp's sums to shared memory. The numbers of a lane's four rows differ in their two lowest bits alone, so its
- * quads of one half are exactly a row apart. */
+/* Writes a warp's sums to shared memory. The numbers of a lane's four rows differ in their two lowest bits alone, so
+ * its quads of one half are exactly a row apart. */
 INLINE void share_part(const real sum[2][4][4], real *sums) {
     const int first = in_sums(lane_row(), (int)(threadIdx.x % 4));
 #pragma unroll
@@ -213,23 +215,23 @@ INLINE void share_part(const real sum[2][4][4], real *sums) {
 }
 
 /* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the parts from `first` on. */
-INLINE void write_shared_parts(const finish how, int first, int across, int parts, int rows, int columns,
+INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_row, int parts, int rows, int columns,
                                const real *extra, real *out, int stride) {
 #pragma unroll
     for (int u = 0; u < WARPS / SHARES; u++) {
-        const int part = first + u, row = part / across * TILE + shared_row(),
-                  column = part % across * TILE + shared_quad() * 4;
+        const int part = first + u, row = part / parts_per_row * TILE + shared_row(),
+                  column = part % parts_per_row * TILE + shared_quad() * 4;
         if (part >= parts || row >= rows || column >= columns) continue;
         const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(shared_row(), shared_quad());
-        const quad add = fetch_extra(how, row, column, extra, stride);
+        const quad add = fetch_extra(epilogue, row, column, extra, stride);
         quad z = *(const quad *)sums;
 #pragma unroll
         for (int i = 1; i < SHARES; i++) {
-            const quad more = *(const quad *)(sums + i * TILE * TILE);
+            const quad summand = *(const quad *)(sums + i * TILE * TILE);
 #pragma unroll
-            for (int c = 0; c < 4; c++) z.v[c] += more.v[c];
+            for (int c = 0; c < 4; c++) z.v[c] += summand.v[c];
         }
-        write_quad(how, row, column, z, add, out, stride);
+        write_quad(epilogue, row, column, z, add, out, stride);
     }
 }
 
@@ -258,27 +260,29 @@ INLINE void add_groups(const int shares, int row, int rows, int column, int colu
 }
 
 /* `product` with `shares` warps for each part; a warp takes every shares-th group of k. sized: K and columns are
- * constants, and a has the order COLUMNS with rows K apart; rounded, kept: as for add_products. */
+ * constants, and a has the order COLUMNS with rows K apart; rounded, stored_x: as for add_products. */
 INLINE void product_parts(const bool sized, const bool rounded, const int shares, int rows, int columns, int K,
-                          const order along_a, const real *a, int stride_a, real *kept, const order along_b,
-                          const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
-    const int warp = warp_number(), across = (columns + TILE - 1) / TILE,
-              parts = (int)((rows + TILE - 1u) / TILE) * across;
+                          const order along_a, const real *a, int stride_a, real *stored_x, const order along_b,
+                          const real *b, int stride_b, const finish epilogue, const real *extra, real *out,
+                          int stride) {
+    const int warp = warp_number(), parts_per_row = (columns + TILE - 1) / TILE,
+              parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
 #pragma unroll 1
     for (int first = 0; first < parts; first += WARPS / shares) {
-        const int part = first + warp / shares, row = part / across * TILE, column = part % across * TILE;
+        const int part = first + warp / shares, row = part / parts_per_row * TILE, column = part % parts_per_row * TILE;
         if (part < parts) {
             real sum[2][4][4];
 #pragma unroll
             for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
-            if (sized) add_products(shares, rounded, row, rows, K, a, kept, along_b, b, stride_b, column, columns, sum);
+            if (sized)
+                add_products(shares, rounded, row, rows, K, a, stored_x, along_b, b, stride_b, column, columns, sum);
             else add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
-            if (shares == 1) write_part(how, row, column, rows, columns, sum, extra, out, stride);
+            if (shares == 1) write_part(epilogue, row, column, rows, columns, sum, extra, out, stride);
             else share_part(sum, staging() + warp * TILE * TILE);
         }
         if (shares > 1) {
             __syncthreads();
-            write_shared_parts(how, first, across, parts, rows, columns, extra, out, stride);
+            write_shared_parts(epilogue, first, parts_per_row, parts, rows, columns, extra, out, stride);
             __syncthreads();
         }
     }
@@ -288,25 +292,25 @@ INLINE void product_parts(const bool sized, const bool rounded, const int shares
 /* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
  * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
-                    const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
+                    const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
     is_global(a);
     is_global(b);
     is_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
-        product_parts(false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b, how,
-                      extra, out, stride);
+        product_parts(false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
+                      epilogue, extra, out, stride);
     else
-        product_parts(false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b, how, extra,
-                      out, stride);
+        product_parts(false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b, epilogue,
+                      extra, out, stride);
 }
 
 /* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. */
-INLINE void sized_product(const bool rounded, int rows, const int columns, const int K, const real *x, real *kept,
-                          const order along, const real *weight, const int stride, const finish how, const real *extra,
-                          real *out) {
+INLINE void sized_product(const bool rounded, int rows, const int columns, const int K, const real *x, real *stored_x,
+                          const order along, const real *weight, const int stride, const finish epilogue,
+                          const real *extra, real *out) {
     is_global(x);
     is_global(weight);
     is_global(out);
-    product_parts(true, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, kept, along, weight,
-                  stride, how, extra, out, columns);
+    product_parts(true, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, stored_x, along,
+                  weight, stride, epilogue, extra, out, columns);
 }

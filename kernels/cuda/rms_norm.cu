@@ -41,7 +41,7 @@ INLINE void rms_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS
     }
 }
 
-INLINE void finish_rms(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], int first, int rows, real *xhat,
+INLINE void finish_rms(real z[NORM_ROWS][ROW_PART], const real lane_scale[ROW_PART], int first, int rows, real *xhat,
                        real *rstd, real *y) {
     real inverse[NORM_ROWS];
     rms_rows(z, inverse);
@@ -50,78 +50,78 @@ INLINE void finish_rms(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], int
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] *= by[u];
+        for (int u = 0; u < ROW_PART; u++) z[r][u] *= lane_scale[u];
     }
     store_rows(z, first, rows, y);
 }
 
-INLINE void load_rms_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
-                          int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
+INLINE void load_rms_grad(const real *dy, const real *xhat, const real *rstd, const real lane_scale[ROW_PART],
+                          int first, int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
     real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
     load_rows(dy, first, rows, g);
     load_rows(xhat, first, rows, x);
     load_inverse(rstd, first, rows, inverse);
     take_rows(g, x, sums);
-    rms_rows_grad(g, x, inverse, by);
+    rms_rows_grad(g, x, inverse, lane_scale);
 }
 
 NOINLINE void rms_norm(int rows, const real *x, const real *scale, real *xhat, real *rstd, real *y) {
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
-        finish_rms(z, by, first, rows, xhat, rstd, y);
+        finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
 
 NOINLINE void rms_add_norm(int rows, const real *residual, const real *branch, const real *scale, real *xhat,
                            real *rstd, real *y) {
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
-        finish_rms(z, by, first, rows, xhat, rstd, y);
+        finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
 
 NOINLINE void rms_add_dropout_norm(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                    real keep_scale, const real *scale, real *xhat, real *rstd, real *y) {
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
-        finish_rms(z, by, first, rows, xhat, rstd, y);
+        finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
 
 NOINLINE void rms_add_norm_sum(int rows, const real *residual, const real *branch, const real *scale, real *sum,
                                real *xhat, real *rstd, real *y) {
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
-        finish_rms(z, by, first, rows, xhat, rstd, y);
+        finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
 
 NOINLINE void rms_add_dropout_norm_sum(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                        real keep_scale, const real *scale, real *sum, real *xhat, real *rstd, real *y) {
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
-        finish_rms(z, by, first, rows, xhat, rstd, y);
+        finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
     }
     __syncthreads();
 }
@@ -129,11 +129,11 @@ NOINLINE void rms_add_dropout_norm_sum(int rows, const real *residual, const rea
 NOINLINE void rms_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dx,
                             real *dscale) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
     }
     store_rms_sums(&sums, dscale);
@@ -142,11 +142,11 @@ NOINLINE void rms_norm_grad(int rows, const real *dy, const real *xhat, const re
 NOINLINE void rms_norm_grad_added(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                   real *dx, real *dscale) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
         store_rows(g, first, rows, dx);
     }
@@ -162,11 +162,11 @@ NOINLINE void rms_add_dropout_norm_grad(int rows, const real *dy, const real *xh
                                         const unsigned char *keep, real keep_scale, real *dz, real *dbranch,
                                         real *dscale) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
         drop_branch(keep, keep_scale, first, rows, g);
         store_rows(g, first, rows, dbranch);
@@ -183,11 +183,11 @@ NOINLINE void rms_add_dropout_norm_sum_grad(int rows, const real *dy, const real
                                             const real *scale, const unsigned char *keep, real keep_scale, real *dz,
                                             real *dbranch, real *dscale) {
     norm_sums sums = {{0}, {0}};
-    real by[ROW_PART];
-    load_row(scale, 0, 1, by);
+    real lane_scale[ROW_PART];
+    load_row(scale, 0, 1, lane_scale);
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
-        load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
+        load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);
         store_rows(g, first, rows, dz);
         drop_branch(keep, keep_scale, first, rows, g);

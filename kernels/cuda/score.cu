@@ -6,13 +6,13 @@
 INLINE void add_block_sums(real *to, const real *sums, int count, real *staging) {
     const int thread = (int)threadIdx.x, warp = thread / WARP;
     for (int start = 0; start < count; start += WARP) {
-        const int here = count - start < WARP ? count - start : WARP;
-        for (int c = 0; c < here; c++) {
+        const int lanes = count - start < WARP ? count - start : WARP;
+        for (int c = 0; c < lanes; c++) {
             real sum = warp_sum(sums[start + c]);
             if (thread % WARP == 0) staging[c * WARPS + warp] = sum;
         }
         __syncthreads();
-        if (thread < here) {
+        if (thread < lanes) {
             real sum = 0;
             for (int w = 0; w < WARPS; w++) sum += staging[thread * WARPS + w];
             to[start + thread] += sum;
@@ -27,10 +27,11 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {
     for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {
-        const int h = c / size, at = c % size;
+        const int h = c / size, channel_of_row = c % size;
         real sum = 0;
 #pragma unroll 8
-        for (size_t e = 0; e < count; e++) sum += index[h * index_stride + e] == at ? value[h * count + e] : 0;
+        for (size_t e = 0; e < count; e++)
+            sum += index[h * index_stride + e] == channel_of_row ? value[h * count + e] : 0;
         to[c] += sum;
     }
 }

@@ -20,14 +20,14 @@ INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, r
 /* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
  * block call this function. */
 INLINE real add_parts(real part, const int columns) {
-    real *room = staging();
+    real *partials = staging();
     __syncthreads();
-    room[threadIdx.x] = part;
+    partials[threadIdx.x] = part;
     __syncthreads();
     if ((int)threadIdx.x >= columns) return 0;
 #pragma unroll 8
     for (int first = columns; first < THREADS; first += columns)
-        if (first + (int)threadIdx.x < THREADS) part += room[first + (int)threadIdx.x];
+        if (first + (int)threadIdx.x < THREADS) part += partials[first + (int)threadIdx.x];
     return part;
 }
 

@@ -51,7 +51,7 @@ static double at(const double *x, int i) { return x ? x[i] : 0; }
 static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
 
 /* The dropout factor of a pair's weight. */
-static double kept(const lh_ref_attention *shape, int h, int i, int j) {
+static double keep_factor(const lh_ref_attention *shape, int h, int i, int j) {
     return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
 }
 
@@ -83,7 +83,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
             softmax(S, row);
             for (int d = 0; d < D; d++) {
                 o[d] = 0;
-                for (int j = 0; j < S; j++) o[d] += kept(shape, h, i, j) * row[j] * v[j * C + h * D + d];
+                for (int j = 0; j < S; j++) o[d] += keep_factor(shape, h, i, j) * row[j] * v[j * C + h * D + d];
             }
         }
     }
@@ -123,10 +123,10 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
         for (int i = 0; i < T; i++) {
             const double *row = weights + ((size_t)h * T + i) * S, *go = dout + i * C + h * D;
             double mean = 0;
-            for (int j = 0; j < S; j++) mean += row[j] * kept(shape, h, i, j) * dot(D, go, v + j * C + h * D);
+            for (int j = 0; j < S; j++) mean += row[j] * keep_factor(shape, h, i, j) * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double keep = kept(shape, h, i, j), dp = keep * dot(D, go, v + key);
+                double keep = keep_factor(shape, h, i, j), dp = keep * dot(D, go, v + key);
                 double dscore = row[j] * (dp - mean) / temperature_of(shape);
                 for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
                 pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);

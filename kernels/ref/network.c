@@ -75,34 +75,34 @@ static void show(const run *r, int layer, const node *input, const node *output,
     for (int i = r->length - 1; i >= from; i--) {
         if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
         seen.cross = seen.attention;
-        seen.scores = r->tape[i].kept.logits;
-        seen.attention = r->tape[i].kept.weights;
+        seen.scores = r->tape[i].attention.logits;
+        seen.attention = r->tape[i].attention.weights;
     }
     r->batch->observer->see(r->batch->observer->context, r->sequence, layer, &seen);
 }
 
-/* The first members of every record in one repetition of a scope. */
-typedef struct place_in_network {
+/* The members that all tape entries of one repetition of a scope share. */
+typedef struct scope_repetition {
     node **values;
     lh_ref_tensor *tensors;
     int layer, use;
     uint32_t site;
-} place_in_network;
+} scope_repetition;
 
-static void execute(run *r, const lh_ref_operation *op, const place_in_network *here) {
+static void execute(run *r, const lh_ref_operation *op, const scope_repetition *repetition) {
     if (r->length == r->capacity) {
         r->capacity = 2 * r->capacity + 64;
         r->tape = realloc(r->tape, (size_t)r->capacity * sizeof *r->tape);
         if (!r->tape) abort();
     }
-    record *at = &r->tape[r->length++];
-    *at = (record){.op = op,
-                   .values = here->values,
-                   .tensors = here->tensors,
-                   .layer = here->layer,
-                   .use = here->use,
-                   .site = here->site};
-    lh_ref_forward[op->kind](r, at);
+    tape_entry *entry = &r->tape[r->length++];
+    *entry = (tape_entry){.op = op,
+                          .values = repetition->values,
+                          .tensors = repetition->tensors,
+                          .layer = repetition->layer,
+                          .use = repetition->use,
+                          .site = repetition->site};
+    lh_ref_forward[op->kind](r, entry);
 }
 
 /* Runs all repetitions of a block; loops use the same tensors. The last result is the value of the block in the
@@ -112,11 +112,11 @@ static void run_block(run *r, const lh_ref_operation *op, node **values) {
     node *input = values[op->x[0]];
     for (int use = 0; use < block->repetitions * block->loops; use++) {
         int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
-        place_in_network here = {new_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
-                                 (uint32_t)(block->site + use)};
-        for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &here);
-        node *output = here.values[block->last];
-        if (r->batch->observer) show(r, here.layer, input, output, from);
+        scope_repetition repetition = {new_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
+                                       (uint32_t)(block->site + use)};
+        for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &repetition);
+        node *output = repetition.values[block->last];
+        if (r->batch->observer) show(r, repetition.layer, input, output, from);
         input = output;
     }
     values[op->out] = input;
@@ -124,20 +124,21 @@ static void run_block(run *r, const lh_ref_operation *op, node **values) {
 
 static double forward(run *r) {
     const lh_ref_scope *network = r->model->network->scopes;
-    place_in_network here = {new_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
+    scope_repetition repetition = {new_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
     for (int i = 0; i < network->operation_count; i++) {
         const lh_ref_operation *op = &network->operations[i];
-        if (op->kind == LH_REF_BLOCK) run_block(r, op, here.values);
-        else execute(r, op, &here);
+        if (op->kind == LH_REF_BLOCK) run_block(r, op, repetition.values);
+        else execute(r, op, &repetition);
     }
     return r->loss;
 }
 
 static void close_run(run *r) {
     for (int i = 0; i < r->length; i++) {
-        attended *kept = &r->tape[i].kept;
-        double *all[] = {kept->q,    kept->k,          kept->v,        kept->weights,  kept->logits, kept->cosine,
-                         kept->sine, kept->key_cosine, kept->key_sine, kept->relative, kept->score,  kept->keep};
+        attention_values *values = &r->tape[i].attention;
+        double *all[] = {values->q,        values->k,        values->v,     values->weights,
+                         values->logits,   values->cosine,   values->sine,  values->key_cosine,
+                         values->key_sine, values->relative, values->score, values->keep};
         for (size_t j = 0; j < sizeof all / sizeof *all; j++) free(all[j]);
     }
     for (int i = 0; i < r->node_count; i++) {

@@ -4,71 +4,71 @@
 
 #include "kernels/ref/tape.h"
 
-static const lh_ref_family *family_of(const run *r, const record *at) {
-    return &r->model->network->families[at->op->family];
+static const lh_ref_family *family_of(const run *r, const tape_entry *entry) {
+    return &r->model->network->families[entry->op->family];
 }
 
 /* The number of keys. */
-static int keys_of(const record *at) { return read(at, 1)->rows; }
+static int keys_of(const tape_entry *entry) { return read(entry, 1)->rows; }
 
 /* The positions of the attention's family; NULL: the batch has positions for all families. */
-static const lh_ref_places *places_of(const run *r, const record *at) {
-    return r->batch->places ? &r->batch->places[at->op->family] : NULL;
+static const lh_ref_places *places_of(const run *r, const tape_entry *entry) {
+    return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
 }
 
 /* The row of `places` for an attention. */
-static int row_of(const lh_ref_places *places, const record *at) { return places->layers > 1 ? at->use : 0; }
+static int row_of(const lh_ref_places *places, const tape_entry *entry) { return places->layers > 1 ? entry->use : 0; }
 
 /* Distances [query][key]; NULL: key - query. */
-static const int32_t *distances_of(const run *r, const record *at) {
-    const lh_ref_places *places = places_of(r, at);
+static const int32_t *distances_of(const run *r, const tape_entry *entry) {
+    const lh_ref_places *places = places_of(r, entry);
     if (!places) return r->batch->distances;
-    return places->distances ? places->distances + row_of(places, at) * out_of(at)->rows * keys_of(at) : NULL;
+    return places->distances ? places->distances + row_of(places, entry) * out_of(entry)->rows * keys_of(entry) : NULL;
 }
 
-static int distance_of(const run *r, const record *at, int query, int key) {
-    const int32_t *distances = distances_of(r, at);
-    return distances ? distances[query * keys_of(at) + key] : key - query;
+static int distance_of(const run *r, const tape_entry *entry, int query, int key) {
+    const int32_t *distances = distances_of(r, entry);
+    return distances ? distances[query * keys_of(entry) + key] : key - query;
 }
 
 /* The row of Shaw's table. */
-static int table_row(const run *r, const record *at, int query, int key) {
-    int clip = family_of(r, at)->clip, farthest = family_of(r, at)->farthest;
-    int distance = distance_of(r, at, query, key);
+static int table_row(const run *r, const tape_entry *entry, int query, int key) {
+    int clip = family_of(r, entry)->clip, farthest = family_of(r, entry)->farthest;
+    int distance = distance_of(r, entry, query, key);
     return (int)fmin(fmax(distance, -clip), farthest) + clip;
 }
 
-/* Sets kept.relative, the vector of every pair. */
-static void make_relative(const run *r, record *at) {
-    const lh_ref_family *family = family_of(r, at);
-    int T = out_of(at)->rows, S = keys_of(at), C = out_of(at)->width, D = C / family->heads;
+/* Sets attention.relative, the vector of every pair. */
+static void make_relative(const run *r, tape_entry *entry) {
+    const lh_ref_family *family = family_of(r, entry);
+    int T = out_of(entry)->rows, S = keys_of(entry), C = out_of(entry)->width, D = C / family->heads;
     double *sinusoid = doubles((size_t)C);
-    const double *table = value_of(at, LH_REF_RELATIVE);
-    at->kept.relative = doubles((size_t)T * (size_t)S * (size_t)C);
+    const double *table = value_of(entry, LH_REF_RELATIVE);
+    entry->attention.relative = doubles((size_t)T * (size_t)S * (size_t)C);
     for (int pair = 0; pair < T * S; pair++) {
-        double *row = at->kept.relative + (size_t)pair * (size_t)C;
+        double *row = entry->attention.relative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
-            lh_ref_sinusoid(C, distance_of(r, at, pair / S, pair % S), sinusoid);
+            lh_ref_sinusoid(C, distance_of(r, entry, pair / S, pair % S), sinusoid);
             lh_ref_matmul(1, C, C, sinusoid, table, NULL, row);
         } else {
-            for (int c = 0; c < C; c++) row[c] = table[table_row(r, at, pair / S, pair % S) * D + c % D];
+            for (int c = 0; c < C; c++) row[c] = table[table_row(r, entry, pair / S, pair % S) * D + c % D];
         }
     }
     free(sinusoid);
 }
 
 /* Converts the gradients of all pairs' vectors to gradients of the map or the table. */
-static void relative_grad(const run *r, const record *at, const double *drelative) {
-    const lh_ref_family *family = family_of(r, at);
-    int T = out_of(at)->rows, S = keys_of(at), C = out_of(at)->width, D = C / family->heads;
-    double *sinusoid = doubles((size_t)C), *table = gradient_of(at, LH_REF_RELATIVE);
+static void relative_grad(const run *r, const tape_entry *entry, const double *drelative) {
+    const lh_ref_family *family = family_of(r, entry);
+    int T = out_of(entry)->rows, S = keys_of(entry), C = out_of(entry)->width, D = C / family->heads;
+    double *sinusoid = doubles((size_t)C), *table = gradient_of(entry, LH_REF_RELATIVE);
     for (int pair = 0; pair < T * S; pair++) {
         const double *drow = drelative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
-            lh_ref_sinusoid(C, distance_of(r, at, pair / S, pair % S), sinusoid);
+            lh_ref_sinusoid(C, distance_of(r, entry, pair / S, pair % S), sinusoid);
             lh_ref_matmul_weight_grad(1, C, C, sinusoid, drow, table, NULL);
         } else {
-            for (int c = 0; c < C; c++) table[table_row(r, at, pair / S, pair % S) * D + c % D] += drow[c];
+            for (int c = 0; c < C; c++) table[table_row(r, entry, pair / S, pair % S) * D + c % D] += drow[c];
         }
     }
     free(sinusoid);
@@ -91,9 +91,9 @@ static bool on_line(const lh_ref_family *family, const lh_ref_line *line, int qu
 }
 
 static bool has_corner(const lh_ref_family *family, int head) {
-    int own = 0;
-    for (int e = 0; e < family->line_count; e++) own += family->lines[e].head == head;
-    return family->corner == LH_REF_ALL_HEADS || (family->corner == LH_REF_WITH_LINES && own > 0);
+    int head_lines = 0;
+    for (int e = 0; e < family->line_count; e++) head_lines += family->lines[e].head == head;
+    return family->corner == LH_REF_ALL_HEADS || (family->corner == LH_REF_WITH_LINES && head_lines > 0);
 }
 
 /* Whether the family's mask consists of lines or a corner. */
@@ -113,7 +113,7 @@ static double line_value(const lh_ref_family *family, int head, int query, int k
 }
 
 /* Whether the mask opens a pair, before a query without open keys gets all keys. */
-static bool opened(const lh_ref_family *family, int head, int query, int key, int S) {
+static bool is_open(const lh_ref_family *family, int head, int query, int key, int S) {
     return in_window(family, query, key) && near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
            !(has_lines(family) && line_value(family, head, query, key, S) == -INFINITY);
@@ -122,82 +122,85 @@ static bool opened(const lh_ref_family *family, int head, int query, int key, in
 /* The value that the mask adds to the logit of a pair: a query sees its open keys, or all keys if none is open. */
 static double mask_value(const lh_ref_family *family, int head, int query, int key, int S) {
     int open_keys = 0;
-    for (int j = 0; j < S; j++) open_keys += opened(family, head, query, j, S);
+    for (int j = 0; j < S; j++) open_keys += is_open(family, head, query, j, S);
     if (open_keys == 0) return family->causal && key > query ? -INFINITY : 0;
-    if (!opened(family, head, query, key, S)) return -INFINITY;
+    if (!is_open(family, head, query, key, S)) return -INFINITY;
     return has_lines(family) ? line_value(family, head, query, key, S) : 0;
 }
 
-static const double *given_score(const run *r, const record *at) {
-    const lh_ref_places *places = places_of(r, at);
-    if (!family_of(r, at)->scored) return NULL;
+static const double *batch_score(const run *r, const tape_entry *entry) {
+    const lh_ref_places *places = places_of(r, entry);
+    if (!family_of(r, entry)->scored) return NULL;
     if (places && places->score)
-        return places->score + row_of(places, at) * family_of(r, at)->heads * out_of(at)->rows * keys_of(at);
-    return r->batch->scores ? r->batch->scores[at->op->family] : r->batch->score;
+        return places->score +
+               row_of(places, entry) * family_of(r, entry)->heads * out_of(entry)->rows * keys_of(entry);
+    return r->batch->scores ? r->batch->scores[entry->op->family] : r->batch->score;
 }
 
-/* Sets kept.score: the batch's score, and -infinity where the mask hides a key. */
-static void make_score(const run *r, record *at) {
-    const lh_ref_family *family = family_of(r, at);
-    int T = out_of(at)->rows, S = keys_of(at);
-    const double *score = given_score(r, at);
+/* Sets attention.score: the batch's score, and -infinity where the mask hides a key. */
+static void make_score(const run *r, tape_entry *entry) {
+    const lh_ref_family *family = family_of(r, entry);
+    int T = out_of(entry)->rows, S = keys_of(entry);
+    const double *score = batch_score(r, entry);
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
     if (!score && !masked) return;
-    at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
+    entry->attention.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
-        at->kept.score[pair] = mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
+        entry->attention.score[pair] =
+            mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
-/* Sets kept.keep if weights have dropout; the element of a head's query and key is its index in [heads][query][key]. */
-static void make_keep(const run *r, record *at, size_t pairs) {
-    if (at->op->rate <= 0) return;
-    at->kept.keep = doubles(pairs);
-    for (size_t i = 0; i < pairs; i++) at->kept.keep[i] = 1;
-    lh_ref_drop_at(r, at, pairs, at->kept.keep, at->kept.keep);
+/* Sets attention.keep if weights have dropout; the element of a head's query and key is its index in
+ * [heads][query][key]. */
+static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
+    if (entry->op->rate <= 0) return;
+    entry->attention.keep = doubles(pairs);
+    for (size_t i = 0; i < pairs; i++) entry->attention.keep[i] = 1;
+    lh_ref_drop_at(r, entry, pairs, entry->attention.keep, entry->attention.keep);
 }
 
-static lh_ref_attention softmax_of(const run *r, const record *at) {
-    const lh_ref_family *family = family_of(r, at);
-    const attended *kept = &at->kept;
-    return (lh_ref_attention){.tokens = out_of(at)->rows,
-                              .keys = keys_of(at),
+static lh_ref_attention softmax_of(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = family_of(r, entry);
+    const attention_values *values = &entry->attention;
+    return (lh_ref_attention){.tokens = out_of(entry)->rows,
+                              .keys = keys_of(entry),
                               .heads = family->heads,
-                              .head_width = out_of(at)->width / family->heads,
-                              .cosine = kept->cosine,
-                              .sine = kept->sine,
-                              .key_cosine = kept->key_cosine,
-                              .key_sine = kept->key_sine,
-                              .relative = kept->relative,
-                              .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
-                              .position_bias = value_of(at, LH_REF_POSITION_BIAS),
-                              .score = kept->score,
+                              .head_width = out_of(entry)->width / family->heads,
+                              .cosine = values->cosine,
+                              .sine = values->sine,
+                              .key_cosine = values->key_cosine,
+                              .key_sine = values->key_sine,
+                              .relative = values->relative,
+                              .content_bias = value_of(entry, LH_REF_CONTENT_BIAS),
+                              .position_bias = value_of(entry, LH_REF_POSITION_BIAS),
+                              .score = values->score,
                               .temperature = family->temperature,
-                              .keep = kept->keep,
-                              .logits = kept->logits};
+                              .keep = values->keep,
+                              .logits = values->logits};
 }
 
-static lh_ref_geometric geometric_of(const run *r, const record *at) {
-    const lh_ref_family *family = family_of(r, at);
-    const double *direction_scale = value_of(at, LH_REF_DIRECTION_SCALE);
-    return (lh_ref_geometric){.tokens = out_of(at)->rows,
+static lh_ref_geometric geometric_of(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = family_of(r, entry);
+    const double *direction_scale = value_of(entry, LH_REF_DIRECTION_SCALE);
+    return (lh_ref_geometric){.tokens = out_of(entry)->rows,
                               .heads = family->heads,
-                              .head_width = out_of(at)->width / family->heads,
+                              .head_width = out_of(entry)->width / family->heads,
                               .normalised = family->normalised,
-                              .content_bias = value_of(at, LH_REF_CONTENT_BIAS),
-                              .direction = read(at, 2) ? read(at, 2)->x : NULL,
-                              .scale = *value_of(at, LH_REF_LOGIT_SCALE),
+                              .content_bias = value_of(entry, LH_REF_CONTENT_BIAS),
+                              .direction = read(entry, 2) ? read(entry, 2)->x : NULL,
+                              .scale = *value_of(entry, LH_REF_LOGIT_SCALE),
                               .direction_scale = direction_scale ? *direction_scale : 0,
-                              .offset = *value_of(at, LH_REF_LOGIT_OFFSET),
-                              .logits = at->kept.logits};
+                              .offset = *value_of(entry, LH_REF_LOGIT_OFFSET),
+                              .logits = entry->attention.logits};
 }
 
 /* The column of the first key channel: keys follow the queries if both are in the same rows. */
-static int first_key(const record *at) { return at->op->x[0] == at->op->x[1] ? out_of(at)->width : 0; }
+static int first_key(const tape_entry *entry) { return entry->op->x[0] == entry->op->x[1] ? out_of(entry)->width : 0; }
 
-static void rotation_at(const run *r, const record *at, int rows, const int32_t *positions, double **cosine,
+static void rotation_at(const run *r, const tape_entry *entry, int rows, const int32_t *positions, double **cosine,
                         double **sine) {
-    const lh_ref_family *family = family_of(r, at);
-    int D = out_of(at)->width / family->heads;
+    const lh_ref_family *family = family_of(r, entry);
+    int D = out_of(entry)->width / family->heads;
     *cosine = doubles((size_t)rows * (size_t)D);
     *sine = doubles((size_t)rows * (size_t)D);
     int32_t *cyclic = malloc((size_t)rows * sizeof *cyclic);
@@ -207,75 +210,75 @@ static void rotation_at(const run *r, const record *at, int rows, const int32_t 
     free(cyclic);
 }
 
-static void make_rotation(const run *r, record *at) {
-    const lh_ref_places *places = places_of(r, at);
-    attended *kept = &at->kept;
-    int T = out_of(at)->rows, S = keys_of(at);
+static void make_rotation(const run *r, tape_entry *entry) {
+    const lh_ref_places *places = places_of(r, entry);
+    attention_values *values = &entry->attention;
+    int T = out_of(entry)->rows, S = keys_of(entry);
     if (places) {
-        int row = row_of(places, at);
-        rotation_at(r, at, T, places->query + row * T, &kept->cosine, &kept->sine);
-        rotation_at(r, at, S, places->key + row * S, &kept->key_cosine, &kept->key_sine);
+        int row = row_of(places, entry);
+        rotation_at(r, entry, T, places->query + row * T, &values->cosine, &values->sine);
+        rotation_at(r, entry, S, places->key + row * S, &values->key_cosine, &values->key_sine);
     } else {
-        const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? at->layer * r->batch->tokens : 0);
-        rotation_at(r, at, T > S ? T : S, positions, &kept->cosine, &kept->sine);
+        const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? entry->layer * r->batch->tokens : 0);
+        rotation_at(r, entry, T > S ? T : S, positions, &values->cosine, &values->sine);
     }
 }
 
-void lh_ref_attention_forward(run *r, record *at) {
-    const lh_ref_family *family = family_of(r, at);
-    node *q = read(at, 0), *kv = read(at, 1), *out = out_of(at);
-    attended *kept = &at->kept;
-    int C = out->width, key = first_key(at);
+void lh_ref_attention_forward(run *r, tape_entry *entry) {
+    const lh_ref_family *family = family_of(r, entry);
+    node *q = read(entry, 0), *kv = read(entry, 1), *out = out_of(entry);
+    attention_values *values = &entry->attention;
+    int C = out->width, key = first_key(entry);
     size_t pairs = (size_t)family->heads * (size_t)q->rows * (size_t)kv->rows;
-    kept->q = take_columns(q->rows, q->width, 0, C, q->x);
-    kept->k = take_columns(kv->rows, kv->width, key, C, kv->x);
-    kept->v = take_columns(kv->rows, kv->width, key + C, C, kv->x);
-    kept->weights = doubles(pairs);
-    kept->logits = doubles(pairs);
+    values->q = take_columns(q->rows, q->width, 0, C, q->x);
+    values->k = take_columns(kv->rows, kv->width, key, C, kv->x);
+    values->v = take_columns(kv->rows, kv->width, key + C, C, kv->x);
+    values->weights = doubles(pairs);
+    values->logits = doubles(pairs);
     if (family->geometric) {
-        lh_ref_geometric shape = geometric_of(r, at);
-        lh_ref_geometric_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
+        lh_ref_geometric shape = geometric_of(r, entry);
+        lh_ref_geometric_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
         return;
     }
-    if (family->rotates) make_rotation(r, at);
-    if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, at);
-    make_score(r, at);
-    make_keep(r, at, pairs);
-    lh_ref_attention shape = softmax_of(r, at);
-    lh_ref_attend(&shape, kept->q, kept->k, kept->v, kept->weights, out->x);
+    if (family->rotates) make_rotation(r, entry);
+    if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, entry);
+    make_score(r, entry);
+    make_keep(r, entry, pairs);
+    lh_ref_attention shape = softmax_of(r, entry);
+    lh_ref_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
 }
 
-static void geometric_grad(run *r, record *at, double *dq, double *dk, double *dv) {
-    const attended *kept = &at->kept;
-    lh_ref_geometric shape = geometric_of(r, at);
-    lh_ref_geometric_grad grad = {.content_bias = gradient_of(at, LH_REF_CONTENT_BIAS),
-                                  .direction = read(at, 2) ? read(at, 2)->d : NULL};
-    lh_ref_geometric_attend_grad(&shape, kept->q, kept->k, kept->v, out_of(at)->d, dq, dk, dv, &grad);
-    *gradient_of(at, LH_REF_LOGIT_SCALE) += grad.scale;
-    *gradient_of(at, LH_REF_LOGIT_OFFSET) += grad.offset;
-    if (grad.direction) *gradient_of(at, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
+static void geometric_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
+    const attention_values *values = &entry->attention;
+    lh_ref_geometric shape = geometric_of(r, entry);
+    lh_ref_geometric_grad grad = {.content_bias = gradient_of(entry, LH_REF_CONTENT_BIAS),
+                                  .direction = read(entry, 2) ? read(entry, 2)->d : NULL};
+    lh_ref_geometric_attend_grad(&shape, values->q, values->k, values->v, out_of(entry)->d, dq, dk, dv, &grad);
+    *gradient_of(entry, LH_REF_LOGIT_SCALE) += grad.scale;
+    *gradient_of(entry, LH_REF_LOGIT_OFFSET) += grad.offset;
+    if (grad.direction) *gradient_of(entry, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
 }
 
-static void softmax_grad(run *r, record *at, double *dq, double *dk, double *dv) {
-    const attended *kept = &at->kept;
-    lh_ref_attention shape = softmax_of(r, at);
+static void softmax_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
+    const attention_values *values = &entry->attention;
+    lh_ref_attention shape = softmax_of(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
-    lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)out_of(at)->width) : NULL,
-                             .content_bias = gradient_of(at, LH_REF_CONTENT_BIAS),
-                             .position_bias = gradient_of(at, LH_REF_POSITION_BIAS),
-                             .score = family_of(r, at)->scored ? r->batch->score_gradient : NULL};
-    lh_ref_attend_grad(&shape, kept->q, kept->k, kept->v, kept->weights, out_of(at)->d, dq, dk, dv, &grad);
-    if (shape.relative) relative_grad(r, at, grad.relative);
+    lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)out_of(entry)->width) : NULL,
+                             .content_bias = gradient_of(entry, LH_REF_CONTENT_BIAS),
+                             .position_bias = gradient_of(entry, LH_REF_POSITION_BIAS),
+                             .score = family_of(r, entry)->scored ? r->batch->score_gradient : NULL};
+    lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, out_of(entry)->d, dq, dk, dv, &grad);
+    if (shape.relative) relative_grad(r, entry, grad.relative);
     free(grad.relative);
 }
 
-void lh_ref_attention_backward(run *r, record *at) {
-    node *q = read(at, 0), *kv = read(at, 1), *out = out_of(at);
-    int C = out->width, key = first_key(at);
+void lh_ref_attention_backward(run *r, tape_entry *entry) {
+    node *q = read(entry, 0), *kv = read(entry, 1), *out = out_of(entry);
+    int C = out->width, key = first_key(entry);
     size_t keys = (size_t)kv->rows * (size_t)C;
     double *dq = doubles(count_of(out)), *dk = doubles(keys), *dv = doubles(keys);
-    if (family_of(r, at)->geometric) geometric_grad(r, at, dq, dk, dv);
-    else softmax_grad(r, at, dq, dk, dv);
+    if (family_of(r, entry)->geometric) geometric_grad(r, entry, dq, dk, dv);
+    else softmax_grad(r, entry, dq, dk, dv);
     add_columns(q->rows, q->width, 0, C, dq, q->d);
     add_columns(kv->rows, kv->width, key, C, dk, kv->d);
     add_columns(kv->rows, kv->width, key + C, C, dv, kv->d);

@@ -4,18 +4,18 @@
 
 #include "kernels/ref/tape.h"
 
-void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y) {
+void lh_ref_drop_at(const run *r, const tape_entry *entry, size_t count, const double *x, double *y) {
     const lh_ref_batch *batch = r->batch;
-    uint32_t place = (uint32_t)at->op->place;
-    if (batch->dropping == LH_REF_NO_DROPOUT || at->op->rate <= 0) {
+    uint32_t place = (uint32_t)entry->op->place;
+    if (batch->dropping == LH_REF_NO_DROPOUT || entry->op->rate <= 0) {
         memmove(y, x, count * sizeof *y);
         return;
     }
     uint32_t in_counter =
         batch->dropping == LH_REF_IN_EVALUATION
-            ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw, (uint32_t)r->model->network->places * at->site + place)
-            : lh_site(LH_DOMAIN_DROPOUT, at->site, place);
-    lh_ref_dropout site = {batch->key, batch->step, in_counter, at->op->rate};
+            ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw, (uint32_t)r->model->network->places * entry->site + place)
+            : lh_site(LH_DOMAIN_DROPOUT, entry->site, place);
+    lh_ref_dropout site = {batch->key, batch->step, in_counter, entry->op->rate};
     lh_ref_drop(&site, batch->first_example + (uint32_t)r->sequence, (int)count, x, y);
 }
 
@@ -44,42 +44,43 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
 }
 
 /* Positions of the tokens of a value, for all layers or for this one. */
-static const int32_t *positions_of(const run *r, const record *at) {
-    const int32_t *own = r->batch->input_positions[at->op->stream];
-    bool by_layer = at->op->kind == LH_REF_PLACE && r->batch->draws > 1;
-    return own ? own : r->batch->positions + (by_layer ? at->layer * r->batch->tokens : 0);
+static const int32_t *positions_of(const run *r, const tape_entry *entry) {
+    const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
+    bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->draws > 1;
+    return input_positions ? input_positions : r->batch->positions + (by_layer ? entry->layer * r->batch->tokens : 0);
 }
 
 /* Adds the vectors of the tokens' positions. */
-static void add_positions(const run *r, const record *at, node *out) {
+static void add_positions(const run *r, const tape_entry *entry, node *out) {
     double *vector = doubles((size_t)out->width);
-    for (int t = 0; t < out->rows && at->op->additive != LH_REF_NONE; t++) {
-        int position = positions_of(r, at)[t];
-        if (at->op->additive == LH_REF_SINUSOID) make_sinusoid(at->op, out->width, position, vector);
+    for (int t = 0; t < out->rows && entry->op->additive != LH_REF_NONE; t++) {
+        int position = positions_of(r, entry)[t];
+        if (entry->op->additive == LH_REF_SINUSOID) make_sinusoid(entry->op, out->width, position, vector);
         else
-            memcpy(vector, value_of(at, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
+            memcpy(vector, value_of(entry, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
                    (size_t)out->width * sizeof *vector);
         add((size_t)out->width, out->x + (size_t)t * (size_t)out->width, vector);
     }
     free(vector);
 }
 
-static void add_positions_grad(const run *r, const record *at, const node *out, const double *d) {
+static void add_positions_grad(const run *r, const tape_entry *entry, const node *out, const double *d) {
     size_t width = (size_t)out->width;
-    for (int t = 0; t < out->rows && at->op->additive == LH_REF_LEARNED; t++)
-        add(width, gradient_of(at, LH_REF_POSITIONS) + (size_t)positions_of(r, at)[t] * width, d + (size_t)t * width);
+    for (int t = 0; t < out->rows && entry->op->additive == LH_REF_LEARNED; t++)
+        add(width, gradient_of(entry, LH_REF_POSITIONS) + (size_t)positions_of(r, entry)[t] * width,
+            d + (size_t)t * width);
 }
 
-static const uint16_t *tokens_at(const run *r, const record *at) {
-    int stream = at->op->stream;
+static const uint16_t *tokens_at(const run *r, const tape_entry *entry) {
+    int stream = entry->op->stream;
     const uint16_t *tokens = stream ? r->batch->target : r->batch->token;
     return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
 }
 
 /* Adds the noise of an evaluation to the vectors of tokens. */
-static void add_noise(const run *r, const record *at, node *out) {
+static void add_noise(const run *r, const tape_entry *entry, node *out) {
     const lh_ref_batch *batch = r->batch;
-    uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, batch->draw, (uint32_t)at->op->embedding);
+    uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, batch->draw, (uint32_t)entry->op->embedding);
     for (int t = 0; t < out->rows && batch->noise > 0; t++) {
         double *row = out->x + t * out->width, squares = 0;
         for (int c = 0; c < out->width; c++) squares += row[c] * row[c];
@@ -92,78 +93,78 @@ static void add_noise(const run *r, const record *at, node *out) {
     }
 }
 
-static void embed_forward(run *r, record *at) {
-    node *out = out_of(at);
-    const uint16_t *token = tokens_at(r, at);
-    const double *table = value_of(at, LH_REF_TABLE), *shift = value_of(at, LH_REF_SHIFT);
+static void embed_forward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
+    const uint16_t *token = tokens_at(r, entry);
+    const double *table = value_of(entry, LH_REF_TABLE), *shift = value_of(entry, LH_REF_SHIFT);
     for (int t = 0; t < out->rows; t++) {
-        int row = token[t] - at->op->blanks;
+        int row = token[t] - entry->op->blanks;
         for (int c = 0; c < out->width; c++)
             out->x[t * out->width + c] =
-                (row < 0 ? 0 : at->op->scale * table[row * out->width + c]) + (shift ? shift[c] : 0);
+                (row < 0 ? 0 : entry->op->scale * table[row * out->width + c]) + (shift ? shift[c] : 0);
     }
-    add_noise(r, at, out);
-    add_positions(r, at, out);
-    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
+    add_noise(r, entry, out);
+    add_positions(r, entry, out);
+    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
 }
 
-static void embed_backward(run *r, record *at) {
-    node *out = out_of(at);
-    const uint16_t *token = tokens_at(r, at);
-    double *table = gradient_of(at, LH_REF_TABLE), *shift = gradient_of(at, LH_REF_SHIFT);
+static void embed_backward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
+    const uint16_t *token = tokens_at(r, entry);
+    double *table = gradient_of(entry, LH_REF_TABLE), *shift = gradient_of(entry, LH_REF_SHIFT);
     double *d = doubles(count_of(out));
-    lh_ref_drop_at(r, at, count_of(out), out->d, d);
+    lh_ref_drop_at(r, entry, count_of(out), out->d, d);
     for (int t = 0; t < out->rows; t++) {
-        int row = token[t] - at->op->blanks;
+        int row = token[t] - entry->op->blanks;
         for (int c = 0; c < out->width; c++) {
-            if (row >= 0) table[row * out->width + c] += at->op->scale * d[t * out->width + c];
+            if (row >= 0) table[row * out->width + c] += entry->op->scale * d[t * out->width + c];
             if (shift) shift[c] += d[t * out->width + c];
         }
     }
-    add_positions_grad(r, at, out, d);
+    add_positions_grad(r, entry, out, d);
     free(d);
 }
 
-static void place_forward(run *r, record *at) {
-    node *out = out_of(at);
-    memcpy(out->x, read(at, 0)->x, count_of(out) * sizeof *out->x);
-    add_positions(r, at, out);
-    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
+static void place_forward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
+    memcpy(out->x, read(entry, 0)->x, count_of(out) * sizeof *out->x);
+    add_positions(r, entry, out);
+    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
 }
 
-static void place_backward(run *r, record *at) {
-    node *out = out_of(at);
+static void place_backward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
     double *d = doubles(count_of(out));
-    lh_ref_drop_at(r, at, count_of(out), out->d, d);
-    add(count_of(out), read(at, 0)->d, d);
-    add_positions_grad(r, at, out, d);
+    lh_ref_drop_at(r, entry, count_of(out), out->d, d);
+    add(count_of(out), read(entry, 0)->d, d);
+    add_positions_grad(r, entry, out, d);
     free(d);
 }
 
 /* ---- rows ---- */
 
-static void product_forward(run *r, record *at) {
+static void product_forward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(at, 0), *out = out_of(at);
-    for (int i = 0, first = 0; i < at->op->parts; i++) {
-        const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT + i);
+    node *x = read(entry, 0), *out = out_of(entry);
+    for (int i = 0, first = 0; i < entry->op->parts; i++) {
+        const lh_ref_tensor *weight = tensor_of(entry, LH_REF_WEIGHT + i);
         double *y = doubles((size_t)x->rows * (size_t)weight->columns);
-        lh_ref_matmul(x->rows, weight->rows, weight->columns, x->x, weight->value, value_of(at, LH_REF_BIAS + i), y);
+        lh_ref_matmul(x->rows, weight->rows, weight->columns, x->x, weight->value, value_of(entry, LH_REF_BIAS + i), y);
         add_columns(x->rows, out->width, first, weight->columns, y, out->x);
         first += weight->columns;
         free(y);
     }
 }
 
-static void product_backward(run *r, record *at) {
+static void product_backward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(at, 0), *out = out_of(at);
+    node *x = read(entry, 0), *out = out_of(entry);
     double *dx = doubles(count_of(x));
-    for (int i = 0, first = 0; i < at->op->parts; i++) {
-        const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT + i);
+    for (int i = 0, first = 0; i < entry->op->parts; i++) {
+        const lh_ref_tensor *weight = tensor_of(entry, LH_REF_WEIGHT + i);
         double *dy = take_columns(x->rows, out->width, first, weight->columns, out->d);
         lh_ref_matmul_weight_grad(x->rows, weight->rows, weight->columns, x->x, dy, weight->gradient,
-                                  gradient_of(at, LH_REF_BIAS + i));
+                                  gradient_of(entry, LH_REF_BIAS + i));
         lh_ref_matmul_input_grad(x->rows, weight->rows, weight->columns, dy, weight->value, dx);
         add(count_of(x), x->d, dx);
         first += weight->columns;
@@ -172,93 +173,94 @@ static void product_backward(run *r, record *at) {
     free(dx);
 }
 
-static void activation_forward(run *r, record *at) {
-    node *out = out_of(at);
-    lh_ref_activation(at->op->f, (int)count_of(out), read(at, 0)->x, out->x);
-    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
+static void activation_forward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
+    lh_ref_activation(entry->op->f, (int)count_of(out), read(entry, 0)->x, out->x);
+    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
 }
 
-static void activation_backward(run *r, record *at) {
-    node *x = read(at, 0);
+static void activation_backward(run *r, tape_entry *entry) {
+    node *x = read(entry, 0);
     double *dx = doubles(count_of(x));
-    lh_ref_drop_at(r, at, count_of(x), out_of(at)->d, dx);
-    lh_ref_activation_grad(at->op->f, (int)count_of(x), x->x, dx, dx);
+    lh_ref_drop_at(r, entry, count_of(x), out_of(entry)->d, dx);
+    lh_ref_activation_grad(entry->op->f, (int)count_of(x), x->x, dx, dx);
     add(count_of(x), x->d, dx);
     free(dx);
 }
 
-static void gate_forward(run *r, record *at) {
-    node *out = out_of(at);
-    lh_ref_gate(at->op->f, out->rows, out->width, read(at, 0)->x, out->x);
-    lh_ref_drop_at(r, at, count_of(out), out->x, out->x);
+static void gate_forward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
+    lh_ref_gate(entry->op->f, out->rows, out->width, read(entry, 0)->x, out->x);
+    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
 }
 
-static void gate_backward(run *r, record *at) {
-    node *x = read(at, 0), *out = out_of(at);
+static void gate_backward(run *r, tape_entry *entry) {
+    node *x = read(entry, 0), *out = out_of(entry);
     double *dx = doubles(count_of(x)), *dy = doubles(count_of(out));
-    lh_ref_drop_at(r, at, count_of(out), out->d, dy);
-    lh_ref_gate_grad(at->op->f, out->rows, out->width, x->x, dy, dx);
+    lh_ref_drop_at(r, entry, count_of(out), out->d, dy);
+    lh_ref_gate_grad(entry->op->f, out->rows, out->width, x->x, dy, dx);
     add(count_of(x), x->d, dx);
     free(dx);
     free(dy);
 }
 
-static void norm_forward(run *r, record *at) {
+static void norm_forward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(at, 0), *out = out_of(at);
-    const double *scale = value_of(at, LH_REF_SCALE);
-    if (at->op->rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
-    else lh_ref_layer_norm(x->rows, x->width, x->x, scale, value_of(at, LH_REF_OFFSET), out->x);
+    node *x = read(entry, 0), *out = out_of(entry);
+    const double *scale = value_of(entry, LH_REF_SCALE);
+    if (entry->op->rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
+    else lh_ref_layer_norm(x->rows, x->width, x->x, scale, value_of(entry, LH_REF_OFFSET), out->x);
 }
 
-static void norm_backward(run *r, record *at) {
+static void norm_backward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(at, 0), *out = out_of(at);
-    double *dx = doubles(count_of(x)), *dscale = gradient_of(at, LH_REF_SCALE);
-    const double *scale = value_of(at, LH_REF_SCALE);
-    if (at->op->rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
-    else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, gradient_of(at, LH_REF_OFFSET));
+    node *x = read(entry, 0), *out = out_of(entry);
+    double *dx = doubles(count_of(x)), *dscale = gradient_of(entry, LH_REF_SCALE);
+    const double *scale = value_of(entry, LH_REF_SCALE);
+    if (entry->op->rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
+    else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, gradient_of(entry, LH_REF_OFFSET));
     add(count_of(x), x->d, dx);
     free(dx);
 }
 
-static void sum_forward(run *r, record *at) {
-    node *out = out_of(at);
-    lh_ref_drop_at(r, at, count_of(out), read(at, 1)->x, out->x);
-    add(count_of(out), out->x, read(at, 0)->x);
+static void sum_forward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
+    lh_ref_drop_at(r, entry, count_of(out), read(entry, 1)->x, out->x);
+    add(count_of(out), out->x, read(entry, 0)->x);
 }
 
-static void sum_backward(run *r, record *at) {
-    node *out = out_of(at);
+static void sum_backward(run *r, tape_entry *entry) {
+    node *out = out_of(entry);
     double *d = doubles(count_of(out));
-    lh_ref_drop_at(r, at, count_of(out), out->d, d);
-    add(count_of(out), read(at, 1)->d, d);
-    add(count_of(out), read(at, 0)->d, out->d);
+    lh_ref_drop_at(r, entry, count_of(out), out->d, d);
+    add(count_of(out), read(entry, 1)->d, d);
+    add(count_of(out), read(entry, 0)->d, out->d);
     free(d);
 }
 
 /* ---- logits and loss ---- */
 
 /* The index of the weight of class v for channel c: in a tensor [width][classes], or in rows of the tied table. */
-static int weight_place(const run *r, const record *at, int c, int v) {
-    return at->op->tied ? (at->op->first_class + v) * read(at, 0)->width + c : c * r->model->network->classes + v;
+static int weight_place(const run *r, const tape_entry *entry, int c, int v) {
+    return entry->op->tied ? (entry->op->first_class + v) * read(entry, 0)->width + c
+                           : c * r->model->network->classes + v;
 }
 
 /* The weight of the logits [width][classes]; the caller frees it. */
-static double *output_weight(const run *r, const record *at) {
-    const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT);
-    int C = read(at, 0)->width, V = r->model->network->classes;
+static double *output_weight(const run *r, const tape_entry *entry) {
+    const lh_ref_tensor *weight = tensor_of(entry, LH_REF_WEIGHT);
+    int C = read(entry, 0)->width, V = r->model->network->classes;
     double *out = doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_place(r, at, c, v)];
+        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_place(r, entry, c, v)];
     return out;
 }
 
-static void output_weight_grad(const run *r, const record *at, const double *dweight) {
-    double *gradient = gradient_of(at, LH_REF_WEIGHT);
-    int C = read(at, 0)->width, V = r->model->network->classes;
+static void output_weight_grad(const run *r, const tape_entry *entry, const double *dweight) {
+    double *gradient = gradient_of(entry, LH_REF_WEIGHT);
+    int C = read(entry, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) gradient[weight_place(r, at, c, v)] += dweight[c * V + v];
+        for (int v = 0; v < V; v++) gradient[weight_place(r, entry, c, v)] += dweight[c * V + v];
 }
 
 /* The row of x from which label i of the sequence is predicted. */
@@ -272,20 +274,20 @@ static double loss_of(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0;
     for (int i = 0; i < labels; i++, logits += V, d += V) {
-        size_t at = (size_t)r->sequence * (size_t)labels + (size_t)i;
-        if (r->batch->mask && !r->batch->mask[at]) memset(d, 0, (size_t)V * sizeof *d);
-        else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + at, r->batch->loss_scale, d);
+        size_t entry = (size_t)r->sequence * (size_t)labels + (size_t)i;
+        if (r->batch->mask && !r->batch->mask[entry]) memset(d, 0, (size_t)V * sizeof *d);
+        else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + entry, r->batch->loss_scale, d);
     }
     return loss;
 }
 
-static void classify_forward(run *r, record *at) {
-    node *x = read(at, 0), *out = out_of(at);
+static void classify_forward(run *r, tape_entry *entry) {
+    node *x = read(entry, 0), *out = out_of(entry);
     int labels = r->batch->labels, V = r->model->network->classes;
     size_t width = (size_t)x->width;
-    double *weight = output_weight(r, at);
+    double *weight = output_weight(r, entry);
     for (int i = 0; i < labels; i++)
-        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, value_of(at, LH_REF_BIAS),
+        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, value_of(entry, LH_REF_BIAS),
                       out->x + (size_t)i * (size_t)V);
     r->loss = loss_of(r, out->x, out->d);
     if (r->logits)
@@ -293,18 +295,18 @@ static void classify_forward(run *r, record *at) {
     free(weight);
 }
 
-static void classify_backward(run *r, record *at) {
-    node *x = read(at, 0), *out = out_of(at);
+static void classify_backward(run *r, tape_entry *entry) {
+    node *x = read(entry, 0), *out = out_of(entry);
     int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
-    double *weight = output_weight(r, at), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
+    double *weight = output_weight(r, entry), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
     for (int i = 0; i < labels; i++) {
         size_t row = labelled_row(r, x, i) * (size_t)C;
         const double *d = out->d + (size_t)i * (size_t)V;
-        lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, gradient_of(at, LH_REF_BIAS));
+        lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, gradient_of(entry, LH_REF_BIAS));
         lh_ref_matmul_input_grad(1, C, V, d, weight, dx);
         add((size_t)C, x->d + row, dx);
     }
-    output_weight_grad(r, at, dweight);
+    output_weight_grad(r, entry, dweight);
     free(weight);
     free(dweight);
     free(dx);

@@ -27,8 +27,8 @@ double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m) {
     case LH_REF_NTK: return pow(rope->base * pow(rope->factor, D / (D - 2)), -2 * m / D);
     case LH_REF_YARN: break;
     }
-    double kept = yarn_ramp(rope, turn);
-    return (1 - kept) * turn / rope->factor + kept * turn;
+    double unchanged_share = yarn_ramp(rope, turn);
+    return (1 - unchanged_share) * turn / rope->factor + unchanged_share * turn;
 }
 
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,

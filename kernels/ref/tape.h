@@ -26,7 +26,7 @@ typedef struct node {
 } node;
 
 /* Values that attention stores for its backward pass, [rows][width] unless noted. */
-typedef struct attended {
+typedef struct attention_values {
     double *q, *k, *v;
     double *weights, *logits;      /* [heads][queries][keys] */
     double *cosine, *sine;         /* [max(queries, keys)][head width / 2] */
@@ -34,24 +34,24 @@ typedef struct attended {
     double *relative;              /* [queries][keys][width], or NULL */
     double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */
     double *keep;  /* [heads][queries][keys]: dropout factors of weights, or NULL */
-} attended;
+} attention_values;
 
 /* One executed operation. */
-typedef struct record {
+typedef struct tape_entry {
     const lh_ref_operation *op;
     node **values;          /* values of the scope in this repetition */
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
     int layer;              /* number of earlier repetitions of blocks; 0 for the network itself */
     int use;                /* repetition of the block, from 0 */
     uint32_t site;          /* layer in dropout's counter */
-    attended kept;
-} record;
+    attention_values attention;
+} tape_entry;
 
 typedef struct run {
     lh_ref_model *model;
     const lh_ref_batch *batch;
     int sequence, layers; /* index of the sequence; repetitions so far */
-    record *tape;
+    tape_entry *tape;
     int length, capacity;
     node **nodes; /* all nodes, for freeing */
     int node_count, node_capacity;
@@ -65,27 +65,27 @@ static inline int tokens_of(const run *r, int stream) { return stream ? r->batch
 
 static inline size_t count_of(const node *n) { return (size_t)n->rows * (size_t)n->width; }
 
-/* The tensor of a record in a role; NULL: none. */
-static inline lh_ref_tensor *tensor_of(const record *at, int role) {
-    int number = at->op->tensor[role];
-    return number < 0 ? NULL : &at->tensors[number];
+/* The tensor of an entry in a role; NULL: none. */
+static inline lh_ref_tensor *tensor_of(const tape_entry *entry, int role) {
+    int number = entry->op->tensor[role];
+    return number < 0 ? NULL : &entry->tensors[number];
 }
 
-static inline const double *value_of(const record *at, int role) {
-    const lh_ref_tensor *tensor = tensor_of(at, role);
+static inline const double *value_of(const tape_entry *entry, int role) {
+    const lh_ref_tensor *tensor = tensor_of(entry, role);
     return tensor ? tensor->value : NULL;
 }
 
-static inline double *gradient_of(const record *at, int role) {
-    const lh_ref_tensor *tensor = tensor_of(at, role);
+static inline double *gradient_of(const tape_entry *entry, int role) {
+    const lh_ref_tensor *tensor = tensor_of(entry, role);
     return tensor ? tensor->gradient : NULL;
 }
 
-static inline node *read(const record *at, int role) {
-    return at->op->x[role] < 0 ? NULL : at->values[at->op->x[role]];
+static inline node *read(const tape_entry *entry, int role) {
+    return entry->op->x[role] < 0 ? NULL : entry->values[entry->op->x[role]];
 }
 
-static inline node *out_of(const record *at) { return at->values[at->op->out]; }
+static inline node *out_of(const tape_entry *entry) { return entry->values[entry->op->out]; }
 
 /* take_columns copies columns [first, first + width) of rows with row_width channels; add_columns adds to these
  * columns. */
@@ -101,11 +101,11 @@ static inline void add_columns(int rows, int row_width, int first, int width, co
         for (int c = 0; c < width; c++) x[t * row_width + first + c] += part[t * width + c];
 }
 
-/* y = x with dropout at the record's site; y may be x. Used for activations and for their gradients. */
-void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y);
+/* y = x with dropout at the entry's site; y may be x. Used for activations and for their gradients. */
+void lh_ref_drop_at(const run *r, const tape_entry *entry, size_t count, const double *x, double *y);
 
-/* Executes the operation of a record, forward or backward. */
-typedef void operation(run *r, record *at);
+/* Executes the operation of an entry, forward or backward. */
+typedef void operation(run *r, tape_entry *entry);
 
 /* Functions by kind of operation; backward functions add to the gradients of the inputs. */
 extern operation *const lh_ref_forward[], *const lh_ref_backward[];

@@ -118,12 +118,12 @@ lh_status lh_make_directories(const char *path, lh_error *error) {
 
 static lh_status write_all(int file, const char *path, const void *data, size_t bytes, lh_error *error) {
     const char *next = data;
-    for (size_t left = bytes; left > 0;) {
-        ssize_t written = write(file, next, left);
+    for (size_t pieces_left = bytes; pieces_left > 0;) {
+        ssize_t written = write(file, next, pieces_left);
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return system_failure(path, "cannot write", error);
         next += written;
-        left -= (size_t)written;
+        pieces_left -= (size_t)written;
     }
     return LH_OK;
 }
@@ -133,21 +133,22 @@ enum { BUFFER = 16384 };
 /* A position in a list of pieces. */
 typedef struct walk {
     const lh_piece *next;
-    size_t left, at; /* remaining pieces, the current one included; bytes of the current one that were consumed */
+    size_t pieces_left,
+        consumed; /* remaining pieces, the current one included; bytes of the current one that were consumed */
 } walk;
 
 /* Copies the next bytes into buffer, at most BUFFER; returns their number, 0 at the end. */
 static size_t copy_next(walk *w, char buffer[BUFFER]) {
     size_t used = 0;
-    while (w->left > 0 && used < BUFFER) {
-        size_t rest = w->next->bytes - w->at, bytes = rest < BUFFER - used ? rest : BUFFER - used;
-        if (bytes > 0) memcpy(buffer + used, (const char *)w->next->data + w->at, bytes);
+    while (w->pieces_left > 0 && used < BUFFER) {
+        size_t rest = w->next->bytes - w->consumed, bytes = rest < BUFFER - used ? rest : BUFFER - used;
+        if (bytes > 0) memcpy(buffer + used, (const char *)w->next->data + w->consumed, bytes);
         used += bytes;
-        w->at += bytes;
-        if (w->at < w->next->bytes) continue;
+        w->consumed += bytes;
+        if (w->consumed < w->next->bytes) continue;
         w->next++;
-        w->left--;
-        w->at = 0;
+        w->pieces_left--;
+        w->consumed = 0;
     }
     return used;
 }
@@ -290,31 +291,31 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
     if ((uintmax_t)found.st_size > most) return too_long(path, most, error);
-    size_t room = (size_t)found.st_size + 1, used = 0;
-    char *text = malloc(room);
+    size_t capacity = (size_t)found.st_size + 1, bytes_read = 0;
+    char *text = malloc(capacity);
     for (;;) {
         if (!text) return no_memory(path, error);
-        ssize_t got = read(file, text + used, room - used);
+        ssize_t got = read(file, text + bytes_read, capacity - bytes_read);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
             lh_status status = lh_fail(error, blame(errno), "%s: cannot read: %s", path, strerror(errno));
             free(text);
             return status;
         }
-        used += (size_t)got;
+        bytes_read += (size_t)got;
         if (got == 0) break;
-        if (used > most) {
+        if (bytes_read > most) {
             free(text);
             return too_long(path, most, error);
         }
-        if (used < room) continue;
-        char *larger = realloc(text, room *= 2);
+        if (bytes_read < capacity) continue;
+        char *larger = realloc(text, capacity *= 2);
         if (!larger) free(text);
         text = larger;
     }
-    text[used] = 0;
+    text[bytes_read] = 0;
     *data = text;
-    *bytes = used;
+    *bytes = bytes_read;
     return LH_OK;
 }
 

@@ -22,14 +22,14 @@ static lh_status system_failure(const char *path, const char *what, lh_error *er
 }
 
 /* Reads `bytes` bytes at offset `at`, which must exist. */
-static lh_status read_at(int file, const char *path, off_t at, char *to, size_t bytes, lh_error *error) {
+static lh_status read_at(int file, const char *path, off_t offset, char *text, size_t bytes, lh_error *error) {
     while (bytes > 0) {
-        ssize_t got = pread(file, to, bytes, at);
+        ssize_t got = pread(file, text, bytes, offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_failure(path, "cannot read", error);
         if (got == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: became shorter while it was read", path);
-        to += got;
-        at += got;
+        text += got;
+        offset += got;
         bytes -= (size_t)got;
     }
     return LH_OK;
@@ -125,12 +125,12 @@ static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_
         const char *end = memchr(text + at, '\n', bytes - at);
         size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
         int verdict = judge_line(text + at, length, key, last);
-        if (verdict < 0) cut->torn++;
+        if (verdict < 0) cut->torn_lines++;
         if (verdict > 0) {
             memcpy(kept + used, text + at, length);
             used += length;
             kept[used++] = '\n';
-            cut->kept++;
+            cut->kept_lines++;
         }
         at += length + 1;
     }
@@ -138,8 +138,8 @@ static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_
 }
 
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error) {
-    *cut = (lh_cut){.there = access(path, F_OK) == 0 || errno != ENOENT};
-    if (!cut->there) return LH_OK;
+    *cut = (lh_cut){.exists = access(path, F_OK) == 0 || errno != ENOENT};
+    if (!cut->exists) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);

@@ -14,9 +14,9 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 
 /* The result of lh_truncate_lines. */
 typedef struct lh_cut {
-    bool there;   /* the file exists */
-    int64_t kept; /* number of lines kept */
-    int torn;     /* number of lines removed because they are no JSON object with the field */
+    bool exists;        /* the file exists */
+    int64_t kept_lines; /* number of lines kept */
+    int torn_lines;     /* number of lines removed because they are no JSON object with the field */
 } lh_cut;
 
 /* Removes, atomically, all lines whose integer field `key` is greater than `last`. A missing file is no error.

@@ -260,8 +260,8 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
     return LH_OK;
 }
 
-static int by_data(const void *left, const void *right) {
-    const lh_st_tensor *a = left, *b = right;
+static int by_data(const void *a_pointer, const void *b_pointer) {
+    const lh_st_tensor *a = a_pointer, *b = b_pointer;
     const char *p = a->data, *q = b->data;
     if (p != q) return p < q ? -1 : 1;
     return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* an empty tensor precedes the tensor with the same offset */

@@ -33,9 +33,9 @@ static void peak_work(void *argument, int index, int count) {
 static double measure_peak(peak_job *job, int threads, double seconds) {
     double start = lh_clock();
     lh_team_run(threads, peak_work, job);
-    double taken = lh_clock() - start;
-    double rate = job->flops * job->threads / taken;
-    job->rounds = (int64_t)((double)job->rounds * seconds / (taken > 1e-9 ? taken : 1e-9)) + 1;
+    double elapsed = lh_clock() - start;
+    double rate = job->flops * job->threads / elapsed;
+    job->rounds = (int64_t)((double)job->rounds * seconds / (elapsed > 1e-9 ? elapsed : 1e-9)) + 1;
     return rate;
 }
 
@@ -75,14 +75,15 @@ static double median(double *values, int count) {
 /* Converts the ticks of each part to shares of all workers' ticks. Ticks outside all parts count as waiting: a team
  * starts or ends, or one thread works alone. */
 static void share_out(double ticks, double parts[LH_PARTS]) {
-    double booked = 0;
-    for (int part = 0; part < LH_PARTS; part++) booked += parts[part];
-    if (ticks > booked) parts[LH_PART_WAITING] += ticks - booked;
-    else ticks = booked;
+    double counted = 0;
+    for (int part = 0; part < LH_PARTS; part++) counted += parts[part];
+    if (ticks > counted) parts[LH_PART_WAITING] += ticks - counted;
+    else ticks = counted;
     for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
 }
 
-/* Adds the time of each part over steps of about `seconds`, with lh_timings_fine set; these steps are not in the rates. */
+/* Adds the time of each part over steps of about `seconds`, with lh_timings_fine set; these steps are not in the
+ * rates. */
 static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
                                double parts[LH_PARTS], lh_error *error) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
@@ -100,24 +101,25 @@ static lh_status measure_parts(lh_replica_set *set, double seconds, const window
 static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = set->request->target->cpu;
     int windows = set->request->windows > 0 ? set->request->windows : LH_BENCH_WINDOWS;
-    double rates[LH_BENCH_WINDOWS], worked[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
-    double ticks = 0, whole = seconds / windows;
+    double rates[LH_BENCH_WINDOWS], processor_seconds[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
+    double ticks = 0, window_seconds = seconds / windows;
     peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
     window w;
     lh_status status = measure_steps(set, 1, &w, error);            /* fills caches, starts threads */
     if (status == LH_OK) status = measure_steps(set, 1, &w, error); /* measures the duration of a step */
-    if (job.function != NULL) measure_peak(&job, set->workers, PEAK_SHARE * whole);
+    if (job.function != NULL) measure_peak(&job, set->workers, PEAK_SHARE * window_seconds);
     for (int i = 0; status == LH_OK && i < windows; i++) {
-        if (job.function != NULL) peaks[i] = measure_peak(&job, set->workers, PEAK_SHARE * whole);
-        status = measure_steps(set, steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * whole), &w, error);
+        if (job.function != NULL) peaks[i] = measure_peak(&job, set->workers, PEAK_SHARE * window_seconds);
+        status = measure_steps(set, steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * window_seconds), &w, error);
         rates[i] = (double)(w.steps * set->count) / w.seconds;
-        worked[i] = w.processor / (double)(w.steps * set->count);
-        if (status == LH_OK) status = measure_parts(set, PARTS_SHARE * whole, &w, &ticks, result->parts, error);
+        processor_seconds[i] = w.processor / (double)(w.steps * set->count);
+        if (status == LH_OK)
+            status = measure_parts(set, PARTS_SHARE * window_seconds, &w, &ticks, result->parts, error);
     }
     if (status != LH_OK) return status;
     result->steps_per_second = median(rates, windows);
-    result->processor_seconds = program != NULL ? median(worked, windows) : NAN;
+    result->processor_seconds = program != NULL ? median(processor_seconds, windows) : NAN;
     result->peak = median(peaks, windows);
     share_out(ticks, result->parts);
     return LH_OK;

@@ -8,13 +8,13 @@
 #include "base/clock.h"
 #include "eval/decode.h"
 
-enum { FEWEST = 3, MOST = 101 }; /* rounds */
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 101 }; /* rounds */
 
 /* An engine for forward passes, and the batch. */
 typedef struct decoder {
     lh_spec spec;
     lh_task task; /* without an end symbol, so that all answers are decoded */
-    lh_engine *all, *one;
+    lh_engine *batch_engine, *single_engine;
     lh_query query;
     uint16_t *input, *answers;
 } decoder;
@@ -65,14 +65,14 @@ static lh_status open_decoder(decoder *d, const lh_target *target, int n, int th
     if (d->input == NULL) return LH_ERR_ENVIRONMENT;
     d->answers = lh_engine_memory(count * (size_t)sizes->labels * sizeof *d->answers, "answers", error);
     if (d->answers == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = open_engine(d, target, n, threads, &d->all, error);
-    if (status == LH_OK) status = open_engine(d, target, n, 1, &d->one, error);
+    lh_status status = open_engine(d, target, n, threads, &d->batch_engine, error);
+    if (status == LH_OK) status = open_engine(d, target, n, 1, &d->single_engine, error);
     return status == LH_OK ? fill_inputs(d, n, sizes->sequences, error) : status;
 }
 
 static void close_decoder(decoder *d) {
-    if (d->all != NULL) d->all->ops->close(d->all);
-    if (d->one != NULL) d->one->ops->close(d->one);
+    if (d->batch_engine != NULL) d->batch_engine->ops->close(d->batch_engine);
+    if (d->single_engine != NULL) d->single_engine->ops->close(d->single_engine);
     free(d->input);
     free(d->answers);
 }
@@ -81,24 +81,24 @@ static void close_decoder(decoder *d) {
 static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, double *rate, lh_error *error) {
     double start = lh_clock();
     lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);
-    double taken = lh_clock() - start;
-    *rate = (double)count * labels / (taken > 1e-9 ? taken : 1e-9);
+    double elapsed = lh_clock() - start;
+    *rate = (double)count * labels / (elapsed > 1e-9 ? elapsed : 1e-9);
     return status;
 }
 
 static lh_status measure_round(decoder *d, const lh_bench_decoding *sizes, double rates[3], lh_error *error) {
-    lh_status status = measure(d, d->all, sizes->sequences, sizes->labels, &rates[0], error);
-    if (status == LH_OK) status = measure(d, d->one, 1, sizes->labels, &rates[1], error);
+    lh_status status = measure(d, d->batch_engine, sizes->sequences, sizes->labels, &rates[0], error);
+    if (status == LH_OK) status = measure(d, d->single_engine, 1, sizes->labels, &rates[1], error);
     if (status != LH_OK) return status;
-    d->one->decodes = false;
-    status = measure(d, d->one, 1, sizes->labels, &rates[2], error);
-    d->one->decodes = true;
+    d->single_engine->decodes = false;
+    status = measure(d, d->single_engine, 1, sizes->labels, &rates[2], error);
+    d->single_engine->decodes = true;
     return status;
 }
 
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error) {
-    double rates[3][MOST], row[3], start;
+    double rates[3][MOST_ROUNDS], row[3], start;
     int rounds = 0;
     decoder d;
     *result = (lh_bench_decoding){.length = lh_reported_length(&target->spec, n),
@@ -108,7 +108,7 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     lh_status status = open_decoder(&d, target, n, threads, result, error);
     if (status == LH_OK) status = measure_round(&d, result, row, error); /* fills caches, starts threads */
     start = lh_clock();
-    while (status == LH_OK && rounds < MOST && (rounds < FEWEST || lh_clock() - start < seconds)) {
+    while (status == LH_OK && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || lh_clock() - start < seconds)) {
         status = measure_round(&d, result, row, error);
         for (int i = 0; i < 3; i++) rates[i][rounds] = row[i];
         rounds++;

@@ -35,12 +35,12 @@ typedef struct check {
     const lh_spec *spec;
     lh_engine *engine;
     lh_state state;
-    double *parameters;    /* parameters of the engine's state */
-    double *base;          /* parameters at the first point, where every check begins */
-    double *gradient;      /* gradient at the first point */
-    double loss;           /* loss at the first point */
-    double *gradient_here; /* gradient at the current point */
-    double *direction;     /* direction for the checked tensor, element by element, of length 1 */
+    double *parameters;     /* parameters of the engine's state */
+    double *base;           /* parameters at the first point, where every check begins */
+    double *gradient;       /* gradient at the first point */
+    double loss;            /* loss at the first point */
+    double *point_gradient; /* gradient at the current point */
+    double *direction;      /* direction for the checked tensor, element by element, of length 1 */
     lh_rng rng;
 } check;
 
@@ -74,27 +74,28 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
     return status;
 }
 
-static void place(check *c, const lh_tensor *tensor, double at) {
+static void move_parameters(check *c, const lh_tensor *tensor, double distance) {
     for (int64_t e = 0; e < elements_of(tensor); e++) {
         int64_t i = element(tensor, e);
-        c->parameters[i] = c->base[i] + at * c->direction[e];
+        c->parameters[i] = c->base[i] + distance * c->direction[e];
     }
 }
 
-static lh_status loss_at(check *c, const lh_tensor *tensor, double at, double *loss, lh_error *error) {
-    place(c, tensor, at);
+static lh_status loss_at(check *c, const lh_tensor *tensor, double distance, double *loss, lh_error *error) {
+    move_parameters(c, tensor, distance);
     return find_loss(c, loss, error);
 }
 
 /* Computes the loss at a point and the slope there by the gradient. */
-static lh_status find_analytic(check *c, const lh_tensor *tensor, double at, double *loss, slopes *s, lh_error *error) {
+static lh_status find_analytic(check *c, const lh_tensor *tensor, double distance, double *loss, slopes *s,
+                               lh_error *error) {
     const double *gradient = c->gradient;
     *loss = c->loss;
-    if (at != 0) {
-        lh_status status = loss_at(c, tensor, at, loss, error);
-        if (status == LH_OK) status = c->engine->ops->read_gradient(c->engine, c->gradient_here, error);
+    if (distance != 0) {
+        lh_status status = loss_at(c, tensor, distance, loss, error);
+        if (status == LH_OK) status = c->engine->ops->read_gradient(c->engine, c->point_gradient, error);
         if (status != LH_OK) return status;
-        gradient = c->gradient_here;
+        gradient = c->point_gradient;
     }
     s->analytic = s->size = 0;
     for (int64_t e = 0; e < elements_of(tensor); e++) {
@@ -111,17 +112,17 @@ static double error_of(const slopes *s, double slope) { return fabs(slope - s->a
 static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
 /* Computes numeric slopes at a point, all of second order; one-sided slopes only if the two-sided one disagrees. */
-static lh_status find_slopes(check *c, const lh_tensor *tensor, double at, double h, slopes *s, lh_error *error) {
-    double here = 0, left = 0, right = 0, far_left = 0, far_right = 0;
-    lh_status status = find_analytic(c, tensor, at, &here, s, error);
-    if (status == LH_OK) status = loss_at(c, tensor, at - h, &left, error);
-    if (status == LH_OK) status = loss_at(c, tensor, at + h, &right, error);
+static lh_status find_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s, lh_error *error) {
+    double centre_loss = 0, left = 0, right = 0, far_left = 0, far_right = 0;
+    lh_status status = find_analytic(c, tensor, distance, &centre_loss, s, error);
+    if (status == LH_OK) status = loss_at(c, tensor, distance - h, &left, error);
+    if (status == LH_OK) status = loss_at(c, tensor, distance + h, &right, error);
     s->left = s->right = s->centre = (right - left) / (2.0 * h);
     if (status != LH_OK || agree(s, s->centre, s->analytic)) return status;
-    status = loss_at(c, tensor, at - 2.0 * h, &far_left, error);
-    if (status == LH_OK) status = loss_at(c, tensor, at + 2.0 * h, &far_right, error);
-    s->left = (3.0 * here - 4.0 * left + far_left) / (2.0 * h);
-    s->right = (4.0 * right - 3.0 * here - far_right) / (2.0 * h);
+    status = loss_at(c, tensor, distance - 2.0 * h, &far_left, error);
+    if (status == LH_OK) status = loss_at(c, tensor, distance + 2.0 * h, &far_right, error);
+    s->left = (3.0 * centre_loss - 4.0 * left + far_left) / (2.0 * h);
+    s->right = (4.0 * right - 3.0 * centre_loss - far_right) / (2.0 * h);
     return status;
 }
 
@@ -136,7 +137,7 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
         kink = kink || !agree(&s, s.left, s.right);
         least = fmin(least, fmin(error_of(&s, s.centre), fmin(error_of(&s, s.left), error_of(&s, s.right))));
     }
-    place(c, tensor, 0);
+    move_parameters(c, tensor, 0);
     result->worst = fmax(result->worst, least);
     result->passed = result->passed && least <= TOLERANCE;
     result->checks++;
@@ -187,7 +188,7 @@ static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_re
 }
 
 static lh_status open_vectors(check *c, lh_error *error) {
-    double **const vectors[] = {&c->base, &c->gradient, &c->gradient_here, &c->direction};
+    double **const vectors[] = {&c->base, &c->gradient, &c->point_gradient, &c->direction};
     size_t bytes = (size_t)c->spec->parameter_storage * sizeof(double);
     lh_status status = lh_state_open(&c->state, c->engine, false, error);
     c->parameters = c->state.parameters;
@@ -219,19 +220,23 @@ static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *
     lh_state_close(&c->state);
     free(c->base);
     free(c->gradient);
-    free(c->gradient_here);
+    free(c->point_gradient);
     free(c->direction);
     return status;
 }
 
 lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradcheck_result *results, lh_error *error) {
-    lh_target few = *target;
-    few.spec.train.batch = SEQUENCES;
-    few.spec.train.shards = SHARDS;
-    lh_engine_config config = {
-        .spec = &few.spec, .seed = seed, .threads = 1, .trains = true, .keeps_gradient = true, .fixed_length = n};
-    check c = {.spec = &few.spec, .rng = lh_rng_at(lh_key_of_seed(seed), (uint32_t)n, 0, 0)};
-    lh_status status = lh_target_engines(&few, &config, 1, false, &c.engine, error);
+    lh_target small_target = *target;
+    small_target.spec.train.batch = SEQUENCES;
+    small_target.spec.train.shards = SHARDS;
+    lh_engine_config config = {.spec = &small_target.spec,
+                               .seed = seed,
+                               .threads = 1,
+                               .trains = true,
+                               .keeps_gradient = true,
+                               .fixed_length = n};
+    check c = {.spec = &small_target.spec, .rng = lh_rng_at(lh_key_of_seed(seed), (uint32_t)n, 0, 0)};
+    lh_status status = lh_target_engines(&small_target, &config, 1, false, &c.engine, error);
     if (status != LH_OK) return status;
     status = check_engine(&c, results, error);
     c.engine->ops->close(c.engine);

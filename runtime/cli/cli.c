@@ -38,7 +38,7 @@ void lh_warn_unlocked(const char *directory) {
     told = true;
 }
 
-int lh_cli_threads(int64_t asked) { return asked > 0 ? (int)asked : lh_team_processors(); }
+int lh_cli_threads(int64_t requested) { return requested > 0 ? (int)requested : lh_team_processors(); }
 
 static lh_status load_checkpoint(lh_engine *engine, const char *checkpoint, lh_error *error) {
     lh_state state;

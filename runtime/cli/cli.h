@@ -30,7 +30,7 @@ lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option
 lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error);
 
 /* The requested number of threads; 0: all processors. */
-int lh_cli_threads(int64_t asked);
+int lh_cli_threads(int64_t requested);
 
 /* Value and help of the flag --device, whose default is "cpu". */
 #define LH_DEVICE_WORDS "cpu|cuda[:N]", "device that computes (cpu)"

@@ -50,9 +50,9 @@ static const char *find_checkpoint(const lh_cli *cli) {
     static const char name[] = "--checkpoint";
     for (int i = 0; i < cli->argc; i++) {
         if (strncmp(cli->argv[i], name, sizeof name - 1) != 0) continue;
-        const char *rest = cli->argv[i] + sizeof name - 1;
-        if (*rest == '=') return rest + 1;
-        if (*rest == 0) return i + 1 < cli->argc ? cli->argv[i + 1] : NULL;
+        const char *suffix = cli->argv[i] + sizeof name - 1;
+        if (*suffix == '=') return suffix + 1;
+        if (*suffix == 0) return i + 1 < cli->argc ? cli->argv[i + 1] : NULL;
     }
     return NULL;
 }
@@ -60,13 +60,13 @@ static const char *find_checkpoint(const lh_cli *cli) {
 /* Finds each file for which there is no flag, by its path in the spec or in the run of the checkpoint. */
 static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char *paths[OPTIONS], lh_error *error) {
     const lh_data *data = cli->spec->data;
-    const char *const given[LH_SETS] = {data->train, data->eval, data->validation};
+    const char *const spec_paths[LH_SETS] = {data->train, data->eval, data->validation};
     const char *checkpoint = find_checkpoint(cli);
     lh_status status = LH_OK;
     for (int set = first_option(cli->spec); status == LH_OK && set < LH_SETS; set++) {
-        if (paths[set] != NULL || given[set] == NULL) continue;
+        if (paths[set] != NULL || spec_paths[set] == NULL) continue;
         paths[set] = files->path[set];
-        status = lh_find_data(given[set], (lh_set)set, checkpoint, files->path[set], error);
+        status = lh_find_data(spec_paths[set], (lh_set)set, checkpoint, files->path[set], error);
     }
     return status;
 }
@@ -91,15 +91,15 @@ static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const ch
 
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error) {
     const char *paths[OPTIONS] = {NULL};
-    int left = 0;
+    int remaining = 0;
     memset(files, 0, sizeof *files);
     if (cli->spec->data == NULL || asks_for_help(cli)) return LH_OK;
     files->argv = calloc((size_t)cli->argc + 1, sizeof *files->argv);
     if (files->argv == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the flags");
     for (int i = 0; i < cli->argc; i++)
-        if (!take_flag(cli, &i, paths)) files->argv[left++] = cli->argv[i];
+        if (!take_flag(cli, &i, paths)) files->argv[remaining++] = cli->argv[i];
     cli->argv = files->argv;
-    cli->argc = left;
+    cli->argc = remaining;
     lh_status status = check_paths(paths, error);
     if (status == LH_OK) status = find_paths(files, cli, paths, error);
     if (status == LH_OK) status = open_corpus(files, cli->spec, paths, error);
@@ -120,13 +120,13 @@ void lh_data_files_help(FILE *out, const lh_spec *spec) {
 }
 
 /* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0; returns the number of bytes. */
-static size_t put_overlap(char *text, size_t size, const char *what, const lh_overlap_count *of) {
-    if (of->count == 0) return 0;
-    size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ", (long long)of->count,
-                                   what, of->count > 1 ? "s" : "");
-    for (int i = 0; i < LH_OVERLAP_LINES && i < of->count; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", of->line[i]);
-    return used + (size_t)snprintf(text + used, size - used, "%s)", of->count > LH_OVERLAP_LINES ? ", ..." : "");
+static size_t put_overlap(char *text, size_t size, const char *what, const lh_overlap_count *overlap) {
+    if (overlap->count == 0) return 0;
+    size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ",
+                                   (long long)overlap->count, what, overlap->count > 1 ? "s" : "");
+    for (int i = 0; i < LH_OVERLAP_LINES && i < overlap->count; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", overlap->line[i]);
+    return used + (size_t)snprintf(text + used, size - used, "%s)", overlap->count > LH_OVERLAP_LINES ? ", ..." : "");
 }
 
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
@@ -192,18 +192,18 @@ static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape,
                    length);
 }
 
-lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error) {
+lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool spec_paths, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
     lh_option_lengths shapes;
     int count = lh_lengths_count(&wanted->lengths);
     lh_status status = LH_OK;
-    if (given && count > LH_OPTION_MOST_LENGTHS)
+    if (spec_paths && count > LH_OPTION_MOST_LENGTHS)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
-    for (int i = 0; given && status == LH_OK && i < count; i++)
+    for (int i = 0; spec_paths && status == LH_OK && i < count; i++)
         status = name_shape(corpus, lh_lengths_at(&wanted->lengths, i), &shapes.list[i], error);
-    if (!given) {
+    if (!spec_paths) {
         shapes.list[0] = corpus->trained[0];
         shapes.list[1] = corpus->trained[corpus->trained_count - 1];
         count = shapes.list[0] == shapes.list[1] ? 1 : 2;

@@ -20,7 +20,7 @@ typedef struct search {
 } search;
 
 /* Whether the file at `found` exists and has the digest of the run. */
-static bool is_wanted(const search *s) {
+static bool has_digest(const search *s) {
     char *text, digest[LH_SHA256_TEXT];
     size_t bytes;
     lh_error ignored;
@@ -30,13 +30,13 @@ static bool is_wanted(const search *s) {
     return strcmp(digest, s->digest) == 0;
 }
 
-static bool is_in(search *s, const char *folder) {
+static bool find_in_folder(search *s, const char *folder) {
     size_t used = strlen(s->folders);
     snprintf(s->folders + used, sizeof s->folders - used, "%s%s", used > 0 ? ", " : "", folder);
     const char *const names[] = {s->path[0] == '/' ? s->name : s->path, s->name};
     for (int i = 0; i < 2; i++) {
         int bytes = snprintf(s->found, LH_PATH_MAX, "%s/%s", folder, names[i]);
-        if (bytes > 0 && bytes < LH_PATH_MAX && is_wanted(s)) return true;
+        if (bytes > 0 && bytes < LH_PATH_MAX && has_digest(s)) return true;
     }
     return false;
 }
@@ -56,12 +56,12 @@ static char *training_folder(const char *facts_path) {
 }
 
 /* Searches the folders that contain the checkpoint, from the innermost to the outermost. */
-static bool is_above(search *s, const char *checkpoint) {
+static bool find_above(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool found = false;
     for (int i = 1; folder != NULL && !found && i < MOST_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
         *slash = 0;
-        found = is_in(s, folder);
+        found = find_in_folder(s, folder);
     }
     free(folder);
     return found;
@@ -81,7 +81,7 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
     search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
     if (s.digest[0] == 0) return LH_OK; /* no run has recorded a digest of the file */
     char *trained = training_folder(facts);
-    bool is_found = (trained != NULL && is_in(&s, trained)) || is_above(&s, checkpoint);
+    bool is_found = (trained != NULL && find_in_folder(&s, trained)) || find_above(&s, checkpoint);
     free(trained);
     if (is_found) {
         fprintf(stderr, "%s: read from %s\n", path, found);

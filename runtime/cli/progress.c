@@ -75,18 +75,18 @@ const char *lh_duration(double seconds, char text[32]) {
 
 void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count) {
     lh_progress *progress = context;
-    char bar[32], left[32], name[LH_EVAL_NAME];
+    char bar[32], remaining[32], name[LH_EVAL_NAME];
     if (!lh_progress_due(progress, 10.0) && done < count) return;
     double seconds = lh_progress_seconds(progress);
     if (result->counted == 0)
         lh_progress_line(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
                          lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
-                         lh_duration(seconds / done * (count - done), left));
+                         lh_duration(seconds / done * (count - done), remaining));
     else
         lh_progress_line(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
                          lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
                          result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
-                         result->exact_match, lh_duration(seconds / done * (count - done), left));
+                         result->exact_match, lh_duration(seconds / done * (count - done), remaining));
     if (done == count) lh_progress_wipe(progress);
 }
 
@@ -133,13 +133,13 @@ static void print_means(int wide, const char *name, const char *decoding, const 
 
 /* Prints, after a row on dataset files, the numbers of evaluated and of all examples, if some were not evaluated. */
 static void print_examples(const lh_eval_result *results, int count) {
-    int64_t taken = 0, of = 0;
+    int64_t taken = 0, total = 0;
     if (results[0].groups != NULL) {
         for (int i = 0; i < count; i++) {
             taken += results[i].examples;
-            of += results[i].of > 0 ? results[i].of : results[i].examples;
+            total += results[i].total > 0 ? results[i].total : results[i].examples;
         }
-        printf("  %lld of %lld examples", (long long)taken, (long long)of);
+        printf("  %lld of %lld examples", (long long)taken, (long long)total);
     }
     putchar('\n');
 }

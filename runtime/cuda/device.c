@@ -56,15 +56,15 @@ static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
     int major = 0, minor = 0, block_memory = 0;
     const struct {
         int *value, attribute;
-    } wanted[] = {{&major, LH_CUDA_MAJOR},
-                  {&minor, LH_CUDA_MINOR},
-                  {&device->multiprocessors, LH_CUDA_MULTIPROCESSORS},
-                  {&block_memory, LH_CUDA_BLOCK_MEMORY},
-                  {&device->cooperative, LH_CUDA_COOPERATIVE},
-                  {&device->watchdog, LH_CUDA_WATCHDOG}};
+    } queries[] = {{&major, LH_CUDA_MAJOR},
+                   {&minor, LH_CUDA_MINOR},
+                   {&device->multiprocessors, LH_CUDA_MULTIPROCESSORS},
+                   {&block_memory, LH_CUDA_BLOCK_MEMORY},
+                   {&device->cooperative, LH_CUDA_COOPERATIVE},
+                   {&device->watchdog, LH_CUDA_WATCHDOG}};
     CUresult result = 0;
-    for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
-        result = driver->cuDeviceGetAttribute(wanted[i].value, wanted[i].attribute, handle);
+    for (size_t i = 0; result == 0 && i < sizeof queries / sizeof queries[0]; i++)
+        result = driver->cuDeviceGetAttribute(queries[i].value, queries[i].attribute, handle);
     lh_status status = check(device, result, "cuDeviceGetAttribute", error);
     if (status == LH_OK)
         status =
@@ -138,10 +138,10 @@ static lh_status load_compiled(lh_cuda_device *device, lh_error *error) {
                                        device->driver_version, &code, error);
     if (status != LH_OK) return status;
     snprintf(device->image, sizeof device->image, "%s, compiled on this machine by %s%s%s", code.target, code.compiler,
-             code.found       ? ", at an earlier start"
-             : code.unkept[0] ? ", not kept for the next start: "
-                              : "",
-             code.unkept);
+             code.found              ? ", at an earlier start"
+             : code.cache_failure[0] ? ", not kept for the next start: "
+                                     : "",
+             code.cache_failure);
     snprintf(device->compiler, sizeof device->compiler, "%.*sfor %s", (int)strcspn(code.compiler, "("), code.compiler,
              code.target);
     status = load_module(device, code.data, error);
@@ -166,10 +166,10 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
  * would reduce the number of resident blocks. */
 static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
     size_t all = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
-    int percent = (int)((100 * used + all - 1) / all), left = 0;
+    int percent = (int)((100 * used + all - 1) / all), rest = 0;
     lh_status status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, percent < 100 ? percent : 100, error);
-    if (status == LH_OK) status = count_resident(device, kernel, &left, error);
-    if (status == LH_OK && left < blocks)
+    if (status == LH_OK) status = count_resident(device, kernel, &rest, error);
+    if (status == LH_OK && rest < blocks)
         status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, LH_CUDA_CARVE_OUT_DEFAULT, error);
     return status;
 }
@@ -178,21 +178,21 @@ static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int 
  * once. */
 static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
-    int threads = device->program->threads, each = 0;
+    int threads = device->program->threads, resident_blocks = 0;
     size_t bytes = device->program->block_memory;
     char call[256];
     snprintf(call, sizeof call, "cuModuleGetFunction of %s", name);
     lh_status status = check(device, driver->cuModuleGetFunction(kernel, device->module, name), call, error);
     if (status != LH_OK) return status;
     status = set_attribute(device, *kernel, LH_CUDA_FUNCTION_BLOCK_MEMORY, (int)bytes, error);
-    if (status == LH_OK) status = count_resident(device, *kernel, &each, error);
-    if (status == LH_OK && each < 1)
+    if (status == LH_OK) status = count_resident(device, *kernel, &resident_blocks, error);
+    if (status == LH_OK && resident_blocks < 1)
         status = lh_fail(error, LH_ERR_ENVIRONMENT,
                          "%s: a multiprocessor of cuda:%d (%s) cannot hold one block of %d threads with %zu bytes of "
                          "shared memory",
                          name, device->ordinal, device->name, threads, bytes);
-    *blocks = each * device->multiprocessors;
-    return status == LH_OK ? carve_out(device, *kernel, each, error) : status;
+    *blocks = resident_blocks * device->multiprocessors;
+    return status == LH_OK ? carve_out(device, *kernel, resident_blocks, error) : status;
 }
 
 static lh_status make_current(lh_cuda_device *device, lh_error *error) {

@@ -4,17 +4,17 @@
 lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,
                            lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
-    size_t left = 0, total = 0;
+    size_t free_bytes = 0, total = 0;
     *memory = 0;
     if (bytes == 0) return LH_OK;
     CUresult result = driver->cuMemAlloc(memory, bytes);
     if (result != LH_CUDA_OUT_OF_MEMORY) return lh_cuda_check(driver, result, "cuMemAlloc", error);
     *memory = 0;
-    driver->cuMemGetInfo(&left, &total);
+    driver->cuMemGetInfo(&free_bytes, &total);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "no memory on %s: %zu bytes for %s, %zu of %zu bytes are free\n"
                    "  hint: fewer replicas, shorter lengths, or a device that nobody else uses",
-                   device->name, bytes, what, left, total);
+                   device->name, bytes, what, free_bytes, total);
 }
 
 void lh_cuda_release(const lh_cuda_device *device, CUdeviceptr *memory) {

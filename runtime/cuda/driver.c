@@ -54,8 +54,8 @@ enum { SYMBOL_COUNT = sizeof SYMBOLS / sizeof SYMBOLS[0] };
 static_assert(sizeof(lh_cuda_driver) == SYMBOL_COUNT * sizeof(void (*)(void)), "every member has its symbol");
 
 static const char *library_name(void) {
-    const char *given = getenv("LONGHAND_CUDA_DRIVER");
-    return given && given[0] ? given : "libcuda.so.1";
+    const char *requested = getenv("LONGHAND_CUDA_DRIVER");
+    return requested && requested[0] ? requested : "libcuda.so.1";
 }
 
 static lh_status no_library(const char *file, lh_error *error) {

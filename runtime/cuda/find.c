@@ -25,8 +25,8 @@ bool lh_cuda_find_file(lh_cuda_search *s, const char *file) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        bool is_there = strchr(file, '/') && access(file, F_OK) == 0;
-        if (is_there)
+        bool exists = strchr(file, '/') && access(file, F_OK) == 0;
+        if (exists)
             lh_cuda_refuse(s, "\n%s%s", why ? "" : file,
                            why ? why : ": this program is linked statically and can load no library");
         return false;
@@ -50,8 +50,8 @@ static bool try_folder(lh_cuda_search *s, const char *folder) {
 static bool try_root(lh_cuda_search *s, const char *root) {
     char folder[300];
     if (!root || !root[0]) return false;
-    for (int wide = 1; wide >= 0; wide--) {
-        int length = snprintf(folder, sizeof folder, "%s/lib%s", root, wide ? "64" : "");
+    for (int is_64 = 1; is_64 >= 0; is_64--) {
+        int length = snprintf(folder, sizeof folder, "%s/lib%s", root, is_64 ? "64" : "");
         if (length < (int)sizeof folder && try_folder(s, folder)) return true;
     }
     return false;
@@ -69,6 +69,6 @@ static bool try_usual(lh_cuda_search *s) {
 }
 
 bool lh_cuda_find(lh_cuda_search *s) {
-    const char *given = getenv("LONGHAND_CUDA_ROOT");
-    return given && given[0] ? try_root(s, given) : try_usual(s);
+    const char *root = getenv("LONGHAND_CUDA_ROOT");
+    return root && root[0] ? try_root(s, root) : try_usual(s);
 }

@@ -20,16 +20,16 @@ enum {
 }; /* with the final 0 a digest has the length of its line */
 
 static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *code, size_t bytes) {
-    char own[LH_SHA256_TEXT];
-    lh_sha256(code, bytes, own);
-    snprintf(head, HEAD_BYTES + 1, "%s%s\n%s\n", FIRST_LINE, key, own);
+    char digest[LH_SHA256_TEXT];
+    lh_sha256(code, bytes, digest);
+    snprintf(head, HEAD_BYTES + 1, "%s%s\n%s\n", FIRST_LINE, key, digest);
 }
 
 /* The folder of cached code; malloc'ed, NULL: none. */
 static char *cache_folder(void) {
-    const char *given = getenv("LONGHAND_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *requested = getenv("LONGHAND_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char *folder = NULL;
-    if (given && given[0]) return strdup(given);
+    if (requested && requested[0]) return strdup(requested);
     if (xdg && xdg[0] == '/') return asprintf(&folder, "%s/longhand", xdg) < 0 ? NULL : folder;
     if (home && home[0] == '/') return asprintf(&folder, "%s/.cache/longhand", home) < 0 ? NULL : folder;
     return NULL;
@@ -49,7 +49,7 @@ static bool make_key(const lh_nvrtc *nvrtc, const char *source, char key[LH_SHA2
 }
 
 /* Reads the code of a cached file, if the file is complete and has the same inputs. */
-static bool read_kept(const char *path, const char *key, lh_cuda_code *code) {
+static bool read_cached(const char *path, const char *key, lh_cuda_code *code) {
     char head[HEAD_BYTES + 1], *file = NULL;
     size_t bytes = 0;
     if (lh_read_file(path, &file, &bytes, NULL) != LH_OK) return false;
@@ -68,28 +68,28 @@ static bool read_kept(const char *path, const char *key, lh_cuda_code *code) {
     return good;
 }
 
-static void keep(const char *folder, const char *path, const char *key, lh_cuda_code *code) {
+static void write_cached(const char *folder, const char *path, const char *key, lh_cuda_code *code) {
     char head[HEAD_BYTES + 1];
     lh_error why = {""};
     const lh_piece pieces[] = {{head, HEAD_BYTES}, {code->data, code->bytes}};
     make_head(head, key, code->data, code->bytes);
     lh_status status = lh_make_directories(folder, &why);
     if (status == LH_OK) status = lh_replace_file_by(path, pieces, 2, &why);
-    if (status != LH_OK) snprintf(code->unkept, sizeof code->unkept, "%.500s", why.text);
+    if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", why.text);
 }
 
 static lh_status compile_or_take(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,
                                  lh_cuda_code *code, lh_error *error) {
     char key[LH_SHA256_TEXT];
     if (path && !make_key(nvrtc, source, key)) path = NULL;
-    code->found = path && read_kept(path, key, code);
+    code->found = path && read_cached(path, key, code);
     if (code->found) return LH_OK;
     lh_nvrtc_job job = {.target = nvrtc->target, .name = "device.cu", .source = source};
     lh_status status = lh_nvrtc_compile(nvrtc, &job, error);
     free(job.log);
     code->data = job.code;
     code->bytes = job.bytes;
-    if (status == LH_OK && path) keep(folder, path, key, code);
+    if (status == LH_OK && path) write_cached(folder, path, key, code);
     return status;
 }
 

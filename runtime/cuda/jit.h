@@ -15,10 +15,10 @@
 typedef struct lh_cuda_code {
     char *data; /* machine code, malloc'ed */
     size_t bytes;
-    char target[16];    /* "sm_90" */
-    char compiler[384]; /* "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" */
-    bool found;         /* from the cache, not compiled now */
-    char unkept[512];   /* reason why it was not cached; empty: cached, or there is no cache */
+    char target[16];         /* "sm_90" */
+    char compiler[384];      /* "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" */
+    bool found;              /* from the cache, not compiled now */
+    char cache_failure[512]; /* reason why it was not cached; empty: cached, or there is no cache */
 } lh_cuda_code;
 
 /* Compiles source to machine code for a device of this architecture (90: compute capability 9.0) and a driver of CUDA

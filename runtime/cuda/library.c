@@ -16,7 +16,7 @@
 enum {
     WORKSPACE_BYTES = 32 << 20, /* workspace for sums that the library divides into parts */
     ALIGNMENT = 16,             /* bytes; the alignment that the layout of an experiment guarantees for every operand */
-    REMEMBERED = 1024           /* number of remembered shapes, a power of two */
+    TABLE_SIZE = 1024           /* number of remembered shapes, a power of two */
 };
 
 typedef struct functions {
@@ -33,7 +33,7 @@ typedef struct functions {
     int (*cublasLtMatmulPreferenceSetAttribute)(void *preference, int attribute, const void *value, size_t bytes);
     int (*cublasLtMatmulPreferenceDestroy)(void *preference);
     int (*cublasLtMatmulAlgoGetHeuristic)(void *handle, void *operation, void *a, void *b, void *c, void *d,
-                                          void *preference, int wanted, lh_lt_heuristic *results, int *count);
+                                          void *preference, int requested, lh_lt_heuristic *results, int *count);
     int (*cublasLtMatmul)(void *handle, void *operation, const void *alpha, const void *a, void *a_layout,
                           const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
                           void *d_layout, const lh_lt_algorithm *algorithm, void *workspace, size_t workspace_bytes,
@@ -67,8 +67,8 @@ static const struct {
  * matrix as its transpose, so the product out = a b is requested as out' = b' a'. */
 typedef struct method {
     int rows, columns, inner; /* rows 0: the entry is free */
-    bool turned_a, turned_b;
-    uint32_t wanted, epilogue;              /* requested epilogue; epilogue of the library */
+    bool transposed_a, transposed_b;
+    uint32_t requested, epilogue;           /* requested epilogue; epilogue of the library */
     void *operation, *first, *second, *out; /* first: b */
     lh_lt_algorithm algorithm;
 } method;
@@ -80,7 +80,7 @@ struct lh_cuda_library {
     void *handle;
     CUdeviceptr workspace;
     int compute, type;
-    method methods[REMEMBERED];
+    method methods[TABLE_SIZE];
 };
 
 static lh_status check(const lh_cuda_library *library, int result, const char *call, lh_error *error) {
@@ -116,14 +116,14 @@ static lh_status find(lh_cuda_library *library, lh_error *error) {
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
                                         NULL};
     lh_cuda_search search = {.names = names, .examine = examine, .argument = library};
-    const char *given = getenv("LONGHAND_CUBLASLT");
-    bool is_given = given != NULL && given[0] != 0;
-    if (is_given ? lh_cuda_find_file(&search, given) : lh_cuda_find(&search)) return LH_OK;
+    const char *requested_file = getenv("LONGHAND_CUBLASLT");
+    bool is_requested = requested_file != NULL && requested_file[0] != 0;
+    if (is_requested ? lh_cuda_find_file(&search, requested_file) : lh_cuda_find(&search)) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "no cuBLASLt for the products of a model as wide as this one; looked in: %s%s\n"
                    "it comes with the CUDA toolkit: name its folder in LONGHAND_CUDA_ROOT, or the library itself in "
                    "LONGHAND_CUBLASLT",
-                   is_given ? given : search.places, search.refused);
+                   is_requested ? requested_file : search.places, search.refused);
 }
 
 static void choose_precision(lh_cuda_library *library) {
@@ -167,7 +167,7 @@ static void forget(lh_cuda_library *library, method *m) {
 
 void lh_cuda_library_close(lh_cuda_library *library) {
     if (library == NULL) return;
-    for (int i = 0; i < REMEMBERED; i++) forget(library, &library->methods[i]);
+    for (int i = 0; i < TABLE_SIZE; i++) forget(library, &library->methods[i]);
     if (library->handle != NULL) library->call.cublasLtDestroy(library->handle);
     lh_cuda_release(library->device, &library->workspace);
     free(library);
@@ -187,8 +187,8 @@ static uint32_t epilogue_of(const lh_cuda_product *p) {
 
 static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, method *m, lh_error *error) {
     const functions *call = &library->call;
-    int first = p->turned_b ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS,
-        second = p->turned_a ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS;
+    int first = p->transposed_b ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS,
+        second = p->transposed_a ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS;
     lh_status status = check(library, call->cublasLtMatmulDescCreate(&m->operation, library->compute, library->type),
                              "cublasLtMatmulDescCreate", error);
     if (status != LH_OK) return status;
@@ -196,11 +196,11 @@ static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, me
     if (result == 0) result = call->cublasLtMatmulDescSetAttribute(m->operation, LH_LT_TRANSB, &second, sizeof second);
     status = check(library, result, "cublasLtMatmulDescSetAttribute", error);
     if (status == LH_OK)
-        status = lay_out(library, p->turned_b ? p->columns : p->inner, p->turned_b ? p->inner : p->columns, &m->first,
-                         error);
+        status = lay_out(library, p->transposed_b ? p->columns : p->inner, p->transposed_b ? p->inner : p->columns,
+                         &m->first, error);
     if (status == LH_OK)
-        status =
-            lay_out(library, p->turned_a ? p->inner : p->rows, p->turned_a ? p->rows : p->inner, &m->second, error);
+        status = lay_out(library, p->transposed_a ? p->inner : p->rows, p->transposed_a ? p->rows : p->inner,
+                         &m->second, error);
     return status == LH_OK ? lay_out(library, p->rows, p->columns, &m->out, error) : status;
 }
 
@@ -225,8 +225,8 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
 /* Asks the library for its best algorithm with this epilogue; *found: whether there is one. The library reads the
  * alignment of a bias from its address; the address passed here has only the common alignment, so the choice does not
  * depend on addresses. */
-static lh_status ask(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference, bool *found,
-                     lh_error *error) {
+static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference,
+                                   bool *found, lh_error *error) {
     const functions *call = &library->call;
     lh_lt_heuristic best = {.state = 0};
     int count = 0;
@@ -249,9 +249,9 @@ static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
     bool found = false;
     lh_status status = prefer(library, &preference, error);
-    if (status == LH_OK) status = ask(library, m, m->wanted, preference, &found, error);
-    if (status == LH_OK && !found && m->wanted != LH_LT_PLAIN)
-        status = ask(library, m, LH_LT_PLAIN, preference, &found, error);
+    if (status == LH_OK) status = request_algorithm(library, m, m->requested, preference, &found, error);
+    if (status == LH_OK && !found && m->requested != LH_LT_PLAIN)
+        status = request_algorithm(library, m, LH_LT_PLAIN, preference, &found, error);
     if (preference != NULL) library->call.cublasLtMatmulPreferenceDestroy(preference);
     if (status == LH_OK && !found)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) has no algorithm to multiply [%d][%d] by [%d][%d] in %s",
@@ -260,29 +260,29 @@ static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     return status;
 }
 
-static unsigned place_of(const lh_cuda_product *p) {
+static unsigned slot_of(const lh_cuda_product *p) {
     const unsigned numbers[] = {(unsigned)p->rows, (unsigned)p->columns, (unsigned)p->inner,
-                                (unsigned)p->turned_a * 2 + p->turned_b + 4 * epilogue_of(p)};
+                                (unsigned)p->transposed_a * 2 + p->transposed_b + 4 * epilogue_of(p)};
     unsigned hash = 0;
     for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u;
-    return (hash >> 16) % REMEMBERED;
+    return (hash >> 16) % TABLE_SIZE;
 }
 
 /* Finds or chooses the method for this shape; replaces another shape with the same index in the table. */
 static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, const method **found, lh_error *error) {
-    method *m = &library->methods[place_of(p)];
+    method *m = &library->methods[slot_of(p)];
     *found = m;
-    if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->turned_a == p->turned_a &&
-        m->turned_b == p->turned_b && m->wanted == epilogue_of(p))
+    if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->transposed_a == p->transposed_a &&
+        m->transposed_b == p->transposed_b && m->requested == epilogue_of(p))
         return LH_OK;
     forget(library, m);
     lh_status status = describe(library, p, m, error);
     *m = (method){.rows = p->rows,
                   .columns = p->columns,
                   .inner = p->inner,
-                  .turned_a = p->turned_a,
-                  .turned_b = p->turned_b,
-                  .wanted = epilogue_of(p),
+                  .transposed_a = p->transposed_a,
+                  .transposed_b = p->transposed_b,
+                  .requested = epilogue_of(p),
                   .operation = m->operation,
                   .first = m->first,
                   .second = m->second,
@@ -306,15 +306,15 @@ lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_produ
                                    lh_error *error) {
     const method *m;
     lh_status status = method_of(library, p, &m, error);
-    *whole = status == LH_OK && m->epilogue == m->wanted;
+    *whole = status == LH_OK && m->epilogue == m->requested;
     if (status == LH_OK && m->epilogue != LH_LT_PLAIN) status = set_bias(library, m, p->bias, error);
     if (status != LH_OK) return status;
-    const float one = 1, kept = p->adds;
-    const double one_double = 1, kept_double = p->adds;
+    const float alpha = 1, beta = p->adds;
+    const double alpha_double = 1, beta_double = p->adds;
     const bool is_double = library->type == LH_LT_REAL_64F;
     int result = library->call.cublasLtMatmul(
-        library->handle, m->operation, is_double ? (const void *)&one_double : &one, p->b, m->first, p->a, m->second,
-        is_double ? (const void *)&kept_double : &kept, p->out, m->out, p->out, m->out, &m->algorithm,
+        library->handle, m->operation, is_double ? (const void *)&alpha_double : &alpha, p->b, m->first, p->a,
+        m->second, is_double ? (const void *)&beta_double : &beta, p->out, m->out, p->out, m->out, &m->algorithm,
         (void *)(uintptr_t)library->workspace, WORKSPACE_BYTES, stream);
     return check(library, result, "cublasLtMatmul", error);
 }

@@ -145,13 +145,13 @@ int lh_least_width(const lh_operation *o, const int *options, int digits) {
 }
 
 void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
-    lh_framed own = lh_with_width(o, example->options, word[0] >> OWN_FRAME);
-    lh_frame f = own.frame;
+    lh_framed framed = lh_with_width(o, example->options, word[0] >> OWN_FRAME);
+    lh_frame f = framed.frame;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
     memset(x, 0, (size_t)f.width);
     memset(y, 0, (size_t)f.width);
     read_item(o, &f, seed, word, x, y);
-    o->write(own.options, x, y, example);
+    o->write(framed.options, x, y, example);
 }
 
 /* ---- training pairs ---- */
@@ -162,17 +162,17 @@ typedef struct pairs {
     uint64_t capacity;
 } pairs;
 
-static uint64_t place_of(const pairs *p, uint64_t pair) {
-    uint64_t at = pair * 0x9e3779b97f4a7c15u >> 20;
-    while (p->pair[at &= p->capacity - 1] != 0 && p->pair[at] != pair + 1) at++;
-    return at;
+static uint64_t slot_of(const pairs *p, uint64_t pair) {
+    uint64_t slot = pair * 0x9e3779b97f4a7c15u >> 20;
+    while (p->pair[slot &= p->capacity - 1] != 0 && p->pair[slot] != pair + 1) slot++;
+    return slot;
 }
 
-static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[place_of(p, pair)] != 0; }
+static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[slot_of(p, pair)] != 0; }
 
 /* ---- collection ---- */
 
-typedef struct making {
+typedef struct collection_state {
     const lh_operation *o;
     lh_frame f;
     lh_collection *c;
@@ -180,30 +180,30 @@ typedef struct making {
     pairs trained;
     uint32_t *first, *second; /* [numbers] */
     int64_t done, all;        /* numbers of finished and of all examples, for the progress bar; all is an estimate */
-    int width, by_frame;      /* width and axis value of numbers in another frame; else 0, LH_NO_VALUE */
+    int width, frame;         /* width and axis value of numbers in another frame; else 0, LH_NO_VALUE */
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
-} making;
+} collection_state;
 
 static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
-static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
+static lh_status add_item(collection_state *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_with_width(m->o, m->c->options, m->width).frame;
     memset(m->x, 0, (size_t)f.width);
     memset(m->y, 0, (size_t)f.width);
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
     uint64_t x = number_of(m->f.base, m->x, digits), y = number_of(m->f.base, m->y, digits);
-    bool known = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
+    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : chain_of(m->o, &m->f, digits, m->x, m->y);
-    axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : known;
-    axes[frame_axis(m->o)] = m->by_frame;
+    axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
+    axes[frame_axis(m->o)] = m->frame;
     if (m->done++ % PROGRESS == 0) m->c->progress(m->c, m->done < m->all ? (double)m->done / (double)m->all : 1);
-    item own = *it;
-    own.word[0] |= (uint16_t)(m->width << OWN_FRAME);
-    lh_item kept = {own.word, it->words, f.input_length, f.output_length};
-    return m->c->keep(m->c, set, &kept, axes, m->error);
+    item framed = *it;
+    framed.word[0] |= (uint16_t)(m->width << OWN_FRAME);
+    lh_item stored = {framed.word, it->words, f.input_length, f.output_length};
+    return m->c->add_item(m->c, set, &stored, axes, m->error);
 }
 
 static void shuffle(lh_rng rng, uint32_t *list, int count) {
@@ -215,7 +215,7 @@ static void shuffle(lh_rng rng, uint32_t *list, int count) {
 }
 
 /* Draws operands as the released code does: equally many, or all, of every digit count; the others are random. */
-static void draw_strata(making *m, int purpose, uint32_t *list) {
+static void draw_strata(collection_state *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
     uint64_t top = power(m->f.base, STRATA);
@@ -229,7 +229,7 @@ static void draw_strata(making *m, int purpose, uint32_t *list) {
     shuffle(stream(m->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
 }
 
-static void draw_stratified(making *m) {
+static void draw_stratified(collection_state *m) {
     draw_strata(m, FIRST, m->first);
     if (m->o->operands == LH_TWO_NUMBERS) {
         draw_strata(m, SECOND, m->second);
@@ -240,7 +240,7 @@ static void draw_stratified(making *m) {
 }
 
 /* Draws pairs of the numbers at places first .. end - 1 of the random order. */
-static void draw_pairs(making *m, const uint32_t *order, lh_rng *rng, int first, int end) {
+static void draw_pairs(collection_state *m, const uint32_t *order, lh_rng *rng, int first, int end) {
     uint32_t count = (uint32_t)(end - first);
     for (int i = first; i < end; i++) {
         m->first[i] = order[first + (int)lh_rng_below(rng, count)];
@@ -249,7 +249,7 @@ static void draw_pairs(making *m, const uint32_t *order, lh_rng *rng, int first,
 }
 
 /* Splits a random order of the first numbers, and draws pairs from each part. */
-static bool draw_permuted(making *m, int trained) {
+static bool draw_permuted(collection_state *m, int trained) {
     int count = m->f.numbers;
     for (int i = 0; i < count; i++) m->first[i] = (uint32_t)i;
     shuffle(stream(m->c->seed, 0, ORDER), m->first, count);
@@ -266,98 +266,98 @@ static bool draw_permuted(making *m, int trained) {
     return true;
 }
 
-static lh_status keep_split(making *m) {
+static lh_status add_split(collection_state *m) {
     int count = m->f.numbers, trained = count - count / m->f.parts;
     lh_status status = LH_OK;
     if (m->f.stratified) draw_stratified(m);
     else if (!draw_permuted(m, trained)) return lh_fail(m->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
     for (int i = 0; i < trained; i++) {
         uint64_t pair = (uint64_t)m->first[i] << 32 | m->second[i];
-        m->trained.pair[place_of(&m->trained, pair)] = pair + 1;
+        m->trained.pair[slot_of(&m->trained, pair)] = pair + 1;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
         item it = small_item(m->first[i], m->second[i]);
-        status = keep(m, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
+        status = add_item(m, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
     }
     return status;
 }
 
 /* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
-static lh_status keep_whole(making *m, int digits, uint32_t count) {
+static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count) {
     uint32_t low = (uint32_t)power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
     shuffle(stream(m->c->seed, 0, (uint32_t)(WHOLE + digits)), list, (int)count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
         item it = small_item(list[i], 0);
-        status = keep(m, LH_SET_TEST, &it, LH_NO_VALUE);
+        status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
     }
     return status;
 }
 
 /* Adds test numbers with this number of digits: all of them or, as in the paper, 10000 random ones. */
-static lh_status keep_digits(making *m, int digits) {
-    uint64_t there =
+static lh_status add_digits(collection_state *m, int digits) {
+    uint64_t number_count =
         power(m->f.base, digits) == UINT64_MAX ? UINT64_MAX : power(m->f.base, digits) - power(m->f.base, digits - 1);
     bool one = m->o->operands == LH_ONE_NUMBER || m->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
-    if (there <= MOST_OF_DIGITS && one) return keep_whole(m, digits, (uint32_t)there);
-    for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < there; i++) {
+    if (number_count <= MOST_OF_DIGITS && one) return add_all_numbers(m, digits, (uint32_t)number_count);
+    for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < number_count; i++) {
         item it = drawn_item(digits, i);
-        status = keep(m, LH_SET_TEST, &it, LH_NO_VALUE);
+        status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
     }
     return status;
 }
 
 /* Whether the test set has numbers with `digits` digits. */
-static bool wants_digits(const making *m, int digits) {
-    return !m->c->goes_by(m->c, DIGITS) || m->c->asks(m->c, DIGITS, digits);
+static bool requests_digits(const collection_state *m, int digits) {
+    return !m->c->groups_by(m->c, DIGITS) || m->c->requests(m->c, DIGITS, digits);
 }
 
 /* The largest requested number of digits that fits in the current frame; 0: none. */
-static int most_digits(const making *m) {
+static int most_digits(const collection_state *m) {
     int most = m->f.digits;
-    if (m->by_frame > 0) most = lh_with_width(m->o, m->c->options, m->by_frame).frame.digits;
-    if (most > m->f.digits && !m->c->goes_by(m->c, DIGITS)) most = m->f.digits;
-    while (most > 0 && !wants_digits(m, most)) most--;
+    if (m->frame > 0) most = lh_with_width(m->o, m->c->options, m->frame).frame.digits;
+    if (most > m->f.digits && !m->c->groups_by(m->c, DIGITS)) most = m->f.digits;
+    while (most > 0 && !requests_digits(m, most)) most--;
     return most;
 }
 
 /* Sets the width for the next numbers, of `digits` digits, in the current frame. */
-static void set_width(making *m, int digits) {
-    m->width = m->by_frame;
-    if (m->by_frame == LH_NO_VALUE) m->width = 0;
-    else if (m->by_frame == 0) m->width = lh_least_width(m->o, m->c->options, digits);
+static void set_width(collection_state *m, int digits) {
+    m->width = m->frame;
+    if (m->frame == LH_NO_VALUE) m->width = 0;
+    else if (m->frame == 0) m->width = lh_least_width(m->o, m->c->options, digits);
 }
 
-static lh_status keep_chain(making *m, const lh_chains *chains, int digits, int chain) {
+static lh_status add_chain(collection_state *m, const lh_chains *chains, int digits, int chain) {
     lh_status status = LH_OK;
-    bool there = true;
+    bool exists = true;
     set_width(m, digits);
-    for (uint32_t i = 0; there && status == LH_OK && i < MOST_OF_CHAIN; i++) {
+    for (uint32_t i = 0; exists && status == LH_OK && i < MOST_OF_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
         lh_rng rng = stream(m->c->seed, step_of(digits, chain), i);
-        there = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
-                               : draw_trailing(m->f.base, &rng, digits, chain, x);
+        exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
+                                : draw_trailing(m->f.base, &rng, digits, chain, x);
         item it = written_item(digits, x, y);
-        if (there) status = keep(m, LH_SET_TEST, &it, chain);
+        if (exists) status = add_item(m, LH_SET_TEST, &it, chain);
     }
     return status;
 }
 
-static lh_status keep_chains_to(making *m, lh_chains *chains, int longest) {
+static lh_status add_chains_to(collection_state *m, lh_chains *chains, int longest) {
     lh_status status = LH_OK;
     for (int chain = 0; status == LH_OK && chain <= longest; chain++) {
-        if (!m->c->asks(m->c, CARRY, chain)) continue;
+        if (!m->c->requests(m->c, CARRY, chain)) continue;
         if (chains != NULL) lh_chains_aim(chains, chain);
         for (int digits = chain > 0 ? chain : 1; status == LH_OK && digits <= longest; digits++)
-            if (wants_digits(m, digits)) status = keep_chain(m, chains, digits, chain);
+            if (requests_digits(m, digits)) status = add_chain(m, chains, digits, chain);
     }
     return status;
 }
 
 /* Stores equally many items for every number of digits and every chain. */
-static lh_status keep_chains(making *m) {
+static lh_status add_chains(collection_state *m) {
     int longest = most_digits(m);
     lh_chains *chains = NULL;
     lh_status status = LH_OK;
@@ -367,30 +367,30 @@ static lh_status keep_chains(making *m) {
                        m->o->kind, longest, LH_MOST_CHAIN_DIGITS);
     if (m->o->operands != LH_NUMBER_PLUS_ONE)
         status = lh_chains_open(&chains, m->f.base, m->o->operands == LH_NUMBER_AND_DIGIT, longest, m->error);
-    if (status == LH_OK) status = keep_chains_to(m, chains, longest);
+    if (status == LH_OK) status = add_chains_to(m, chains, longest);
     lh_chains_close(chains);
     return status;
 }
 
 /* Adds the test numbers in the current frame. */
-static lh_status keep_numbers(making *m, int most) {
-    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
+static lh_status add_numbers(collection_state *m, int most) {
+    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->groups_by(m->c, CARRY);
     lh_status status = LH_OK;
     for (int digits = 1; status == LH_OK && digits <= most; digits++) {
-        if (!wants_digits(m, digits)) continue;
+        if (!requests_digits(m, digits)) continue;
         set_width(m, digits);
-        status = keep_digits(m, digits);
+        status = add_digits(m, digits);
     }
-    return status == LH_OK && by_carry ? keep_chains(m) : status;
+    return status == LH_OK && by_carry ? add_chains(m) : status;
 }
 
 /* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
-static lh_status keep_frame(making *m, int frame) {
-    m->by_frame = frame;
+static lh_status add_frame(collection_state *m, int frame) {
+    m->frame = frame;
     int most = most_digits(m);
-    lh_status status = most > 0 ? keep_numbers(m, most) : LH_OK;
+    lh_status status = most > 0 ? add_numbers(m, most) : LH_OK;
     m->width = 0;
-    m->by_frame = LH_NO_VALUE;
+    m->frame = LH_NO_VALUE;
     if (most > 0) return status;
     return lh_fail(m->error, LH_ERR_INPUT,
                    "%s: eval.by requests a frame of %d places, which holds numbers of at most %d digits\n"
@@ -398,24 +398,24 @@ static lh_status keep_frame(making *m, int frame) {
                    m->o->kind, frame, lh_with_width(m->o, m->c->options, frame).frame.digits);
 }
 
-static lh_status keep_frames(making *m) {
+static lh_status add_frames(collection_state *m) {
     int axis = frame_axis(m->o);
     lh_status status = LH_OK;
-    if (!m->c->goes_by(m->c, axis)) return LH_OK;
-    m->c->apart[LH_SET_TEST] |= 1u << axis;
+    if (!m->c->groups_by(m->c, axis)) return LH_OK;
+    m->c->exclusive_axes[LH_SET_TEST] |= 1u << axis;
     for (int frame = 0; status == LH_OK && frame <= LH_MOST_PLACES; frame++)
-        if (m->c->asks(m->c, axis, frame)) status = keep_frame(m, frame);
+        if (m->c->requests(m->c, axis, frame)) status = add_frame(m, frame);
     return status;
 }
 
-static lh_status keep_test(making *m) {
-    if (m->o->operands != LH_ONE_NUMBER) m->c->apart[LH_SET_TEST] = 1u << CARRY;
-    lh_status status = keep_numbers(m, most_digits(m));
-    return status == LH_OK ? keep_frames(m) : status;
+static lh_status add_test_set(collection_state *m) {
+    if (m->o->operands != LH_ONE_NUMBER) m->c->exclusive_axes[LH_SET_TEST] = 1u << CARRY;
+    lh_status status = add_numbers(m, most_digits(m));
+    return status == LH_OK ? add_frames(m) : status;
 }
 
 /* Checks that the frame can hold the numbers of the split. */
-static lh_status check_frame(const making *m) {
+static lh_status check_frame(const collection_state *m) {
     uint64_t most = m->f.stratified ? power(m->f.base, STRATA) : (uint64_t)m->f.numbers - 1;
     int digits = count_digits(m->f.base, most);
     if (digits <= m->f.digits) return LH_OK;
@@ -427,21 +427,21 @@ static lh_status check_frame(const making *m) {
 }
 
 /* The approximate number of examples; every frame is assumed to have as many as the task's frame. */
-static int64_t count_examples(const making *m) {
+static int64_t count_examples(const collection_state *m) {
     int64_t count = m->f.numbers, tests = 0, cells = 0, frames = 1;
-    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
+    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->groups_by(m->c, CARRY);
     for (int digits = 1; digits <= m->f.digits; digits++) {
-        if (!wants_digits(m, digits)) continue;
+        if (!requests_digits(m, digits)) continue;
         tests += MOST_OF_DIGITS;
         for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
-            cells += m->c->asks(m->c, CARRY, chain);
+            cells += m->c->requests(m->c, CARRY, chain);
     }
-    for (int frame = 0; m->c->goes_by(m->c, frame_axis(m->o)) && frame <= LH_MOST_PLACES; frame++)
-        frames += m->c->asks(m->c, frame_axis(m->o), frame);
+    for (int frame = 0; m->c->groups_by(m->c, frame_axis(m->o)) && frame <= LH_MOST_PLACES; frame++)
+        frames += m->c->requests(m->c, frame_axis(m->o), frame);
     return count + frames * (tests + cells * MOST_OF_CHAIN);
 }
 
-static bool open_making(making *m) {
+static bool open_making(collection_state *m) {
     size_t count = (size_t)m->f.numbers;
     m->first = calloc(count, sizeof *m->first);
     m->second = calloc(count, sizeof *m->second);
@@ -451,14 +451,14 @@ static bool open_making(making *m) {
 }
 
 lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_error *error) {
-    making m = {.o = o, .f = o->frame(c->options), .c = c, .by_frame = LH_NO_VALUE, .error = error};
+    collection_state m = {.o = o, .f = o->frame(c->options), .c = c, .frame = LH_NO_VALUE, .error = error};
     lh_status status = check_frame(&m);
     if (status != LH_OK) return status;
     c->expand = o->expand;
     m.all = count_examples(&m);
     if (!open_making(&m)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
-    if (status == LH_OK) status = keep_split(&m);
-    if (status == LH_OK) status = keep_test(&m);
+    if (status == LH_OK) status = add_split(&m);
+    if (status == LH_OK) status = add_test_set(&m);
     free(m.first);
     free(m.second);
     free(m.trained.pair);

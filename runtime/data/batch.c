@@ -199,13 +199,13 @@ void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const ui
     assemble_row(batch, spec, &example, row);
 }
 
-int lh_batch_asked(const lh_batch *batch, const lh_spec *spec) {
+int lh_batch_counted_sequences(const lh_batch *batch, const lh_spec *spec) {
     size_t labels = (size_t)batch->shape.labels;
-    int asked = 0;
+    int count = 0;
     if (spec->task->loss == LH_LOSS_UNMASKED) return batch->shape.sequences;
     for (int s = 0; s < batch->shape.sequences; s++)
-        asked += memchr(batch->mask + (size_t)s * labels, 1, labels) != NULL;
-    return asked;
+        count += memchr(batch->mask + (size_t)s * labels, 1, labels) != NULL;
+    return count;
 }
 
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences) {

@@ -50,7 +50,7 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
 void lh_batch_close(lh_batch *batch);
 
 /* The number of the batch's sequences that have a counted label. */
-int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
+int lh_batch_counted_sequences(const lh_batch *batch, const lh_spec *spec);
 
 /* A block of sequences first .. first + sequences - 1 of the batch, with first_example 0 and without loss_scale and
  * logits. Points into the batch. */

@@ -40,13 +40,13 @@ static int draw(lh_rng *rng, const weight *w, int count) {
     for (int i = 0; i < count; i++)
         if (w[i].value != 0 && w[i].exponent > exponent) exponent = w[i].exponent;
     for (int i = 0; i < count; i++) all += w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
-    uint32_t at = lh_rng_below(rng, (uint32_t)all);
+    uint32_t position = lh_rng_below(rng, (uint32_t)all);
     for (int i = 0; i < count; i++) {
-        uint64_t own = w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
-        if (own == 0) continue;
+        uint64_t weight_part = w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
+        if (weight_part == 0) continue;
         last = i;
-        if (at < own) break;
-        at -= (uint32_t)own;
+        if (position < weight_part) break;
+        position -= (uint32_t)weight_part;
     }
     return last;
 }
@@ -60,9 +60,9 @@ typedef struct step {
     int carry; /* carry out of the place */
 } step;
 
-static step step_of(int base, int own, int carry) {
-    int out = (own + carry) / base;
-    return (step){out > own / base ? PASSES : own >= base ? MAKES : ENDS, out};
+static step step_of(int base, int total, int carry) {
+    int out = (total + carry) / base;
+    return (step){out > total / base ? PASSES : total >= base ? MAKES : ENDS, out};
 }
 
 static int next_length(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
@@ -131,8 +131,9 @@ static const choices *choices_at(const lh_chains *c, int multiplier, int carry, 
     return &c->choices[(multiplier * c->carries + carry) * 2 + top];
 }
 
-static weight *ways_at(const lh_chains *c, int multiplier, int left, int carry, int length, bool reached) {
-    size_t row = ((size_t)multiplier * (size_t)(c->digits + 1) + (size_t)left) * (size_t)c->carries + (size_t)carry;
+static weight *ways_at(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
+    size_t row =
+        ((size_t)multiplier * (size_t)(c->digits + 1) + (size_t)places_left) * (size_t)c->carries + (size_t)carry;
     return &c->ways[(row * (size_t)(c->digits + 1) + (size_t)length) * 2 + reached];
 }
 
@@ -166,34 +167,36 @@ void lh_chains_close(lh_chains *c) {
 }
 
 /* The number of continuations through one group; 0 if the chain would become too long. */
-static weight ways_of_group(const lh_chains *c, int multiplier, int left, const choices *all, int group, int length,
-                            bool reached) {
+static weight ways_of_group(const lh_chains *c, int multiplier, int places_left, const choices *all, int group,
+                            int length, bool reached) {
     step s = all->group[group].step;
     int next = next_length(s.effect, length);
     if (next > c->chain) return (weight){0, 0};
-    weight after = *ways_at(c, multiplier, left - 1, s.carry, next, reached || next == c->chain);
+    weight after = *ways_at(c, multiplier, places_left - 1, s.carry, next, reached || next == c->chain);
     return times(after, all->group[group].count);
 }
 
-static weight count_ways(const lh_chains *c, int multiplier, int left, int carry, int length, bool reached) {
-    const choices *all = choices_at(c, multiplier, carry, left == 1);
+static weight count_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
+    const choices *all = choices_at(c, multiplier, carry, places_left == 1);
     weight sum = {0, 0};
-    for (int g = 0; g < all->groups; g++) sum = add(sum, ways_of_group(c, multiplier, left, all, g, length, reached));
+    for (int g = 0; g < all->groups; g++)
+        sum = add(sum, ways_of_group(c, multiplier, places_left, all, g, length, reached));
     return sum;
 }
 
 /* Whether a state is possible: a place has an incoming carry exactly if it continues a chain. */
-static bool can_be(int carry, int length) { return (carry > 0) == (length > 0); }
+static bool is_possible(int carry, int length) { return (carry > 0) == (length > 0); }
 
 void lh_chains_aim(lh_chains *c, int chain) {
     c->chain = chain;
     for (int m = 0; m < c->multipliers; m++)
-        for (int left = 0; left <= c->digits; left++)
+        for (int places_left = 0; places_left <= c->digits; places_left++)
             for (int carry = 0; carry < c->carries; carry++)
                 for (int length = 0; length <= chain; length++)
-                    for (int reached = 0; reached < 2 && can_be(carry, length); reached++)
-                        *ways_at(c, m, left, carry, length, reached) =
-                            left > 0 ? count_ways(c, m, left, carry, length, reached) : normal((uint64_t)reached, 0);
+                    for (int reached = 0; reached < 2 && is_possible(carry, length); reached++)
+                        *ways_at(c, m, places_left, carry, length, reached) =
+                            places_left > 0 ? count_ways(c, m, places_left, carry, length, reached)
+                                            : normal((uint64_t)reached, 0);
 }
 
 static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int digits, uint8_t *x, uint8_t *y) {

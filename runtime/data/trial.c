@@ -8,9 +8,9 @@
 #include "data/lengths.h"
 
 enum {
-    GUARD = 32,      /* guard words on either side */
-    TRIED = 2,       /* tried examples of each length */
-    PLACE_TEXT = 256 /* bytes */
+    GUARD = 32,              /* guard words on either side */
+    EXAMPLES_PER_LENGTH = 2, /* tried examples of each length */
+    PLACE_TEXT = 256         /* bytes */
 };
 
 /* Values with which memory is filled before the first and before the second run of the sampler; they are no tokens of
@@ -46,7 +46,7 @@ typedef struct probe {
 } probe;
 
 /* Writes "own.c: task length 7, example 3 of step 12"; the generator's counter identifies the example. */
-static const char *place(const probe *p, char text[PLACE_TEXT]) {
+static const char *describe_place(const probe *p, char text[PLACE_TEXT]) {
     const uint32_t *counter = p->start->counter;
     int used = snprintf(text, PLACE_TEXT, "%.160s: task length %d, example %u of ", p->task->source, p->n, counter[2]);
     uint32_t domain = counter[1] >> 24;
@@ -68,11 +68,12 @@ static void prepare(const probe *p, const struct lh_trial_copy *copy, uint16_t p
     memset(copy->mask, 1, (size_t)p->outputs);
 }
 
-static lh_status fail_guard(const probe *p, const char *name, int at, int count) {
+static lh_status fail_guard(const probe *p, const char *name, int index, int count) {
     char text[PLACE_TEXT];
     return lh_fail(p->error, LH_ERR_INPUT,
                    "%s: %s[%d] was written, %s\n  expected: writes to %s[0] .. %s[%d] only, as the file's header says",
-                   place(p, text), name, at, at < 0 ? "before the beginning" : "past the end", name, name, count - 1);
+                   describe_place(p, text), name, index, index < 0 ? "before the beginning" : "past the end", name,
+                   name, count - 1);
 }
 
 static lh_status check_guards(const probe *p, const struct lh_trial_copy *copy, uint16_t poison) {
@@ -85,13 +86,13 @@ static lh_status check_guards(const probe *p, const struct lh_trial_copy *copy, 
     return LH_OK;
 }
 
-static lh_status fail_twice(const probe *p, const char *name, int at, int first, int second) {
+static lh_status fail_twice(const probe *p, const char *name, int index, int first, int second) {
     char text[PLACE_TEXT];
     return lh_fail(p->error, LH_ERR_INPUT,
                    "%s: made twice, %s[%d] is %d the first time and %d the second\n"
                    "  expected: the same example from the same rng; no static variables, no clock, nothing read before "
                    "it is written",
-                   place(p, text), name, at, first, second);
+                   describe_place(p, text), name, index, first, second);
 }
 
 /* Checks that tokens are below `symbols` and equal in both runs. */
@@ -101,11 +102,11 @@ static lh_status check_tokens(const probe *p, const char *name, const uint16_t *
     for (int i = 0; i < count; i++) {
         if (first[i] == POISON[0] && second[i] == POISON[1])
             return lh_fail(p->error, LH_ERR_INPUT, "%s: %s[%d] was not written\n  expected: all of %s[0] .. %s[%d]",
-                           place(p, text), name, i, name, name, count - 1);
+                           describe_place(p, text), name, i, name, name, count - 1);
         if (first[i] != second[i]) return fail_twice(p, name, i, first[i], second[i]);
         if (first[i] >= symbols)
             return lh_fail(p->error, LH_ERR_INPUT, "%s: %s[%d] is %d\n  expected: 0 to %d, one of the %d %s symbols",
-                           place(p, text), name, i, first[i], symbols - 1, symbols,
+                           describe_place(p, text), name, i, first[i], symbols - 1, symbols,
                            name[0] == 'i' ? "input" : "output");
     }
     return LH_OK;
@@ -117,13 +118,13 @@ static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t 
         if (first[i] != second[i]) return fail_twice(p, "mask", i, first[i], second[i]);
         if (first[i] > 1)
             return lh_fail(p->error, LH_ERR_INPUT, "%s: mask[%d] is %d\n  expected: 1, or 0 where it does not count",
-                           place(p, text), i, first[i]);
+                           describe_place(p, text), i, first[i]);
         if (first[i] == 0 && p->task->loss == LH_LOSS_UNMASKED)
             return lh_fail(p->error, LH_ERR_INPUT,
                            "%s: mask[%d] is 0, but the file's header has no line `mask`\n"
                            "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
                            "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)",
-                           place(p, text), i);
+                           describe_place(p, text), i);
     }
     return LH_OK;
 }
@@ -163,7 +164,7 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
     if (status != LH_OK) return status;
     uint16_t *block = malloc(((size_t)inputs + (size_t)outputs) * sizeof *block + (size_t)outputs);
     if (block == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of length %d", n);
-    for (uint32_t index = 0; status == LH_OK && index < TRIED; index++) {
+    for (uint32_t index = 0; status == LH_OK && index < EXAMPLES_PER_LENGTH; index++) {
         lh_example example = {inputs,       outputs, block, block + inputs, (uint8_t *)(block + inputs + outputs),
                               task->options};
         lh_rng rng = lh_rng_at(key, (uint32_t)n, index, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_SAMPLE));

@@ -39,7 +39,7 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
 double lh_overfit_steps_needed(const lh_overfit_facts *f) {
     double target = TARGET_OF_GUESS * f->guess_loss, steps = (double)f->steps;
     if (f->recent_loss <= target) return 2.0 * steps;
-    double needed = steps + f->apart * log(f->recent_loss / target) / log(f->before_loss / f->recent_loss);
+    double needed = steps + f->steps_between * log(f->recent_loss / target) / log(f->before_loss / f->recent_loss);
     double unit = pow(10.0, floor(log10(needed)) - 1.0);
     return fmin(ceil(needed / unit) * unit, LONGEST_FORECAST);
 }
@@ -78,7 +78,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
         break;
     case LH_OVERFIT_FALLING:
         fprintf(out, "too few steps: the loss is still falling, from %.4g to %.4g within %.0f steps", f->before_loss,
-                f->recent_loss, f->apart);
+                f->recent_loss, f->steps_between);
         break;
     case LH_OVERFIT_DROPOUT:
         fprintf(out,

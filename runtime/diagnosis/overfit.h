@@ -22,7 +22,7 @@ typedef struct lh_overfit_facts {
     /* Facts of metrics.jsonl. `recent` is the last quarter of its windows, `before` the quarter before that. */
     int windows;
     double first_loss, before_loss, recent_loss;                       /* dropout on */
-    double apart;                                                      /* steps between `before` and `recent` */
+    double steps_between;                                              /* steps between `before` and `recent` */
     double before_accuracy, recent_accuracy;                           /* dropout on */
     double gradient_norm;                                              /* the largest of the windows */
     double recent_gradient_norm, clipped, update_norm, parameter_norm; /* values of the recent windows */

@@ -73,7 +73,7 @@ static void take_windows(const window *windows, int count, lh_overfit_facts *fac
     facts->first_loss = mean_of(windows, quarter).loss;
     facts->before_loss = before.loss;
     facts->recent_loss = recent.loss;
-    facts->apart = recent.steps * quarter;
+    facts->steps_between = recent.steps * quarter;
     facts->before_accuracy = before.accuracy;
     facts->recent_accuracy = recent.accuracy;
     facts->recent_gradient_norm = recent.gradient_norm;

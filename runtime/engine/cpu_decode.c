@@ -19,9 +19,9 @@ enum { SHORTEST_WAIT = 16 };
 
 /* The result for a row of a block. */
 typedef struct decoded_row {
-    int sequence;     /* index of the sequence in the query */
-    int known, until; /* number of answers so far; number at the end, unless the sequence ends earlier */
-    bool waits;       /* the row waits for the token after its last known answer */
+    int sequence;           /* index of the sequence in the query */
+    int known_count, limit; /* number of answers so far; number at the end, unless the sequence ends earlier */
+    bool waits;             /* the row waits for the token after its last known answer */
 } decoded_row;
 
 /* Rows before block.sequences are being decoded; later rows wait or are finished. */
@@ -34,7 +34,7 @@ struct lh_decode_lane {
     lh_batch batch; /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1];
     lh_query query; /* query of the block's sequences */
-    lh_answers to;
+    lh_answers results;
 
     /* Buffers of an evaluation: a batch of one example, and the examples of the block. */
     lh_batch one;
@@ -62,7 +62,7 @@ static int label_of(const lh_decode_lane *l, int row, int t) {
 static void put_row(lh_decode_lane *l, int row) {
     size_t sequence = (size_t)l->rows[row].sequence;
     lh_batch_put(&l->batch, l->cpu->engine.spec, l->n, row, l->query.input + sequence * l->inputs,
-                 l->to.answers + sequence * (size_t)l->labels);
+                 l->results.answers + sequence * (size_t)l->labels);
 }
 
 static void move_row(lh_decode_lane *l, int to, int from) {
@@ -76,35 +76,35 @@ static void move_row(lh_decode_lane *l, int to, int from) {
 static bool take_answer(const lh_decode_lane *l, int row, int label) {
     const lh_spec *spec = l->cpu->engine.spec;
     size_t labels = (size_t)l->labels, classes = (size_t)spec->classes;
-    size_t from = ((size_t)row * labels + (size_t)label) * classes;
-    size_t at = (size_t)l->rows[row].sequence * labels + (size_t)label;
+    size_t first_logit = ((size_t)row * labels + (size_t)label) * classes;
+    size_t answer = (size_t)l->rows[row].sequence * labels + (size_t)label;
     double largest = 0;
     int best = 0;
     for (size_t c = 0; c < classes; c++) {
-        double logit = lh_real_at(l->logits, l->cpu->engine.real_bytes, (int64_t)(from + c));
+        double logit = lh_real_at(l->logits, l->cpu->engine.real_bytes, (int64_t)(first_logit + c));
         if (c == 0 || logit > largest) {
             largest = logit;
             best = (int)c;
         }
-        if (l->to.logits != NULL) l->to.logits[at * classes + c] = logit;
+        if (l->results.logits != NULL) l->results.logits[answer * classes + c] = logit;
     }
-    if (l->query.asked != NULL && !l->query.asked[at]) best = l->query.target[at];
-    l->to.answers[at] = (uint16_t)best;
-    return lh_ends_at(spec, &l->query, at, best) || label + 1 == l->rows[row].until;
+    if (l->query.wants_answer != NULL && !l->query.wants_answer[answer]) best = l->query.target[answer];
+    l->results.answers[answer] = (uint16_t)best;
+    return lh_ends_at(spec, &l->query, answer, best) || label + 1 == l->rows[row].limit;
 }
 
 /* Ends a sequence: fills the remaining answers with the last one. */
 static void end_sequence(const lh_decode_lane *l, int sequence, int length) {
-    uint16_t *answers = l->to.answers + (size_t)sequence * (size_t)l->labels;
+    uint16_t *answers = l->results.answers + (size_t)sequence * (size_t)l->labels;
     for (int i = length; i < l->labels; i++) answers[i] = length > 0 ? answers[length - 1] : 0;
-    if (l->to.lengths != NULL) l->to.lengths[sequence] = length;
+    if (l->results.lengths != NULL) l->results.lengths[sequence] = length;
 }
 
 /* Takes the answers predicted from token t; an ended row is replaced by the block's last row. */
 static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
     for (int row = block->sequences - 1; row >= 0; row--) {
         int label = label_of(l, row, t);
-        if (label < l->rows[row].known) continue;
+        if (label < l->rows[row].known_count) continue;
         if (!take_answer(l, row, label)) {
             put_row(l, row);
             continue;
@@ -116,7 +116,7 @@ static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
 }
 
 /* The token at which a waiting row continues; from there on the cache holds the target's tokens, not the answers. */
-static int next_token(const lh_decode_lane *l, int row) { return token_of(l, row, l->rows[row].known - 1) + 1; }
+static int next_token(const lh_decode_lane *l, int row) { return token_of(l, row, l->rows[row].known_count - 1) + 1; }
 
 /* The least next token of the waiting rows among `rows`; -1: no row waits. */
 static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
@@ -178,7 +178,7 @@ static lh_cpu_block block_of(const lh_decode_lane *l, int rows, uint32_t first_e
 static bool decode_queries(lh_decode_lane *l, int first, int count) {
     int read = l->step.shape.length[l->cpu->engine.spec->format->label_stream];
     for (int i = 0; i < count; i++) {
-        l->rows[i] = (decoded_row){.sequence = first + i, .until = l->labels};
+        l->rows[i] = (decoded_row){.sequence = first + i, .limit = l->labels};
         put_row(l, i);
         if (token_of(l, i, 0) < read) read = token_of(l, i, 0);
     }
@@ -206,27 +206,27 @@ static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int
 
 /* Takes a sequence's answers from the pass up to the first error; the row waits if answers are missing. */
 static void begin_row(lh_decode_lane *l, int i) {
-    size_t at = (size_t)i * (size_t)l->labels;
+    size_t first = (size_t)i * (size_t)l->labels;
     decoded_row *r = &l->rows[i];
-    *r = (decoded_row){.sequence = i, .until = lh_answers_until(l->mask + at, l->labels)};
-    r->known = lh_answers_of_pass(l->target + at, l->mask + at, r->until, l->to.answers + at);
-    r->waits = lh_misses_answers(l->cpu->engine.spec, &l->query, at, r->known, r->until, l->to.answers);
-    l->to.lengths[i] = r->known;
+    *r = (decoded_row){.sequence = i, .limit = lh_answers_until(l->mask + first, l->labels)};
+    r->known_count = lh_answers_of_pass(l->target + first, l->mask + first, r->limit, l->results.answers + first);
+    r->waits = lh_misses_answers(l->cpu->engine.spec, &l->query, first, r->known_count, r->limit, l->results.answers);
+    l->results.lengths[i] = r->known_count;
     if (r->waits) put_row(l, i);
 }
 
 lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
-                             int summed, lh_sums *sums, lh_sums *each, lh_error *error) {
+                             int sequences_per_sum, lh_sums *sums, lh_sums *sequence_sums, lh_error *error) {
     lh_decode_lane *l = &lanes[index];
     int decoded = condition->decoded - first < count ? condition->decoded - first : count;
     lh_status status = fill_rows(l, condition, first, count, error);
     if (status != LH_OK) return status;
-    l->to.answers = condition->answers + (size_t)first * (size_t)l->labels;
-    l->to.lengths = condition->lengths + first;
+    l->results.answers = condition->answers + (size_t)first * (size_t)l->labels;
+    l->results.lengths = condition->lengths + first;
     lh_cpu_block block = block_of(l, count, (uint32_t)first);
-    block.answers = l->to.answers;
-    block.each = each;
-    block.summed = summed;
+    block.answers = l->results.answers;
+    block.sequence_sums = sequence_sums;
+    block.sequences_per_sum = sequences_per_sum;
     if (!read_tokens(l, &block, l->step.shape.length[l->cpu->engine.spec->format->label_stream])) return LH_STOPPED;
     l->cpu->program->score_block(&l->step, &block, sums);
     for (int i = 0; i < decoded; i++) begin_row(l, i);
@@ -251,7 +251,7 @@ static lh_status open_lane(lh_decode_lane *l, lh_error *error) {
     l->mask = lh_engine_memory(labels, "examples", error);
     if (l->logits == NULL || l->input == NULL || l->mask == NULL) return LH_ERR_ENVIRONMENT;
     l->target = l->input + sequences * l->inputs;
-    l->query = (lh_query){.input = l->input, .target = l->target, .asked = l->mask};
+    l->query = (lh_query){.input = l->input, .target = l->target, .wants_answer = l->mask};
     lh_status status = lh_batch_open(&l->batch, spec, l->n, l->sequences + 1, error);
     return status == LH_OK ? lh_batch_open(&l->one, spec, l->n, 1, error) : status;
 }
@@ -306,8 +306,8 @@ static void decode_work(void *argument, int index, int count) {
     lh_team_barrier();
     int first;
     while (!atomic_load(&job->stopped) && (first = atomic_fetch_add(&job->next, 1) * job->sequences) < job->count) {
-        int left = job->count - first;
-        if (!decode_queries(&job->lanes[index], first, left < job->sequences ? left : job->sequences))
+        int remaining = job->count - first;
+        if (!decode_queries(&job->lanes[index], first, remaining < job->sequences ? remaining : job->sequences))
             atomic_store(&job->stopped, true);
     }
 }
@@ -327,7 +327,7 @@ static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int cou
     if (status != LH_OK) return status;
     for (int i = 0; i < threads; i++) {
         job.lanes[i].query = *query;
-        job.lanes[i].to = *to;
+        job.lanes[i].results = *to;
     }
     lh_team_run(threads, decode_work, &job);
     lh_decode_close(job.lanes, threads);

@@ -17,10 +17,10 @@ lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int 
 void lh_decode_close(lh_decode_lane *lanes, int count);
 
 /* Evaluates and decodes examples first .. first + count - 1 of a condition with lane `index`, as evaluate does with
- * condition->decoded. Sums of a pass over the targets are added to sums[s / summed] and written to each[s] (each may be
- * NULL); then the model's own answers are decoded. Call it after begin_step. Errors: those of lh_batch_fill;
- * LH_STOPPED. */
+ * condition->decoded. Sums of a pass over the targets are added to sums[s / sequences_per_sum] and written to
+ * sequence_sums[s] (which may be NULL); then the model's own answers are decoded. Call it after begin_step. Errors:
+ * those of lh_batch_fill; LH_STOPPED. */
 lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
-                             int summed, lh_sums *sums, lh_sums *each, lh_error *error);
+                             int sequences_per_sum, lh_sums *sums, lh_sums *sequence_sums, lh_error *error);
 
 #endif

@@ -60,9 +60,9 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
 
 /* Describes the engine's vectors as a state, for checkpoints. */
 static void name_vectors(lh_cpu_engine *cpu) {
-    cpu->own = (lh_state){.real_bytes = cpu->engine.real_bytes, .parameters = cpu->parameters};
-    memcpy(cpu->own.optimizer, cpu->state, sizeof cpu->own.optimizer);
-    cpu->engine.own = &cpu->own;
+    cpu->host_state = (lh_state){.real_bytes = cpu->engine.real_bytes, .parameters = cpu->parameters};
+    memcpy(cpu->host_state.optimizer, cpu->state, sizeof cpu->host_state.optimizer);
+    cpu->engine.host_state = &cpu->host_state;
 }
 
 /* Allocates all vectors in one piece, because each of several pieces would occupy whole large pages. */
@@ -79,8 +79,8 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     cpu->total = vectors + bytes;
     for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
     name_vectors(cpu);
-    if (cpu->config.keeps_gradient) cpu->kept = lh_engine_memory(bytes, "the gradient", error);
-    return cpu->config.keeps_gradient && cpu->kept == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
+    if (cpu->config.keeps_gradient) cpu->last_gradient = lh_engine_memory(bytes, "the gradient", error);
+    return cpu->config.keeps_gradient && cpu->last_gradient == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
 }
 
 lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error) {
@@ -115,7 +115,7 @@ static void engine_close(lh_engine *engine) {
     if (cpu->workspaces != NULL) lh_cpu_workspaces_leave(cpu->workspaces);
     lh_epoch_close(&cpu->epoch);
     free(cpu->parameters); /* this also frees the other vectors */
-    free(cpu->kept);
+    free(cpu->last_gradient);
     free(cpu->tables);
     free(cpu);
 }
@@ -131,21 +131,21 @@ static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
 
 static lh_status engine_read_state(lh_engine *engine, lh_state *state, lh_error *error) {
     (void)error;
-    if (state != engine->own) copy_state((lh_cpu_engine *)engine, state, true);
+    if (state != engine->host_state) copy_state((lh_cpu_engine *)engine, state, true);
     return LH_OK;
 }
 
 static lh_status engine_write_state(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error) {
     lh_state source = *state;
     (void)error;
-    if (state != engine->own) copy_state((lh_cpu_engine *)engine, &source, false);
+    if (state != engine->host_state) copy_state((lh_cpu_engine *)engine, &source, false);
     engine->step = step;
     return LH_OK;
 }
 
 static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_error *error) {
     (void)error;
-    memcpy(gradient, ((lh_cpu_engine *)engine)->kept,
+    memcpy(gradient, ((lh_cpu_engine *)engine)->last_gradient,
            (size_t)engine->spec->parameter_storage * (size_t)engine->real_bytes);
     return LH_OK;
 }

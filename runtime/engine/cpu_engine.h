@@ -17,11 +17,11 @@ typedef struct lh_cpu_engine {
     const lh_cpu_program *program;
     lh_key key;
 
-    lh_state own; /* the vectors below, if the engine trains */
+    lh_state host_state; /* the vectors below, if the engine trains */
     void *parameters, *total,
         *state[LH_MAX_STATES]; /* each [parameter_storage] real, all in one allocation that begins with the parameters;
                                 * total: sum of the shards' gradients, zero between steps */
-    void *kept;                /* gradient of the last step; NULL: the configuration does not store it */
+    void *last_gradient;       /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
 
@@ -60,7 +60,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
-lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error);
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);

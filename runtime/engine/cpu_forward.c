@@ -18,17 +18,17 @@ static int less(int a, int b) { return a < b ? a : b; }
 
 /* Numbers of sequences: of a block with common sums, of a call, and of a part that one thread processes. */
 typedef struct cut {
-    int summed, together, part;
+    int sequences_per_sum, together, part;
 } cut;
 
 enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that threads finish at about the same time */
 
 static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
-    int summed = cpu->program->block_sequences(length), together = summed;
+    int sequences_per_sum = cpu->program->block_sequences(length), together = sequences_per_sum;
     if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
-    together = less(together, more(summed, examples / (PARTS * cpu->engine.threads)));
-    if (together > summed) together -= together % summed;
-    return (cut){summed, less(together, examples), less(more(summed, together), examples)};
+    together = less(together, more(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
+    if (together > sequences_per_sum) together -= together % sequences_per_sum;
+    return (cut){sequences_per_sum, less(together, examples), less(more(sequences_per_sum, together), examples)};
 }
 
 static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
@@ -74,10 +74,10 @@ typedef struct evaluation {
     cut sequences;
     int parts;
     atomic_int next;
-    atomic_bool stopped;   /* some sequences were left out */
-    lh_sums *each;         /* [examples]; NULL: not requested */
-    uint16_t *answers;     /* [examples][labels]; NULL: not requested */
-    lh_decode_lane *lanes; /* [threads] buffers for decoding after the pass; NULL: no decoding */
+    atomic_bool stopped;    /* some sequences were left out */
+    lh_sums *sequence_sums; /* [examples]; NULL: not requested */
+    uint16_t *answers;      /* [examples][labels]; NULL: not requested */
+    lh_decode_lane *lanes;  /* [threads] buffers for decoding after the pass; NULL: no decoding */
 } evaluation;
 
 /* Writes sequences first .. first + count - 1 of the job to a batch. */
@@ -96,15 +96,15 @@ static lh_status evaluate_together(evaluation *job, int index, int first, int st
     lh_cpu_engine *cpu = job->cpu;
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[index];
     if (job->lanes != NULL)
-        return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.summed, sums,
-                                  job->each != NULL ? job->each + first : NULL, error);
+        return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.sequences_per_sum,
+                                  sums, job->sequence_sums != NULL ? job->sequence_sums + first : NULL, error);
     int labels = job->step.shape.labels;
     lh_cpu_block block = lh_batch_block(&lane->batch, start, sequences);
     block.first_example = (uint32_t)first + (job->query != NULL ? job->query->example : 0);
     block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
-    block.each = job->each != NULL ? job->each + first : NULL;
+    block.sequence_sums = job->sequence_sums != NULL ? job->sequence_sums + first : NULL;
     if (job->answers != NULL) block.answers = job->answers + (size_t)first * (size_t)labels;
-    block.summed = job->sequences.summed;
+    block.sequences_per_sum = job->sequences.sequences_per_sum;
     cpu->program->forward_block(&job->step, &block, lane->workspace, sums);
     return LH_OK;
 }
@@ -117,13 +117,13 @@ static void evaluate_part(evaluation *job, int thread, int index) {
     int first = index * sequences->part, count = less(job->examples - first, sequences->part);
     lh_error error;
     lh_status status = job->lanes != NULL ? LH_OK : fill_batch(job, &lane->batch, first, count, &error);
-    lh_sums *sums = &cpu->workspace->block_sums[first / sequences->summed];
-    memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
+    lh_sums *sums = &cpu->workspace->block_sums[first / sequences->sequences_per_sum];
+    memset(sums, 0, (size_t)((count + sequences->sequences_per_sum - 1) / sequences->sequences_per_sum) * sizeof *sums);
     for (int start = 0; status == LH_OK && start < count; start += sequences->together) {
         if (lh_is_stopped(&cpu->engine)) status = LH_STOPPED;
         else
             status = evaluate_together(job, thread, first + start, start, less(count - start, sequences->together),
-                                       &sums[start / sequences->summed], &error);
+                                       &sums[start / sequences->sequences_per_sum], &error);
     }
     if (status == LH_STOPPED) atomic_store(&job->stopped, true);
     else if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
@@ -158,7 +158,7 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     if (status == LH_OK && atomic_load(&job->stopped)) status = LH_STOPPED;
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
-    int blocks = (job->examples + job->sequences.summed - 1) / job->sequences.summed;
+    int blocks = (job->examples + job->sequences.sequences_per_sum - 1) / job->sequences.sequences_per_sum;
     for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->workspace->block_sums[i]);
     return LH_OK;
 }
@@ -167,17 +167,18 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
 static lh_status open_lanes(evaluation *job, lh_error *error) {
     cut *sequences = &job->sequences;
     int n = job->condition->n, most = lh_decode_sequences(job->cpu, n, job->examples);
-    sequences->together = most > sequences->summed ? most - most % sequences->summed : most;
-    sequences->part = less(more(sequences->summed, sequences->together), job->examples);
+    sequences->together = most > sequences->sequences_per_sum ? most - most % sequences->sequences_per_sum : most;
+    sequences->part = less(more(sequences->sequences_per_sum, sequences->together), job->examples);
     return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
 }
 
-lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
-    evaluation job = {.cpu = cpu, .condition = condition, .examples = condition->examples, .each = each};
+    evaluation job = {
+        .cpu = cpu, .condition = condition, .examples = condition->examples, .sequence_sums = sequence_sums};
     job.step = lh_cpu_forward_step(cpu, condition->n, condition->examples, &condition->draw);
     job.step.noise = condition->noise;
     job.answers = condition->answers;

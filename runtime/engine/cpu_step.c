@@ -146,7 +146,7 @@ static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
         char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
         if (factor != 1) cpu->program->scale(gradient, factor, LH_CHUNK);
         cpu->workspace->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
-        if (cpu->kept != NULL) memcpy((char *)cpu->kept + (size_t)chunk * bytes, gradient, bytes);
+        if (cpu->last_gradient != NULL) memcpy((char *)cpu->last_gradient + (size_t)chunk * bytes, gradient, bytes);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 
 void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *one) {
-    if (one->status != LH_OK && (first->status == LH_OK || one->at < first->at)) *first = *one;
+    if (one->status != LH_OK && (first->status == LH_OK || one->index < first->index)) *first = *one;
     one->status = LH_OK;
 }
 

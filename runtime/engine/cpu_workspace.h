@@ -14,7 +14,7 @@
  * whichever thread processed it. */
 typedef struct lh_cpu_failure {
     lh_status status; /* LH_OK: no failure */
-    int at;           /* index of the shard or part */
+    int index;        /* index of the shard or part */
     lh_error error;
 } lh_cpu_failure;
 

@@ -4,28 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int until_of(const lh_decode_passes *d, int i) {
-    return d->to->until != NULL ? d->to->until[i] : (int)d->labels;
+static int limit_of(const lh_decode_passes *d, int i) {
+    return d->results->limits != NULL ? d->results->limits[i] : (int)d->labels;
 }
 
 static void end(lh_decode_passes *d, int i) {
-    uint16_t *answers = d->to->answers + (size_t)i * d->labels;
+    uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     size_t classes = (size_t)d->spec->classes;
     int length = d->length[i];
     d->ended[i] = true;
     for (int label = length; label < (int)d->labels; label++) answers[label] = length > 0 ? answers[length - 1] : 0;
-    if (d->to->logits != NULL)
-        memset(d->to->logits + ((size_t)i * d->labels + (size_t)length) * classes, 0,
-               (d->labels - (size_t)length) * classes * sizeof *d->to->logits);
-    if (d->to->lengths != NULL) d->to->lengths[i] = length;
+    if (d->results->logits != NULL)
+        memset(d->results->logits + ((size_t)i * d->labels + (size_t)length) * classes, 0,
+               (d->labels - (size_t)length) * classes * sizeof *d->results->logits);
+    if (d->results->lengths != NULL) d->results->lengths[i] = length;
 }
 
 /* Sets the tokens after the answers of sequence i to `guesses`, [labels]; tokens that the query gives are kept. */
 static void guess(lh_decode_passes *d, int i, const uint16_t *guesses) {
     size_t first = (size_t)i * d->labels;
     for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
-        bool asked = d->query->asked == NULL || d->query->asked[first + label];
-        d->to->answers[first + label] = asked ? guesses[label] : d->query->target[first + label];
+        bool is_requested = d->query->wants_answer == NULL || d->query->wants_answer[first + label];
+        d->results->answers[first + label] = is_requested ? guesses[label] : d->query->target[first + label];
     }
 }
 
@@ -33,34 +33,36 @@ static void guess(lh_decode_passes *d, int i, const uint16_t *guesses) {
 static void settle(lh_decode_passes *d, int i) {
     const lh_query *query = d->query;
     size_t first = (size_t)i * d->labels;
-    uint16_t *answers = d->to->answers + first;
+    uint16_t *answers = d->results->answers + first;
     int *length = &d->length[i];
     bool ends = *length > 0 && lh_ends_at(d->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
-    while (!ends && *length < until_of(d, i) && query->asked != NULL && !query->asked[first + (size_t)*length]) {
+    while (!ends && *length < limit_of(d, i) && query->wants_answer != NULL &&
+           !query->wants_answer[first + (size_t)*length]) {
         answers[*length] = query->target[first + (size_t)*length];
         ++*length;
     }
-    if (ends || *length >= until_of(d, i)) end(d, i);
+    if (ends || *length >= limit_of(d, i)) end(d, i);
 }
 
 static void begin(lh_decode_passes *d) {
-    const lh_answers *to = d->to;
+    const lh_answers *results = d->results;
     size_t all = (size_t)d->count * d->labels;
-    if (to->logits != NULL) memset(to->logits, 0, all * (size_t)d->spec->classes * sizeof *to->logits);
+    if (results->logits != NULL) memset(results->logits, 0, all * (size_t)d->spec->classes * sizeof *results->logits);
     for (int i = 0; i < d->count; i++) {
-        d->length[i] = to->known != NULL ? to->known[i] : 0;
-        if (to->known == NULL) memset(to->answers + (size_t)i * d->labels, 0, d->labels * sizeof *to->answers);
-        guess(d, i, to->answers + (size_t)i * d->labels);
+        d->length[i] = results->known_counts != NULL ? results->known_counts[i] : 0;
+        if (results->known_counts == NULL)
+            memset(results->answers + (size_t)i * d->labels, 0, d->labels * sizeof *results->answers);
+        guess(d, i, results->answers + (size_t)i * d->labels);
         settle(d, i);
     }
 }
 
 lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const lh_query *query, int count,
-                                const lh_answers *to, lh_error *error) {
+                                const lh_answers *results, lh_error *error) {
     size_t sequences = (size_t)count;
     *d = (lh_decode_passes){.spec = spec,
                             .query = query,
-                            .to = to,
+                            .results = results,
                             .count = count,
                             .labels = (size_t)lh_shape_at(spec, query->n, 1).labels,
                             .inputs = (size_t)lh_input_length(spec, query->n)};
@@ -86,20 +88,20 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
     return rows;
 }
 
-static void take_row(lh_decode_passes *d, int i, const uint16_t *of_pass) {
-    uint16_t *answers = d->to->answers + (size_t)i * d->labels;
+static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers) {
+    uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     for (bool guessed = true; guessed && !d->ended[i];) {
         int label = d->length[i]++;
-        guessed = answers[label] == of_pass[label];
-        answers[label] = of_pass[label];
+        guessed = answers[label] == pass_answers[label];
+        answers[label] = pass_answers[label];
         settle(d, i);
     }
-    if (!d->ended[i]) guess(d, i, of_pass);
+    if (!d->ended[i]) guess(d, i, pass_answers);
 }
 
-void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *of_pass) {
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers) {
     for (int row = 0; row < rows; row++)
-        if (!d->ended[d->row[row]]) take_row(d, d->row[row], of_pass + (size_t)row * d->labels);
+        if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels);
 }
 
 /* --- examples ---------------------------------------------------------------------------------------------------- */
@@ -111,8 +113,8 @@ lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, in
         .count = count, .labels = (size_t)lh_shape_at(spec, n, 1).labels, .inputs = (size_t)lh_input_length(spec, n)};
     e->input = lh_engine_memory(rows * (e->inputs + e->labels) * sizeof *e->input, "examples", error);
     e->mask = lh_engine_memory(rows * e->labels, "examples", error);
-    e->until = lh_engine_memory(rows * sizeof *e->until, "examples", error);
-    if (e->input == NULL || e->mask == NULL || e->until == NULL) return LH_ERR_ENVIRONMENT;
+    e->limits = lh_engine_memory(rows * sizeof *e->limits, "examples", error);
+    if (e->input == NULL || e->mask == NULL || e->limits == NULL) return LH_ERR_ENVIRONMENT;
     e->target = e->input + rows * e->inputs;
     return LH_OK;
 }
@@ -120,7 +122,7 @@ lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, in
 void lh_examples_close(lh_examples *examples) {
     free(examples->input);
     free(examples->mask);
-    free(examples->until);
+    free(examples->limits);
 }
 
 lh_status lh_examples_make(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error) {
@@ -129,13 +131,13 @@ lh_status lh_examples_make(lh_examples *examples, const lh_spec *spec, const lh_
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
     if (status != LH_OK) return status;
     for (int i = 0; status == LH_OK && i < e->count; i++) {
-        size_t at = (size_t)i;
+        size_t row = (size_t)i;
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
-        memcpy(e->input + at * e->inputs, batch.input, e->inputs * sizeof *e->input);
-        memcpy(e->target + at * e->labels, batch.labels, e->labels * sizeof *e->target);
-        memcpy(e->mask + at * e->labels, batch.mask, e->labels);
-        e->until[i] = lh_answers_until(batch.mask, (int)e->labels);
+        memcpy(e->input + row * e->inputs, batch.input, e->inputs * sizeof *e->input);
+        memcpy(e->target + row * e->labels, batch.labels, e->labels * sizeof *e->target);
+        memcpy(e->mask + row * e->labels, batch.mask, e->labels);
+        e->limits[i] = lh_answers_until(batch.mask, (int)e->labels);
     }
     lh_batch_close(&batch);
     return status;

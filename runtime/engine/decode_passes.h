@@ -11,7 +11,7 @@
 typedef struct lh_decode_passes {
     const lh_spec *spec;
     const lh_query *query;
-    const lh_answers *to;
+    const lh_answers *results;
     int count;
     size_t labels, inputs; /* labels and input tokens of a sequence */
     int *length;           /* [count] number of answers so far */
@@ -19,10 +19,11 @@ typedef struct lh_decode_passes {
     int *row;              /* [count] index of the sequence in each row of a pass */
 } lh_decode_passes;
 
-/* Begins decoding `count` sequences of a query; query and `to` as in lh_decode (eval/decode.h), and both must remain
- * valid. `to` is complete when choose returns 0. LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
+/* Begins decoding `count` sequences of a query; query and results as in lh_decode (eval/decode.h), and both must remain
+ * valid. The results are complete when choose returns 0. LH_ERR_ENVIRONMENT: out of memory. Call close also after an
+ * error. */
 lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const lh_query *query, int count,
-                                const lh_answers *to, lh_error *error);
+                                const lh_answers *results, lh_error *error);
 void lh_decode_passes_close(lh_decode_passes *d);
 
 /* Chooses the sequences of the next pass, d->row, and returns their number: all sequences that need answers. If results
@@ -35,11 +36,11 @@ static inline const uint16_t *lh_decode_passes_input(const lh_decode_passes *d, 
 }
 
 static inline const uint16_t *lh_decode_passes_target(const lh_decode_passes *d, int row) {
-    return d->to->answers + (size_t)d->row[row] * d->labels;
+    return d->results->answers + (size_t)d->row[row] * d->labels;
 }
 
 /* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses. */
-void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *of_pass);
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers);
 
 /* Examples of a condition in memory. */
 typedef struct lh_examples {
@@ -47,7 +48,7 @@ typedef struct lh_examples {
     size_t labels, inputs;    /* labels and input tokens of an example */
     uint16_t *input, *target; /* [count][inputs], [count][labels] */
     uint8_t *mask;            /* [count][labels] */
-    int *until;               /* [count] number of labels up to the last counted one */
+    int *limits;              /* [count] number of labels up to the last counted one */
 } lh_examples;
 
 /* Allocates memory for `count` examples of task length n. LH_ERR_ENVIRONMENT: out of memory. Call close also after an

@@ -57,8 +57,8 @@ void lh_state_close(lh_state *state) {
 
 lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error) {
     memset(copy, 0, sizeof *copy);
-    *state = engine->own != NULL ? engine->own : copy;
-    return engine->own != NULL ? LH_OK : lh_state_open(copy, engine, true, error);
+    *state = engine->host_state != NULL ? engine->host_state : copy;
+    return engine->host_state != NULL ? LH_OK : lh_state_open(copy, engine, true, error);
 }
 
 lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
@@ -134,13 +134,13 @@ int lh_answers_until(const uint8_t *mask, int labels) {
     return labels;
 }
 
-int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int until, uint16_t *answers) {
-    int known = 0;
-    for (bool right = true; right && known < until; known++) {
-        if (!mask[known]) answers[known] = target[known];
-        right = answers[known] == target[known];
+int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers) {
+    int known_count = 0;
+    for (bool right = true; right && known_count < limit; known_count++) {
+        if (!mask[known_count]) answers[known_count] = target[known_count];
+        right = answers[known_count] == target[known_count];
     }
-    return known;
+    return known_count;
 }
 
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {

@@ -59,9 +59,8 @@ typedef struct lh_query {
     const uint16_t
         *target; /* [sequences][task output length] for streams that read it; NULL: all 0. In decoding: right answers;
                   * NULL: unknown */
-    const uint8_t
-        *asked; /* same shape as target, for decoding: 0: take the target's token instead of an answer; NULL: answer
-                 * all */
+    /* For decoding, of the shape of target: 0: the target's token is taken in place of an answer; NULL: all 1. */
+    const uint8_t *wants_answer;
     /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
@@ -73,9 +72,10 @@ typedef struct lh_query {
 typedef struct lh_answers {
     uint16_t *answers; /* [count][labels]; after the end of a sequence its last answer is repeated */
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
-    double *logits;    /* [count][labels][classes], 0 after the end and before `known`; NULL: not requested */
-    const int *known;  /* [count] number of answers given on entry; NULL: none; must be NULL for engine->ops->decode */
-    const int *until;  /* [count] most answers; NULL: all labels; must be NULL for engine->ops->decode */
+    double *logits;    /* [count][labels][classes], 0 after the end and before the known answers; NULL: not requested */
+    /* Both are NULL for engine->ops->decode. */
+    const int *known_counts; /* [count] number of answers given on entry; NULL: none */
+    const int *limits;       /* [count] most answers; NULL: all labels */
 } lh_answers;
 
 typedef struct lh_engine lh_engine;
@@ -92,10 +92,10 @@ typedef struct lh_engine_ops {
      * exceeds the encoding's limit; LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 
-    /* Computes sums over a condition, within the reserved lengths and examples; each: [examples] sums of single
-     * examples, or NULL. LH_ERR_INPUT: the task's examples cannot be made (lh_batch_fill). LH_STOPPED: engine->stop was
-     * set, which is checked between parts of the condition; the sums are then invalid. */
-    lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+    /* Computes sums over a condition, within the reserved lengths and examples; sequence_sums: [examples] sums of
+     * single examples, or NULL. LH_ERR_INPUT: the task's examples cannot be made (lh_batch_fill). LH_STOPPED:
+     * engine->stop was set, which is checked between parts of the condition; the sums are then invalid. */
+    lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error);
 
     /* Computes the logits of one sequence at a reserved length, [labels][classes]. LH_ERR_ENVIRONMENT: out of memory.
@@ -115,8 +115,8 @@ typedef struct lh_engine_ops {
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
     /* Copy parameters and, if both sides have it, optimiser state to or from vectors of spec->parameter_storage
-     * elements of engine->real_bytes. state may be engine->own; then nothing is copied. LH_ERR_ENVIRONMENT: the device
-     * failed, and the vectors are invalid. */
+     * elements of engine->real_bytes. state may be engine->host_state; then nothing is copied. LH_ERR_ENVIRONMENT: the
+     * device failed, and the vectors are invalid. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
@@ -138,11 +138,12 @@ struct lh_engine {
     const char *variant;               /* "cpu", "chip", "replicas" */
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* duration of all steps; the time between calls does not count */
-    lh_state *own;                     /* the engine's vectors in host memory; NULL: they are on a device */
+    lh_state *host_state;              /* the engine's vectors in host memory; NULL: they are on a device */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes by passes, for all engines that step together at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
-    int ready; /* number of finished steps whose metrics were not returned; parameters are those after step + ready */
+    /* Finished steps whose metrics were not returned; parameters are those after step + unreported_steps. */
+    int unreported_steps;
 };
 
 /* The compiler of this program: its kind and version. */
@@ -161,8 +162,8 @@ lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const 
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
 
-/* Sets *state to the vectors for writing or reading a checkpoint: engine->own, or for a device `copy`, allocated here
- * with optimiser vectors; read_state and write_state then move the values. Call lh_state_close(copy) also after an
+/* Sets *state to the vectors for writing or reading a checkpoint: engine->host_state, or for a device `copy`, allocated
+ * here with optimiser vectors; read_state and write_state then move the values. Call lh_state_close(copy) also after an
  * error. */
 lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
 
@@ -214,24 +215,25 @@ static inline bool lh_ends(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
 
-/* Whether an answer ends a sequence. An end symbol that equals the known target's token does not end it. */
-static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t at, int answer) {
-    return lh_ends(spec, answer) && (query->target == NULL || query->target[at] != answer);
+/* Whether answer number `index` of a query ends its sequence. An end symbol that equals the known target's token does
+ * not end it. */
+static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
+    return lh_ends(spec, answer) && (query->target == NULL || query->target[index] != answer);
 }
 
 /* The number of labels up to the last counted one. */
 int lh_answers_until(const uint8_t *mask, int labels);
 
-/* Returns how many of the first `until` answers of a pass over a target are also those of decoding: the answers up to
+/* Returns how many of the first `limit` answers of a pass over a target are also those of decoding: the answers up to
  * and including the first error. Replaces answers that do not count by the target's tokens. */
-int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int until, uint16_t *answers);
+int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
-/* Whether a sequence needs more answers: it has `known` answers, stored from index `at`, fewer than `until`, and none
- * has ended it. */
-static inline bool lh_misses_answers(const lh_spec *spec, const lh_query *query, size_t at, int known, int until,
-                                     const uint16_t *answers) {
-    size_t last = at + (size_t)known - 1;
-    return known < until && !(known > 0 && lh_ends_at(spec, query, last, answers[last]));
+/* Whether a sequence needs more answers: it has known_count answers, stored from index `first`, fewer than `limit`, and
+ * none has ended it. */
+static inline bool lh_misses_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
+                                     int limit, const uint16_t *answers) {
+    size_t last = first + (size_t)known_count - 1;
+    return known_count < limit && !(known_count > 0 && lh_ends_at(spec, query, last, answers[last]));
 }
 
 /* Allocates zeroed memory, 64-byte aligned, for free(). Out of memory: NULL, and a message with the bytes and their

@@ -5,30 +5,30 @@
 
 static const double NORMAL_95 = 1.959963984540054; /* 97.5% quantile of the normal distribution */
 
-void lh_by_sequence_begin(lh_by_sequence *of, int count) {
-    of->count = count;
-    for (int i = 0; i < count; i++) of->share[i] = -1;
+void lh_by_sequence_begin(lh_by_sequence *shares, int count) {
+    shares->count = count;
+    for (int i = 0; i < count; i++) shares->share[i] = -1;
 }
 
-void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int count) {
-    for (int i = 0; i < count && first + i < of->count; i++) {
-        double *share = &of->share[first + i];
-        if (each[i].counted == 0) continue;
+void lh_by_sequence_add(lh_by_sequence *shares, const lh_sums *sequence_sums, int first, int count) {
+    for (int i = 0; i < count && first + i < shares->count; i++) {
+        double *share = &shares->share[first + i];
+        if (sequence_sums[i].counted == 0) continue;
         if (*share < 0) *share = 0;
-        *share += (double)each[i].correct / (double)each[i].counted;
+        *share += (double)sequence_sums[i].correct / (double)sequence_sums[i].counted;
     }
 }
 
-double lh_by_sequence_deviation(const lh_by_sequence *of, int draws) {
+double lh_by_sequence_deviation(const lh_by_sequence *shares, int draws) {
     double mean = 0, squares = 0; /* Welford's method */
-    int asked = 0;
-    for (int i = 0; i < of->count; i++) {
-        if (of->share[i] < 0) continue;
-        double share = of->share[i] / draws, off = share - mean;
-        mean += off / ++asked;
-        squares += off * (share - mean);
+    int counted_sequences = 0;
+    for (int i = 0; i < shares->count; i++) {
+        if (shares->share[i] < 0) continue;
+        double share = shares->share[i] / draws, difference = share - mean;
+        mean += difference / ++counted_sequences;
+        squares += difference * (share - mean);
     }
-    return asked > 1 ? sqrt(squares / (asked - 1)) : NAN;
+    return counted_sequences > 1 ? sqrt(squares / (counted_sequences - 1)) : NAN;
 }
 
 void lh_wilson(double share, double count, double *low, double *high) {

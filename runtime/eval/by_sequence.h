@@ -11,14 +11,14 @@ typedef struct lh_by_sequence {
 } lh_by_sequence;
 
 /* Marks all sequences as not evaluated. */
-void lh_by_sequence_begin(lh_by_sequence *of, int count);
+void lh_by_sequence_begin(lh_by_sequence *shares, int count);
 
-/* Adds one draw's sums of sequences first .. first + count - 1; sequences from of->count on are ignored. */
-void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int count);
+/* Adds one draw's sums of sequences first .. first + count - 1; sequences from shares->count on are ignored. */
+void lh_by_sequence_add(lh_by_sequence *shares, const lh_sums *sequence_sums, int first, int count);
 
 /* The standard deviation (n - 1) over all sequences with a counted label; the value of a sequence is its mean share
  * over the draws. NaN for fewer than two sequences. */
-double lh_by_sequence_deviation(const lh_by_sequence *of, int draws);
+double lh_by_sequence_deviation(const lh_by_sequence *shares, int draws);
 
 /* The 95% confidence interval of a share of `count` trials, 0 <= share <= 1, count >= 1. Source: Wilson 1927, "Probable
  * inference, the law of succession, and statistical inference". */

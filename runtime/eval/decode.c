@@ -10,7 +10,7 @@
 typedef struct decoding {
     lh_engine *engine;
     const lh_query *query;
-    const lh_answers *to;
+    const lh_answers *results;
     int count;
     size_t labels, inputs, classes;
     lh_decode_passes passes;
@@ -50,13 +50,13 @@ static lh_status pass_with_logits(decoding *d, lh_error *error) {
     for (size_t label = (size_t)d->passes.length[i]; label < d->labels; label++) {
         const double *logits = d->logits + label * d->classes;
         d->answers[label] = (uint16_t)lh_best_class(logits, (int)d->classes);
-        memcpy(d->to->logits + ((size_t)i * d->labels + label) * d->classes, logits, d->classes * sizeof *logits);
+        memcpy(d->results->logits + ((size_t)i * d->labels + label) * d->classes, logits, d->classes * sizeof *logits);
     }
     return LH_OK;
 }
 
 static lh_status decode_by_passes(decoding *d, lh_error *error) {
-    lh_status status = lh_decode_passes_open(&d->passes, d->engine->spec, d->query, d->count, d->to, error);
+    lh_status status = lh_decode_passes_open(&d->passes, d->engine->spec, d->query, d->count, d->results, error);
     for (int rows; status == LH_OK && (rows = lh_decode_passes_choose(&d->passes)) > 0;) {
         if (d->logits != NULL) rows = 1;
         put_rows(d, rows);
@@ -70,8 +70,8 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
 /* Computes the answers of an encoder: one pass over each sequence. */
 static lh_status answer_at_once(decoding *d, lh_error *error) {
     lh_status status = LH_OK;
-    for (int i = 0; i < d->count && d->to->lengths != NULL; i++) d->to->lengths[i] = (int)d->labels;
-    if (d->logits == NULL) return d->engine->ops->answer(d->engine, d->query, d->count, d->to->answers, error);
+    for (int i = 0; i < d->count && d->results->lengths != NULL; i++) d->results->lengths[i] = (int)d->labels;
+    if (d->logits == NULL) return d->engine->ops->answer(d->engine, d->query, d->count, d->results->answers, error);
     for (int i = 0; status == LH_OK && i < d->count; i++) {
         lh_query query = *d->query;
         query.input += (size_t)i * d->inputs;
@@ -79,10 +79,10 @@ static lh_status answer_at_once(decoding *d, lh_error *error) {
         if (lh_is_stopped(d->engine)) return LH_STOPPED;
         status = d->engine->ops->predict(d->engine, &query, d->logits, error);
         for (size_t label = 0; status == LH_OK && label < d->labels; label++)
-            d->to->answers[(size_t)i * d->labels + label] =
+            d->results->answers[(size_t)i * d->labels + label] =
                 (uint16_t)lh_best_class(d->logits + label * d->classes, (int)d->classes);
         if (status == LH_OK)
-            memcpy(d->to->logits + (size_t)i * d->labels * d->classes, d->logits,
+            memcpy(d->results->logits + (size_t)i * d->labels * d->classes, d->logits,
                    d->labels * d->classes * sizeof *d->logits);
     }
     return status;
@@ -91,21 +91,22 @@ static lh_status answer_at_once(decoding *d, lh_error *error) {
 static bool open(decoding *d, lh_error *error) {
     size_t count = (size_t)d->count;
     d->input = lh_engine_memory(count * (d->inputs + 2 * d->labels) * sizeof *d->input, "answers", error);
-    if (d->to->logits != NULL)
+    if (d->results->logits != NULL)
         d->logits = lh_engine_memory(d->labels * d->classes * sizeof *d->logits, "logits", error);
     if (d->input == NULL) return false;
     d->target = d->input + count * d->inputs;
     d->answers = d->target + count * d->labels;
-    return d->to->logits == NULL || d->logits != NULL;
+    return d->results->logits == NULL || d->logits != NULL;
 }
 
-lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
+lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *results, lh_error *error) {
     const lh_spec *spec = engine->spec;
     bool forced = spec->format->teacher_forced;
-    if (forced && engine->decodes && !(query->noise > 0)) return engine->ops->decode(engine, query, count, to, error);
+    if (forced && engine->decodes && !(query->noise > 0))
+        return engine->ops->decode(engine, query, count, results, error);
     decoding d = {.engine = engine,
                   .query = query,
-                  .to = to,
+                  .results = results,
                   .count = count,
                   .labels = (size_t)lh_shape_at(spec, query->n, 1).labels,
                   .inputs = (size_t)lh_input_length(spec, query->n),

@@ -92,8 +92,8 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_eval_write_by(&by, result);
     lh_json_end(&by);
     lh_json_integer(&line, "examples", result->examples);
-    if (result->of > 0) lh_json_integer(&line, "of", result->of);
-    if (result->of > 0 && result->in_order) lh_json_string(&line, "order", "file");
+    if (result->total > 0) lh_json_integer(&line, "of", result->total);
+    if (result->total > 0 && result->in_order) lh_json_string(&line, "order", "file");
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
     write_answers(&line, result);
@@ -166,8 +166,8 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result, 
     const char *order = json_string_value(json_object_get(line, "order"));
     bool in_order = order != NULL && strcmp(order, "file") == 0;
     return json_integer_value(json_object_get(line, "examples")) == result->examples &&
-           json_integer_value(json_object_get(line, "of")) == result->of &&
-           in_order == (result->of > 0 && result->in_order) && lh_is_of_data(line, result, recorded);
+           json_integer_value(json_object_get(line, "of")) == result->total &&
+           in_order == (result->total > 0 && result->in_order) && lh_is_of_data(line, result, recorded);
 }
 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result,

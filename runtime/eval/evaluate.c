@@ -68,7 +68,7 @@ const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) 
 
 /* Writes a line for each example of a batch. first: number of the result's examples in earlier batches. */
 static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
-                           const lh_sums *each) {
+                           const lh_sums *sequence_sums) {
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
         lh_json_begin(&line, out);
@@ -76,10 +76,10 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
         lh_json_integer(&line, "example", first + i);
         lh_json_integer(&line, "draw", draw);
         if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
-        lh_json_integer(&line, "correct", each[i].correct);
-        lh_json_integer(&line, "counted", each[i].counted);
-        lh_json_integer(&line, "exact", each[i].exact);
-        lh_json_number(&line, "loss", each[i].loss);
+        lh_json_integer(&line, "correct", sequence_sums[i].correct);
+        lh_json_integer(&line, "counted", sequence_sums[i].counted);
+        lh_json_integer(&line, "exact", sequence_sums[i].exact);
+        lh_json_number(&line, "loss", sequence_sums[i].loss);
         lh_json_end(&line);
         putc('\n', out);
     }
@@ -103,18 +103,17 @@ typedef struct draw_sums {
     lh_sums all;
     lh_greedy_sums greedy;
     double accuracies, greedy_accuracies; /* sums over batches */
-    int batches, asked,
-        greedy_batches; /* asked: batches with a counted label, and so an accuracy; greedy_batches: decoded batches */
-    int wrong;          /* examples written to the file of wrong answers */
+    int batches, counted_batches;         /* all batches; batches with a counted label, and so an accuracy */
+    int greedy_batches, wrong; /* decoded batches with a counted label; examples in the file of wrong answers */
 } draw_sums;
 
 /* Results of a condition by example; answers and lengths are NULL if not requested. */
-typedef struct one_by_one {
-    lh_sums *sums;     /* [examples] */
-    lh_by_sequence by; /* shares by sequence, over all draws */
-    uint16_t *answers; /* [examples][labels] */
-    int *lengths;      /* [examples] number of answers */
-} one_by_one;
+typedef struct per_example {
+    lh_sums *sums;         /* [examples] */
+    lh_by_sequence shares; /* shares by sequence, over all draws */
+    uint16_t *answers;     /* [examples][labels] */
+    int *lengths;          /* [examples] number of answers */
+} per_example;
 
 /* The number of sequences of a batch. */
 static int batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
@@ -131,11 +130,11 @@ static int greedy_examples(const lh_eval_result *result, int before, int example
 }
 
 /* Replaces the answers of the pass to the first examples of a batch by the model's own answers. */
-static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const one_by_one *each,
+static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums part;
     if (count == 0) return LH_OK;
-    lh_status status = lh_answer_greedily(engine, condition, count, each->lengths, each->sums, &part, error);
+    lh_status status = lh_answer_greedily(engine, condition, count, rows->lengths, rows->sums, &part, error);
     if (status != LH_OK) return status;
     lh_greedy_add(&sums->greedy, &part);
     sums->greedy_accuracies += ratio((double)part.correct, (double)part.counted);
@@ -144,36 +143,36 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
 }
 
 /* Evaluates one batch with the draw of its index, and adds its sums. before: number of examples in earlier batches. */
-static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
+static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
     int labels = lh_shape_at(engine->spec, condition->n, 1).labels;
     int greedy = greedy_examples(result, before, condition->examples);
-    for (int i = 0; each->lengths != NULL && i < condition->examples; i++) each->lengths[i] = labels;
+    for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
         condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
-    condition->answers = each->answers;
-    condition->lengths = each->lengths;
+    condition->answers = rows->answers;
+    condition->lengths = rows->lengths;
     condition->decoded = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
-    lh_status status = engine->ops->evaluate(engine, condition, &part, each->sums, error);
-    if (status == LH_OK) status = answer_batch(engine, condition, greedy, each, sums, error);
+    lh_status status = engine->ops->evaluate(engine, condition, &part, rows->sums, error);
+    if (status == LH_OK) status = answer_batch(engine, condition, greedy, rows, sums, error);
     if (status != LH_OK) return status;
-    lh_by_sequence_add(&each->by, each->sums, before, condition->examples);
-    if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each->sums);
+    lh_by_sequence_add(&rows->shares, rows->sums, before, condition->examples);
+    if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, rows->sums);
     if (request->wrong != NULL)
-        status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, before, each->sums,
-                                        each->lengths, &sums->wrong, error);
+        status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, before, rows->sums,
+                                        rows->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
     sums->accuracies += ratio((double)part.correct, (double)part.counted);
-    sums->asked += part.counted > 0;
+    sums->counted_batches += part.counted > 0;
     sums->batches++;
     return LH_OK;
 }
 
 /* Evaluates the first `count` examples of a condition, batch by batch. */
-static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
+static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                   draw_sums *sums, lh_error *error) {
     int count = condition->examples, size = batch_size(result);
@@ -181,7 +180,7 @@ static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *requ
     for (int first = 0; status == LH_OK && first < count; first += size) {
         condition->first = first;
         condition->examples = count - first < size ? count - first : size;
-        status = evaluate_batch(engine, request, each, result, condition, draw, before + first, sums, error);
+        status = evaluate_batch(engine, request, rows, result, condition, draw, before + first, sums, error);
     }
     return status;
 }
@@ -191,7 +190,7 @@ static bool is_shape(const lh_dataset *set, int n, int64_t place) {
 }
 
 /* Evaluates the examples of a group, shape by shape. */
-static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
+static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
     const lh_groups *groups = result->groups;
@@ -206,46 +205,47 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         condition.noise = result->noise;
         condition.source.set = set;
         condition.source.pick = groups->pick + at;
-        status = evaluate_batches(engine, request, each, result, &condition, draw, (int)(at - first), sums, error);
+        status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(at - first), sums, error);
     }
     return status;
 }
 
-static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
+static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
-    if (result->groups != NULL) return evaluate_group(engine, request, each, result, draw, sums, error);
+    if (result->groups != NULL) return evaluate_group(engine, request, rows, result, draw, sums, error);
     lh_condition condition = request->validation ? lh_validation_at(result->n, result->examples, request->seed, draw)
                                                  : lh_condition_at(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
-    return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
+    return evaluate_batches(engine, request, rows, result, &condition, draw, 0, sums, error);
 }
 
 /* The sums over all draws of a condition. */
 typedef struct condition_sums {
     lh_sums all;
     lh_greedy_sums greedy;
-    spread pass, own; /* accuracies of draws: of the pass, and of greedy decoding */
+    spread pass, decoded; /* accuracies of draws: of the pass, and of greedy decoding */
 } condition_sums;
 
 static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch, int index) {
     double pass = ratio((double)draw->all.correct, (double)draw->all.counted);
-    double own = ratio((double)draw->greedy.correct, (double)draw->greedy.counted);
-    if (by_batch) pass = ratio(draw->accuracies, draw->asked);
-    if (by_batch) own = ratio(draw->greedy_accuracies, draw->greedy_batches);
+    double decoded = ratio((double)draw->greedy.correct, (double)draw->greedy.counted);
+    if (by_batch) pass = ratio(draw->accuracies, draw->counted_batches);
+    if (by_batch) decoded = ratio(draw->greedy_accuracies, draw->greedy_batches);
     lh_sums_add(&all->all, &draw->all);
     lh_greedy_add(&all->greedy, &draw->greedy);
     spread_add(&all->pass, pass, index);
-    spread_add(&all->own, own, index);
+    spread_add(&all->decoded, decoded, index);
 }
 
 static void settle(lh_eval_result *result, const condition_sums *sums) {
     const lh_sums *all = &sums->all;
     const lh_greedy_sums *greedy = &sums->greedy;
-    bool by_batch = result->batch > 0, own = result->decoding == lh_greedy;
-    double squares = own ? sums->own.squares : sums->pass.squares;
+    bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
+    double squares = decoded ? sums->decoded.squares : sums->pass.squares;
     result->teacher_forced = by_batch ? sums->pass.mean : ratio((double)all->correct, (double)all->counted);
     result->accuracy = result->teacher_forced;
-    if (own) result->accuracy = by_batch ? sums->own.mean : ratio((double)greedy->correct, (double)greedy->counted);
+    if (decoded)
+        result->accuracy = by_batch ? sums->decoded.mean : ratio((double)greedy->correct, (double)greedy->counted);
     result->ended_early = ratio((double)greedy->ended_early, (double)greedy->sequences);
     result->not_ended = ratio((double)greedy->not_ended, (double)greedy->sequences);
     result->exact_match = ratio((double)all->exact, (double)all->sequences);
@@ -255,14 +255,14 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
 }
 
 /* Sets deviations and intervals; n of exact match is the number of sequences of one draw with a counted label. */
-static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *by) {
+static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
     if (count > 0) lh_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
-    result->sd_over_sequences = lh_by_sequence_deviation(by, result->draws);
+    result->sd_over_sequences = lh_by_sequence_deviation(shares, result->draws);
 }
 
-static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
+static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                     lh_eval_result *result, lh_error *error) {
     condition_sums all = {0};
     int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
@@ -270,15 +270,15 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     if (indices > LH_MOST_DRAWS)
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
                        lh_eval_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
-    lh_by_sequence_begin(&each->by, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
+    lh_by_sequence_begin(&rows->shares, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
     for (int draw = 0; draw < result->draws; draw++) {
         draw_sums sums = {0};
-        lh_status status = evaluate_draw(engine, request, each, result, draw, &sums, error);
+        lh_status status = evaluate_draw(engine, request, rows, result, draw, &sums, error);
         if (status != LH_OK) return status;
         add_draw(&all, &sums, result->batch > 0, draw);
     }
     settle(result, &all);
-    settle_errors(result, &all, &each->by);
+    settle_errors(result, &all, &rows->shares);
     return LH_OK;
 }
 
@@ -301,10 +301,10 @@ static void take_back(FILE *file, off_t place) {
 }
 
 /* Evaluates one condition and writes its lines to all files or to none. */
-static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
+static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                    lh_eval_result *result, lh_error *error) {
     off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);
-    lh_status status = evaluate_condition(engine, request, each, result, error);
+    lh_status status = evaluate_condition(engine, request, rows, result, error);
     if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
     if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
     if (status == LH_OK && request->path != NULL)
@@ -316,12 +316,12 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
 }
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
-                                  const bool *found, one_by_one *each, lh_error *error) {
+                                  const bool *found, per_example *rows, lh_error *error) {
     int count = lh_eval_conditions(request);
     for (int i = 0; i < count; i++) {
         if (lh_is_stopped(engine)) return LH_STOPPED;
         if (!found[i]) {
-            lh_status status = evaluate_to_files(engine, request, each, &results[i], error);
+            lh_status status = evaluate_to_files(engine, request, rows, &results[i], error);
             if (status != LH_OK) return status;
         }
         results[i].taken_over = found[i];
@@ -358,7 +358,7 @@ static lh_eval_result group_result(const lh_spec *spec, const lh_eval_request *r
         .groups = request->groups,
         .group = group,
         .examples = (int)group->count,
-        .of = group->of > group->count ? group->of : 0,
+        .total = group->total > group->count ? group->total : 0,
         .in_order = request->groups->in_order,
         .data = is_file ? lh_corpus_set(spec->corpus, group->set)->digest : NULL,
     };
@@ -387,29 +387,29 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
 }
 
 /* Allocates the results by example for any of these lengths; the caller closes them also after an error. */
-static lh_status open_each(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
-                           one_by_one *each, lh_error *error) {
+static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
+                           per_example *rows, lh_error *error) {
     size_t examples = (size_t)most_examples(request), labels = 0;
     bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         size_t here = (size_t)lh_shape_at(spec, lh_lengths_at(lengths, i), 1).labels;
         if (here > labels) labels = here;
     }
-    each->sums = lh_engine_memory(examples * sizeof *each->sums, "the evaluation", error);
-    if (each->sums == NULL) return LH_ERR_ENVIRONMENT;
-    each->by.share = lh_engine_memory(examples * sizeof *each->by.share, "the evaluation", error);
-    if (each->by.share == NULL) return LH_ERR_ENVIRONMENT;
+    rows->sums = lh_engine_memory(examples * sizeof *rows->sums, "the evaluation", error);
+    if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
+    rows->shares.share = lh_engine_memory(examples * sizeof *rows->shares.share, "the evaluation", error);
+    if (rows->shares.share == NULL) return LH_ERR_ENVIRONMENT;
     if (!wrong && !greedy) return LH_OK;
-    each->answers = lh_engine_memory(examples * labels * sizeof *each->answers, "answers", error);
-    each->lengths = lh_engine_memory(examples * sizeof *each->lengths, "answers", error);
-    return each->answers != NULL && each->lengths != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    rows->answers = lh_engine_memory(examples * labels * sizeof *rows->answers, "answers", error);
+    rows->lengths = lh_engine_memory(examples * sizeof *rows->lengths, "answers", error);
+    return rows->answers != NULL && rows->lengths != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
-static void close_each(one_by_one *each) {
-    free(each->sums);
-    free(each->by.share);
-    free(each->answers);
-    free(each->lengths);
+static void close_rows(per_example *rows) {
+    free(rows->sums);
+    free(rows->shares.share);
+    free(rows->answers);
+    free(rows->lengths);
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
@@ -418,15 +418,15 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, most, error);
     if (status != LH_OK) return status;
-    one_by_one each = {.sums = NULL};
+    per_example rows = {.sums = NULL};
     bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
-    status = found != NULL ? open_each(engine->spec, request, lengths, &each, error) : LH_ERR_ENVIRONMENT;
+    status = found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) name_results(engine->spec, request, results, count);
     if (status == LH_OK && request->only_missing && request->path != NULL)
         status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
-    if (status == LH_OK) status = evaluate_missing(engine, request, results, found, &each, error);
+    if (status == LH_OK) status = evaluate_missing(engine, request, results, found, &rows, error);
     free(found);
-    close_each(&each);
+    close_rows(&rows);
     return status;
 }
 

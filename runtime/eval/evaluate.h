@@ -20,12 +20,13 @@ typedef struct lh_eval_result {
     bool noisy; /* embeddings have noise with this standard deviation, which is also in `by` */
     double noise;
     int examples, draws;
-    int64_t of;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
-    bool in_order;        /* the chosen examples are the first examples of the file */
-    const char *data;     /* SHA-256 of the examples' file; NULL: no file */
-    bool taken_over;      /* read from an existing line of the file */
-    int batch;            /* sequences that share a draw; 0: all examples share one */
-    const char *decoding; /* kind of decoding of a generative model's counted answers: lh_greedy, lh_teacher_forced;
+    int64_t total;    /* number of all examples of the condition if only some of them are evaluated; else 0 */
+    bool in_order;    /* the chosen examples are the first examples of the file */
+    const char *data; /* SHA-256 of the examples' file; NULL: no file */
+    bool taken_over;  /* read from an existing line of the file */
+    int batch;        /* sequences that share a draw; 0: all examples share one */
+    const char
+        *decoding;   /* kind total decoding total a generative model's counted answers: lh_greedy, lh_teacher_forced;
                            * NULL: an encoder */
     double accuracy; /* correct / counted label positions over all draws; with several batches the mean of the batches'
                       * accuracies. With greedy decoding it is the accuracy of the model's own answers, otherwise the

@@ -23,8 +23,8 @@ typedef struct lh_greedy_sums {
  * lengths: [count] numbers of decoded answers. each: sums of the evaluation by example, or NULL; their counts are
  * replaced by the counts of the decoded answers. Errors: those of lh_decode and lh_batch_fill; LH_ERR_ENVIRONMENT: out
  * of memory. */
-lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths, lh_sums *each,
-                             lh_greedy_sums *sums, lh_error *error);
+lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,
+                             lh_sums *sequence_sums, lh_greedy_sums *sums, lh_error *error);
 
 void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *part);
 

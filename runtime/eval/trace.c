@@ -27,7 +27,7 @@ typedef struct pass {
     lh_trace_group *group;
     lh_engine *engine;
     lh_batch batch;    /* a batch with one sequence */
-    lh_trace *to;      /* [sites] buffers to which the pass writes */
+    lh_trace *buffers; /* [sites] buffers to which the pass writes */
     double *logits;    /* [labels][classes], if answers are read from them */
     uint16_t *answers; /* [labels], for a user's own inputs */
     int answered;      /* number of answers up to the end */
@@ -38,10 +38,10 @@ typedef struct pass {
 
 /* ---- memory ---- */
 
-static lh_status take_room(lh_traces *traces, lh_error *error) {
+static lh_status allocate_tensors(lh_traces *traces, lh_error *error) {
     for (int i = 0; i < traces->count; i++) {
         lh_traced *t = &traces->tensors[i];
-        size_t bytes = t->mean ? (size_t)t->each * sizeof(double) : t->file.bytes;
+        size_t bytes = t->mean ? (size_t)t->elements * sizeof(double) : t->file.bytes;
         t->data = lh_engine_memory(bytes, t->name, error);
         if (t->data == NULL) return LH_ERR_ENVIRONMENT;
     }
@@ -49,14 +49,14 @@ static lh_status take_room(lh_traces *traces, lh_error *error) {
 }
 
 static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *error) {
-    void **const place[] = {
+    void **const slot[] = {
         [LH_TRACE_ACTIVATIONS] = &to->activation,
         [LH_TRACE_SCORES] = &to->scores,
         [LH_TRACE_ATTENTION] = &to->attention,
     };
     for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++) {
         size_t bytes = lh_trace_scratch(p->traces, p->group->n, site, (lh_trace_kind)kind);
-        if (bytes > 0 && (*place[kind] = lh_engine_memory(bytes, "one pass", error)) == NULL) return LH_ERR_ENVIRONMENT;
+        if (bytes > 0 && (*slot[kind] = lh_engine_memory(bytes, "one pass", error)) == NULL) return LH_ERR_ENVIRONMENT;
     }
     return LH_OK;
 }
@@ -100,20 +100,20 @@ static lh_status open_pass(pass *p, lh_error *error) {
     if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
     if (status == LH_OK) status = open_order(p, error);
     if (status != LH_OK) return status;
-    p->to = lh_engine_memory((size_t)spec->site_count * sizeof *p->to, "one pass", error);
-    if (p->to == NULL) return LH_ERR_ENVIRONMENT;
+    p->buffers = lh_engine_memory((size_t)spec->site_count * sizeof *p->buffers, "one pass", error);
+    if (p->buffers == NULL) return LH_ERR_ENVIRONMENT;
     for (int site = 0; status == LH_OK && site < spec->site_count; site++)
-        status = open_site(p, site, &p->to[site], error);
+        status = open_site(p, site, &p->buffers[site], error);
     return status == LH_OK ? open_answers(p, error) : status;
 }
 
 static void close_pass(pass *p) {
-    for (int site = 0; p->to != NULL && site < p->traces->spec->site_count; site++) {
-        free(p->to[site].activation);
-        free(p->to[site].scores);
-        free(p->to[site].attention);
+    for (int site = 0; p->buffers != NULL && site < p->traces->spec->site_count; site++) {
+        free(p->buffers[site].activation);
+        free(p->buffers[site].scores);
+        free(p->buffers[site].attention);
     }
-    free(p->to);
+    free(p->buffers);
     free(p->logits);
     free(p->answers);
     free(p->pick);
@@ -178,12 +178,12 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
 /* The address of this pass's integers in a tensor, which may have a dimension of draws. */
 static int32_t *integers_of(const pass *p, const lh_traced *t) {
     int64_t draw = t->file.rank > 2 ? p->draw : 0;
-    return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->each;
+    return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->elements;
 }
 
 static void take_tokens(const pass *p, lh_traced *t) {
-    int32_t *to = integers_of(p, t);
-    for (int64_t i = 0; i < t->each; i++) to[i] = p->batch.tokens[t->stream][i];
+    int32_t *integers = integers_of(p, t);
+    for (int64_t i = 0; i < t->elements; i++) integers[i] = p->batch.tokens[t->stream][i];
 }
 
 /* Reads the answers of the pass, if no stream holds them. */
@@ -196,19 +196,21 @@ static void read_answers(pass *p) {
 }
 
 static void take_answers(const pass *p, lh_traced *t) {
-    int32_t *to = integers_of(p, t);
-    for (int64_t i = 0; i < t->each; i++) to[i] = i < p->answered ? p->answers[i] : -1;
+    int32_t *integers = integers_of(p, t);
+    for (int64_t i = 0; i < t->elements; i++) integers[i] = i < p->answered ? p->answers[i] : -1;
 }
 
 static void take_targets(const pass *p, lh_traced *t) {
     const lh_right_answer *right = &p->traces->request.right[p->input];
-    int32_t *to = integers_of(p, t);
-    for (int64_t i = 0; i < t->each; i++)
-        to[i] = right->target != NULL && (right->mask == NULL || right->mask[i]) ? right->target[i] : -1;
+    int32_t *integers = integers_of(p, t);
+    for (int64_t i = 0; i < t->elements; i++)
+        integers[i] = right->target != NULL && (right->mask == NULL || right->mask[i]) ? right->target[i] : -1;
 }
 
-static const void *source_of(const lh_trace *to, lh_trace_kind kind) {
-    return kind == LH_TRACE_ACTIVATIONS ? to->activation : kind == LH_TRACE_SCORES ? to->scores : to->attention;
+static const void *source_of(const lh_trace *buffers, lh_trace_kind kind) {
+    return kind == LH_TRACE_ACTIVATIONS ? buffers->activation
+           : kind == LH_TRACE_SCORES    ? buffers->scores
+                                        : buffers->attention;
 }
 
 /* Adds the output of a pass to a tensor of the file. */
@@ -217,13 +219,13 @@ static void take(const pass *p, lh_traced *t) {
         (t->kind == LH_TRACE_TOKENS ? take_tokens : t->kind == LH_TRACE_ANSWERS ? take_answers : take_targets)(p, t);
         return;
     }
-    const void *source = source_of(&p->to[t->site], t->kind);
+    const void *source = source_of(&p->buffers[t->site], t->kind);
     double *sums = t->data;
     if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->spec->sites[t->site], source, sums);
     else if (t->mean)
-        for (int64_t i = 0; i < t->each; i++) sums[i] += lh_real_at(source, p->engine->real_bytes, i);
+        for (int64_t i = 0; i < t->elements; i++) sums[i] += lh_real_at(source, p->engine->real_bytes, i);
     else {
-        size_t bytes = (size_t)t->each * (size_t)p->engine->real_bytes;
+        size_t bytes = (size_t)t->elements * (size_t)p->engine->real_bytes;
         size_t index = (size_t)p->draw * (size_t)p->group->examples + (size_t)p->example;
         memcpy((char *)t->data + index * bytes, source, bytes);
     }
@@ -233,7 +235,7 @@ static void take(const pass *p, lh_traced *t) {
 static void finish_mean(lh_traced *t, double passes) {
     char *data = t->data;
     int bytes = lh_st_element_bytes(t->file.dtype);
-    for (int64_t i = 0; i < t->each; i++) {
+    for (int64_t i = 0; i < t->elements; i++) {
         double sum;
         memcpy(&sum, data + (size_t)i * sizeof sum, sizeof sum);
         double mean = sum / passes;
@@ -249,14 +251,14 @@ static bool is_exact(const pass *p) {
     for (int i = 0; i < labels; i++)
         if (p->batch.mask[i] && lh_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
             return false;
-    return lh_batch_asked(&p->batch, p->traces->spec) > 0;
+    return lh_batch_counted_sequences(&p->batch, p->traces->spec) > 0;
 }
 
 static lh_status run_pass(pass *p, lh_error *error) {
     lh_query query;
     lh_status status = lh_is_stopped(p->engine) ? LH_STOPPED : make_query(p, &query, error);
     if (status != LH_OK) return status;
-    status = p->engine->ops->trace(p->engine, &query, p->to, p->logits, error);
+    status = p->engine->ops->trace(p->engine, &query, p->buffers, p->logits, error);
     if (status != LH_OK) return status;
     if (p->traces->request.exact && !is_exact(p)) return LH_OK;
     if (p->answers != NULL) read_answers(p);
@@ -269,20 +271,20 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
                            lh_error *error) {
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
-    int told = lh_reported_length(traces->spec, group->n);
+    int reported_length = lh_reported_length(traces->spec, group->n);
     lh_traced *tensors = traces->tensors + group->first_tensor;
     lh_status status = open_pass(&p, error);
     for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)
         for (p.example = 0; status == LH_OK && p.example < group->examples; p.example++) {
             status = run_pass(&p, error);
-            if (request->watch != NULL) request->watch(request->context, told, ++*done, traces->passes);
+            if (request->watch != NULL) request->watch(request->context, reported_length, ++*done, traces->passes);
         }
     close_pass(&p);
     if (status == LH_OK && group->counted == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "--exact: length %d: 0 of %" PRId64 " examples have right answers: there is nothing to average\n"
                        "  hint: train longer",
-                       told, (int64_t)request->draws * group->examples);
+                       reported_length, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)
         if (tensors[i].mean) finish_mean(&tensors[i], (double)group->counted);
     return status;
@@ -290,7 +292,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
 
 lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error) {
     int64_t done = 0;
-    lh_status status = take_room(traces, error);
+    lh_status status = allocate_tensors(traces, error);
     for (int g = 0; status == LH_OK && g < traces->group_count; g++)
         status = run_group(traces, &traces->groups[g], engine, &done, error);
     return status;

@@ -48,7 +48,7 @@ typedef struct lh_right_answer {
 } lh_right_answer;
 
 typedef struct lh_trace_request {
-    bool wanted[LH_TRACE_KINDS];
+    bool kinds[LH_TRACE_KINDS];
     bool average;
     bool exact;   /* take means only over passes with every counted answer right; not for values of single examples, and
                    * not with inputs */
@@ -70,12 +70,12 @@ typedef struct lh_trace_request {
 typedef struct lh_traced {
     char name[80];
     lh_trace_kind kind;
-    int n;        /* task length */
-    int group;    /* index in lh_traces.groups */
-    int site;     /* index in lh_spec.sites; -1: tokens */
-    int stream;   /* stream of tokens; tokens, answers and targets are 32-bit integers */
-    bool mean;    /* mean over draws and examples */
-    int64_t each; /* elements per pass */
+    int n;            /* task length */
+    int group;        /* index in lh_traces.groups */
+    int site;         /* index in lh_spec.sites; -1: tokens */
+    int stream;       /* stream of tokens; tokens, answers and targets are 32-bit integers */
+    bool mean;        /* mean over draws and examples */
+    int64_t elements; /* elements per pass */
     lh_st_tensor file;
     void *data; /* as in the file; during the computation of a mean: [each] double */
 } lh_traced;

@@ -128,20 +128,23 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
 }
 
 static void name_group(const lh_traces *traces, lh_trace_group *group) {
-    int told = lh_reported_length(traces->spec, group->n), same = 0;
-    for (int g = 0; g < traces->group_count; g++) same += lh_reported_length(traces->spec, traces->groups[g].n) == told;
-    if (same == 1) snprintf(group->label, sizeof group->label, "n%d", told);
-    else snprintf(group->label, sizeof group->label, "n%do%d", told, lh_output_length(traces->spec, group->n));
+    int reported_length = lh_reported_length(traces->spec, group->n), same = 0;
+    for (int g = 0; g < traces->group_count; g++)
+        same += lh_reported_length(traces->spec, traces->groups[g].n) == reported_length;
+    if (same == 1) snprintf(group->label, sizeof group->label, "n%d", reported_length);
+    else
+        snprintf(group->label, sizeof group->label, "n%do%d", reported_length,
+                 lh_output_length(traces->spec, group->n));
 }
 
 static lh_status make_groups(lh_traces *traces, lh_error *error) {
-    bool given = traces->request.inputs != NULL, data = traces->spec->corpus != NULL;
-    int most = given  ? traces->request.input_count
-               : data ? traces->spec->corpus->shapes
-                      : lh_lengths_count(&traces->request.lengths);
-    traces->groups = lh_engine_memory((size_t)most * sizeof *traces->groups, "a list of lengths", error);
+    bool has_inputs = traces->request.inputs != NULL, has_corpus = traces->spec->corpus != NULL;
+    int capacity = has_inputs   ? traces->request.input_count
+                   : has_corpus ? traces->spec->corpus->shapes
+                                : lh_lengths_count(&traces->request.lengths);
+    traces->groups = lh_engine_memory((size_t)capacity * sizeof *traces->groups, "a list of lengths", error);
     if (traces->groups == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = (given ? group_inputs : data ? group_data : group_lengths)(traces, error);
+    lh_status status = (has_inputs ? group_inputs : has_corpus ? group_data : group_lengths)(traces, error);
     for (int g = 0; status == LH_OK && g < traces->group_count; g++) name_group(traces, &traces->groups[g]);
     return status;
 }
@@ -207,14 +210,14 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made)
     if (!t->mean) t->file.shape[rank++] = group->examples;
     int all = rank + pass_shape(traces, t, t->file.shape + rank);
     t->file.rank = all;
-    t->each = 1;
-    for (int i = rank; i < all; i++) t->each *= t->file.shape[i];
+    t->elements = 1;
+    for (int i = rank; i < all; i++) t->elements *= t->file.shape[i];
     t->file.dtype = is_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
     double bytes = lh_st_element_bytes(t->file.dtype);
     for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
     t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
     traces->bytes += bytes;
-    traces->memory += t->mean ? (double)t->each * (double)sizeof(double) : bytes;
+    traces->memory += t->mean ? (double)t->elements * (double)sizeof(double) : bytes;
     group->tensors++;
 }
 
@@ -228,10 +231,10 @@ static bool is_any_right(const lh_traces *traces, const lh_trace_group *group) {
 
 static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
     const lh_spec *spec = traces->spec;
-    const bool *wanted = traces->request.wanted;
-    bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
+    const bool *kinds = traces->request.kinds;
+    bool needs_file = kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS];
     group->first_tensor = traces->count;
-    for (int s = 0; kept && !traces->request.average && s < spec->format->streams; s++)
+    for (int s = 0; needs_file && !traces->request.average && s < spec->format->streams; s++)
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
     if (traces->request.inputs != NULL) {
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_ANSWERS, .site = -1});
@@ -239,16 +242,16 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
     }
     for (int site = 0; site < spec->site_count; site++)
         for (int kind = 0; kind < LH_TRACE_TOKENS; kind++)
-            if (wanted[kind] && (kind == LH_TRACE_ACTIVATIONS) == (spec->sites[site].channels > 0))
+            if (kinds[kind] && (kind == LH_TRACE_ACTIVATIONS) == (spec->sites[site].channels > 0))
                 add_tensor(traces, group, (lh_traced){.kind = (lh_trace_kind)kind, .site = site});
 }
 
 size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
     const lh_trace_site *s = &traces->spec->sites[site];
-    const bool *wanted = traces->request.wanted;
+    const bool *kinds = traces->request.kinds;
     lh_shape shape = lh_shape_at(traces->spec, n, 1);
     size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
-    bool needed = wanted[kind] || (kind == LH_TRACE_ATTENTION && wanted[LH_TRACE_ENTROPY]);
+    bool needed = kinds[kind] || (kind == LH_TRACE_ATTENTION && kinds[LH_TRACE_ENTROPY]);
     if (!needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
     return row * (size_t)(s->channels > 0 ? s->channels : s->heads * shape.length[s->key]);
 }
@@ -264,8 +267,8 @@ static double scratch_of(const lh_traces *traces, const lh_trace_group *group) {
 
 static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
-    double most = (double)traces->group_count * (spec->format->streams + 2 + 3 * spec->site_count), one_pass = 0;
-    double list = most * sizeof *traces->tensors, available = lh_memory_available();
+    double capacity = (double)traces->group_count * (spec->format->streams + 2 + 3 * spec->site_count), one_pass = 0;
+    double list = capacity * sizeof *traces->tensors, available = lh_memory_available();
     if (list > available) return too_large(list, available, "the list of tensors", error);
     traces->tensors = lh_engine_memory((size_t)list, "a list of tensors", error);
     if (traces->tensors == NULL) return LH_ERR_ENVIRONMENT;

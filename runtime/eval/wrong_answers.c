@@ -49,14 +49,14 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
 }
 
 lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_result *result,
-                                 const lh_condition *condition, int draw, int before, const lh_sums *each,
+                                 const lh_condition *condition, int draw, int before, const lh_sums *sequence_sums,
                                  const int *lengths, int *written, lh_error *error) {
     lh_batch batch;
     if (condition->noise > 0) return LH_OK;
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
     if (status != LH_OK) return status;
     for (int i = 0; status == LH_OK && i < condition->examples && *written < LH_MOST_WRONG; i++) {
-        if (each[i].exact || each[i].counted == 0) continue;
+        if (sequence_sums[i].exact || sequence_sums[i].counted == 0) continue;
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
         wrong w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};

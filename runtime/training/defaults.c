@@ -116,16 +116,16 @@ static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
 static bool take_by(lh_defaults *d, char *text, lh_by *by) {
     for (char *one; (one = strsep(&text, ";")) != NULL;) {
         char *value = strchr(one, '=');
-        int axis, at = by->count;
+        int axis, index = by->count;
         if (value == NULL || by->count == LH_MOST_AXES) return false;
         *value++ = 0;
         if (!find_axis(&d->spec, one, &axis)) return false;
-        for (; at > 0 && by->of[at - 1].axis >= axis; at--) by->of[at] = by->of[at - 1];
-        memset(&by->of[at], 0, sizeof by->of[at]);
-        by->of[at].axis = axis;
-        by->of[at].all = strcmp(value, "*") == 0;
+        for (; index > 0 && by->axes[index - 1].axis >= axis; index--) by->axes[index] = by->axes[index - 1];
+        memset(&by->axes[index], 0, sizeof by->axes[index]);
+        by->axes[index].axis = axis;
+        by->axes[index].all = strcmp(value, "*") == 0;
         by->count++;
-        if (!by->of[at].all && !take_lengths(d, value, &by->of[at].values)) return false;
+        if (!by->axes[index].all && !take_lengths(d, value, &by->axes[index].values)) return false;
     }
     return true;
 }
@@ -191,13 +191,13 @@ static bool take_line(lh_defaults *d, char *line) {
 }
 
 /* Compares the digest with LONGHAND_DEFAULTS, by which the caller states the expected defaults. */
-static lh_status check_asked(const char *digest, lh_error *error) {
-    const char *asked = getenv("LONGHAND_DEFAULTS");
-    if (asked == NULL || strncmp(asked, digest, DIGEST) == 0) return LH_OK;
+static lh_status check_expected(const char *digest, lh_error *error) {
+    const char *expected = getenv("LONGHAND_DEFAULTS");
+    if (expected == NULL || strncmp(expected, digest, DIGEST) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_STALE,
                    "this trainer was given other defaults (steps, learning rate, evaluation) by another build\n"
                    "  expected: LONGHAND_DEFAULTS=%.16s, found: %.16s\n  hint: repeat the command",
-                   asked, digest);
+                   expected, digest);
 }
 
 /* Compares the first line with the version, size and digest of the following lines, *body. */
@@ -208,7 +208,7 @@ static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh
     lh_sha256(*body, strlen(*body), digest);
     int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.*s\n", LH_DEFAULTS_VERSION,
                          spec->defaults_capacity, DIGEST, digest);
-    if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_asked(digest, error);
+    if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_expected(digest, error);
     head[bytes - 1] = 0;
     return damaged(error, spec, d->text, head);
 }

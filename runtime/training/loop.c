@@ -110,10 +110,10 @@ static void warn(lh_loop *l) {
 }
 
 static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
-    int64_t left = until - l->engine->step, most = (int64_t)(l->rate * SECONDS_AT_ONCE);
-    int count = (int)(left < STEPS_AT_ONCE ? left : STEPS_AT_ONCE), done = 0;
-    if (count > most) count = most > 1 ? (int)most : 1;
-    if (count < l->engine->ready) count = l->engine->ready;
+    int64_t remaining = until - l->engine->step, most_steps = (int64_t)(l->rate * SECONDS_AT_ONCE);
+    int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), done = 0;
+    if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
+    if (count < l->engine->unreported_steps) count = l->engine->unreported_steps;
     double before = l->engine->seconds;
     lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
     l->seconds += l->engine->seconds - before;
@@ -271,7 +271,7 @@ lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
     lh_status status = l->started ? LH_OK : start(l, error);
     *done = l->engine->step >= l->training.steps;
     if (status != LH_OK || *done) return status;
-    if (lh_is_stopped(l->engine) && l->engine->ready == 0) {
+    if (lh_is_stopped(l->engine) && l->engine->unreported_steps == 0) {
         status = secure_step(l, error);
         return status == LH_OK ? LH_STOPPED : status;
     }

@@ -333,18 +333,18 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) {
         status = lh_truncate_lines(log_path(run, i), "step", last, &cuts[i], error);
-        if (status == LH_OK && cuts[i].torn > 0)
+        if (status == LH_OK && cuts[i].torn_lines > 0)
             add_note(note, "%s: the last line was torn and is left out", log_path(run, i));
     }
     return status;
 }
 
 static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
-    if (cut->kept >= want) return;
+    if (cut->kept_lines >= want) return;
     add_note(note,
              "%s: %s%lld of %lld lines up to step %lld, which the checkpoint relies on\n"
              "  the others are lost; training continues with the same bits",
-             log_path(run, log), cut->there ? "has " : "is gone: ", (long long)cut->kept, (long long)want,
+             log_path(run, log), cut->exists ? "has " : "is gone: ", (long long)cut->kept_lines, (long long)want,
              (long long)step);
 }
 
@@ -363,13 +363,13 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
                  "  the next line of metrics.jsonl covers only steps after this one; it is unknown whether lines are "
                  "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
                  run->windows,
-                 !cuts[WINDOWS].there     ? "is gone"
-                 : cuts[WINDOWS].kept > 0 ? "is short"
-                                          : "is empty",
-                 (long long)step, (long long)cuts[METRICS].kept, (long long)cuts[EVALUATIONS].kept);
+                 !cuts[WINDOWS].exists          ? "is gone"
+                 : cuts[WINDOWS].kept_lines > 0 ? "is short"
+                                                : "is empty",
+                 (long long)step, (long long)cuts[METRICS].kept_lines, (long long)cuts[EVALUATIONS].kept_lines);
     }
-    window->metrics_lines = cuts[METRICS].kept;
-    window->eval_lines = cuts[EVALUATIONS].kept;
+    window->metrics_lines = cuts[METRICS].kept_lines;
+    window->eval_lines = cuts[EVALUATIONS].kept_lines;
     return LH_OK;
 }
 

@@ -102,8 +102,8 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
     int labels = w->step->shape.labels;
     real *all = block->logits;
     for (int s = 0; s < block->sequences; s++) {
-        lh_sums *sum = block->summed > 0 ? sums + s / block->summed : sums;
-        lh_sums *own = block->each ? &block->each[s] : NULL;
+        lh_sums *sum = block->sequences_per_sum > 0 ? sums + s / block->sequences_per_sum : sums;
+        lh_sums *own = block->sequence_sums ? &block->sequence_sums[s] : NULL;
         answer a = {0, 0};
         if (own) *own = (lh_sums){0};
         for (int i = 0; i < labels; i++) {

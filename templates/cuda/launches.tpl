@@ -48,7 +48,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 % define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = in, .columns = out, .inner = ${list_rows}, .turned_a = true, ${adds}.a = x, .b = dy,
+            .product = {.rows = in, .columns = out, .inner = ${list_rows}, .transposed_a = true, ${adds}.a = x, .b = dy,
                     .out = dweight},
     };
 }
@@ -57,7 +57,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 % define("static void input_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = ${list_rows}, .columns = in, .inner = out, .turned_b = true, .adds = adds, .a = dy,
+            .product = {.rows = ${list_rows}, .columns = in, .inner = out, .transposed_b = true, .adds = adds, .a = dy,
                     .b = weight, .out = dx},
     };
 }

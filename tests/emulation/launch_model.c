@@ -68,8 +68,8 @@ static void put_row(const lh_cuda_product *p, int real_bytes, bool plain, int ro
 
 /* Computes the library's product; each element is summed in double in the order of the inner dimension. */
 static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
-    double *a = read_matrix(p->a, real_bytes, p->rows, p->inner, p->turned_a);
-    double *b = read_matrix(p->b, real_bytes, p->inner, p->columns, p->turned_b);
+    double *a = read_matrix(p->a, real_bytes, p->rows, p->inner, p->transposed_a);
+    double *b = read_matrix(p->b, real_bytes, p->inner, p->columns, p->transposed_b);
     double *sums = lh_model_reserve((size_t)p->columns * sizeof *sums);
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t column = 0; column < p->columns; column++)

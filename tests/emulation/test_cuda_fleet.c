@@ -166,11 +166,13 @@ static void test_step_waits_for_the_others(void **state) {
     lh_toy_use_device((lh_emulation){0});
     lh_toy_open_fleet(&spec, NULL, 3, 3, e);
     for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 2; i++) assert_true(ask(e[i], 10) == 0 && e[i]->ready == 0 && e[i]->step == e[2]->step);
+        for (int i = 0; i < 2; i++)
+            assert_true(ask(e[i], 10) == 0 && e[i]->unreported_steps == 0 && e[i]->step == e[2]->step);
         assert_int_equal(ask(e[0], 10), 0);
         int launched = ask(e[2], 4);
         assert_true(launched >= 1 && launched <= 4);
-        assert_true(e[0]->ready == launched && e[1]->ready == launched && e[2]->ready == 0);
+        assert_true(e[0]->unreported_steps == launched && e[1]->unreported_steps == launched &&
+                    e[2]->unreported_steps == 0);
         for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), launched);
     }
     for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), 0);
@@ -179,7 +181,8 @@ static void test_step_waits_for_the_others(void **state) {
     assert_int_equal(ask(e[0], 10), launched);
     assert_int_equal(ask(e[0], 10), 0);
     assert_int_equal(ask(e[1], 10), launched);
-    assert_true(ask(e[1], 10) > 0 && e[0]->ready > 0 && e[2]->ready > 0); /* all three have requested steps */
+    assert_true(ask(e[1], 10) > 0 && e[0]->unreported_steps > 0 &&
+                e[2]->unreported_steps > 0); /* all three have requested steps */
     lh_toy_close_all(e, 3);
     lh_toy_end_device();
 }

@@ -64,8 +64,8 @@ static void fill(int operand, size_t count) {
 static double product_at(const lh_cuda_product *p, int row, int column, bool whole) {
     double sum = p->adds ? value_of(2, (size_t)(row * p->columns + column)) : 0;
     for (int k = 0; k < p->inner; k++)
-        sum += value_of(0, (size_t)(p->turned_a ? k * p->rows + row : row * p->inner + k)) *
-               value_of(1, (size_t)(p->turned_b ? column * p->inner + k : k * p->columns + column));
+        sum += value_of(0, (size_t)(p->transposed_a ? k * p->rows + row : row * p->inner + k)) *
+               value_of(1, (size_t)(p->transposed_b ? column * p->inner + k : k * p->columns + column));
     if (whole && p->bias != NULL) sum += value_of(3, (size_t)column + at_bias);
     return whole && p->rectified && sum < 0 ? 0 : sum;
 }
@@ -110,8 +110,8 @@ static void test_products_of_every_form_and_precision(void **state) {
                           (lh_cuda_product){.rows = 5,
                                             .columns = 8,
                                             .inner = 3,
-                                            .turned_a = (form & 1) != 0,
-                                            .turned_b = (form & 2) != 0,
+                                            .transposed_a = (form & 1) != 0,
+                                            .transposed_b = (form & 2) != 0,
                                             .adds = (form & 4) != 0},
                           true);
         lh_cuda_library_close(library);

@@ -167,7 +167,7 @@ static void test_passes_of_few_replicas_compute_each_once(void **state) {
     lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
     check_replicas(engines, &forced, launches, &alone);
     assert_int_equal(launches[0], 2 * LENGTHS);
-    fleet->forward.together = 2;
+    fleet->forward.replicas_per_pass = 2;
     for (int turn = 0; turn < 2; turn++) {
         check_replicas(engines, &forced, launches, &alone);
         for (int i = 0; i < REPLICAS; i++) assert_int_equal(launches[i], i % 2 == 0 ? 2 * LENGTHS : 0);

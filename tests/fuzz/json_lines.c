@@ -77,7 +77,7 @@ static void read_file(const char *path, int evaluations) {
     status = lh_truncate_lines(path, "step", 10, &cut, &error);
     lh_fuzz_require(status == LH_OK, "cuts lines", error.text);
     status = lh_truncate_lines(path, "step", 10, &cut, &error);
-    lh_fuzz_require(status == LH_OK && cut.torn == 0, "nothing is torn any more", error.text);
+    lh_fuzz_require(status == LH_OK && cut.torn_lines == 0, "nothing is torn any more", error.text);
 }
 
 void lh_fuzz_json_lines(const uint8_t *data, size_t bytes) {

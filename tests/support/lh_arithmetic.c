@@ -40,8 +40,12 @@ static void progress(lh_collection *c, double share) {
 
 lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool by_carry) {
     lh_collected s = {.by_carry = by_carry, .least = 1, .most = most};
-    s.c = (lh_collection){
-        .seed = seed, .options = options, .keep = keep, .goes_by = goes_by, .asks = asks, .progress = progress};
+    s.c = (lh_collection){.seed = seed,
+                          .options = options,
+                          .add_item = keep,
+                          .groups_by = goes_by,
+                          .requests = asks,
+                          .progress = progress};
     return s;
 }
 

@@ -97,8 +97,8 @@ static void check_cells(const lh_collected *s, int most, int per_digits) {
         assert_in_range(uniform[digits], 1, per_digits);
         for (int chain = 0; chain <= digits; chain++) assert_int_equal(cell[digits][chain], 500);
     }
-    assert_int_equal(s->c.apart[LH_SET_TEST], 1u << CARRY);
-    assert_int_equal(s->c.apart[LH_SET_TRAIN], 0);
+    assert_int_equal(s->c.exclusive_axes[LH_SET_TEST], 1u << CARRY);
+    assert_int_equal(s->c.exclusive_axes[LH_SET_TRAIN], 0);
 }
 
 static void test_sums_and_products_are_right(void **state) {

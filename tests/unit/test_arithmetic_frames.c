@@ -52,7 +52,7 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
         }
     }
     assert_true(at[0] > 0 && at[1] > 0);
-    assert_true(s->c.apart[LH_SET_TEST] >> FRAME & 1);
+    assert_true(s->c.exclusive_axes[LH_SET_TEST] >> FRAME & 1);
     free(s->item);
 }
 
@@ -117,7 +117,7 @@ static void test_frames_have_chains_of_their_own(void **state) {
             for (int chain = 0; chain <= MOST; chain++)
                 assert_int_equal(cell[f][digits][chain], there && chain <= digits ? 500 : 0);
         }
-    assert_int_equal(s.c.apart[LH_SET_TEST], 1u << CARRY | 1u << FRAME);
+    assert_int_equal(s.c.exclusive_axes[LH_SET_TEST], 1u << CARRY | 1u << FRAME);
     free(s.item);
 }
 

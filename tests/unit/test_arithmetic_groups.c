@@ -87,10 +87,10 @@ static void test_groups_have_carries_in_frames(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
     lh_by by = digits;
-    by.of[1].axis = CARRY;
-    by.of[1].all = true;
-    by.of[2].axis = FRAME;
-    by.of[2].values = (lh_lengths){wide, 1, 0, 0, 0};
+    by.axes[1].axis = CARRY;
+    by.axes[1].all = true;
+    by.axes[2].axis = FRAME;
+    by.axes[2].values = (lh_lengths){wide, 1, 0, 0, 0};
     fixture f;
     lh_corpus c;
     lh_error error;
@@ -113,7 +113,7 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.count, 12);
     lh_groups_close(&c.final);
-    by.of[1] = by.of[2];
+    by.axes[1] = by.axes[2];
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.count, 6);
     lh_corpus_close(&c);

@@ -232,7 +232,7 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
     const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MOST = 150 };
-    int8_t buffer[MOST + KEEP_ROOM];
+    int8_t buffer[MOST + KEEP_SLACK];
     const size_t far = (size_t)1 << 34; /* the number of its block has 31 bits */
     for (int first = 0; first < 20; first++) {
         for (int count = 1; count <= MOST; count += 37) {

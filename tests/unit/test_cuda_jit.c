@@ -70,14 +70,14 @@ static int compilations(const char *directory) {
 }
 
 /* Compiles for sm_90 with the replacement and checks the code; returns whether it was cached. */
-static bool take(const char *source, lh_error *error, char *unkept) {
+static bool take(const char *source, lh_error *error, char *cache_failure) {
     lh_cuda_code code;
     lh_assert_ok(lh_cuda_compile(source, DIGEST, 90, 13000, &code, error), error);
     assert_string_equal(code.target, "sm_90");
     assert_int_equal(code.bytes, strlen(OPTIONS) + strlen(source) + 1);
     assert_memory_equal(code.data, OPTIONS, strlen(OPTIONS));
     assert_string_equal(code.data + strlen(OPTIONS), source);
-    if (unkept) snprintf(unkept, sizeof code.unkept, "%s", code.unkept);
+    if (cache_failure) snprintf(cache_failure, sizeof code.cache_failure, "%s", code.cache_failure);
     bool found = code.found;
     lh_cuda_code_free(&code);
     return found;
@@ -245,7 +245,7 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
 
 static void test_jit_compile_cache_folder_follows_variables(void **state) {
     lh_error error;
-    char unkept[512], *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    char cache_failure[512], *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     set("LONGHAND_CACHE", "");
     set("HOME", lh_test_path(*state, "home"));
     set("XDG_CACHE_HOME", lh_test_path(*state, "xdg"));
@@ -255,9 +255,9 @@ static void test_jit_compile_cache_folder_follows_variables(void **state) {
     assert_false(take("source", &error, NULL));
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "home/.cache/longhand"), KEPT)));
     assert_int_equal(unsetenv("HOME"), 0);
-    assert_false(take("source", &error, unkept));
+    assert_false(take("source", &error, cache_failure));
     assert_false(take("source", &error, NULL));
-    assert_string_equal(unkept, "");
+    assert_string_equal(cache_failure, "");
     if (home) set("HOME", home);
     free(home);
 }
@@ -270,7 +270,7 @@ static int compile_twice(void *unused, const char *directory) {
     if (setenv("LONGHAND_CACHE", directory, 1) != 0) return 1;
     for (int start = 0; start < 2; start++) {
         if (lh_cuda_compile("source", DIGEST, 90, 13000, &code, NULL) != LH_OK) return 2;
-        if (code.found || !strstr(code.unkept, directory) || !strstr(code.data, "source")) return 3;
+        if (code.found || !strstr(code.cache_failure, directory) || !strstr(code.data, "source")) return 3;
         lh_cuda_code_free(&code);
     }
     return 0;
@@ -278,19 +278,19 @@ static int compile_twice(void *unused, const char *directory) {
 
 /* Machine code that cannot be cached is compiled at every start, and the reason is reported. */
 static void test_jit_compile_without_cache_compiles_each_time(void **state) {
-    char unkept[512];
+    char cache_failure[512];
     lh_error error;
     const char *directory = lh_test_path(*state, "disk");
     assert_int_equal(mkdir(directory, 0777), 0);
     set("LONGHAND_CACHE", "/dev/null/cache");
-    assert_false(take("source", &error, unkept));
+    assert_false(take("source", &error, cache_failure));
     assert_false(take("source", &error, NULL));
-    assert_non_null(strstr(unkept, "/dev/null"));
+    assert_non_null(strstr(cache_failure, "/dev/null"));
     set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
     assert_int_equal(mkdir(lh_test_path(*state, "cache"), 0777), 0);
     assert_int_equal(mkdir(lh_test_path(lh_test_path(*state, "cache"), KEPT), 0777), 0);
-    assert_false(take("source", &error, unkept));
-    assert_non_null(strstr(unkept, KEPT));
+    assert_false(take("source", &error, cache_failure));
+    assert_non_null(strstr(cache_failure, KEPT));
     assert_int_equal(lh_disk_limited(lh_test_path(*state, "disk"), 100, compile_twice, NULL), 0);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "disk")), 0);
     int result = lh_disk_read_only(lh_test_path(*state, "disk"), compile_twice, NULL);
@@ -306,7 +306,7 @@ static void compile_in_child(int process, int rounds) {
         snprintf(source, sizeof source, "source of round %d", round);
         if (lh_cuda_compile(source, DIGEST, 90, 13000, &code, NULL) != LH_OK) _exit(1);
         bool same = code.bytes == strlen(OPTIONS) + strlen(source) + 1 && strstr(code.data, source);
-        if (!same || code.unkept[0]) _exit(2);
+        if (!same || code.cache_failure[0]) _exit(2);
         lh_cuda_code_free(&code);
         if (process % 6 == 5 && truncate(getenv("CUT"), process) != 0) _exit(3);
     }
@@ -421,7 +421,7 @@ static void test_jit_compile_real_many_processes_at_once(void **state) {
         if (children[i] > 0) continue;
         lh_cuda_code code;
         lh_status status = lh_cuda_compile(text, DIGEST, 80, 99000, &code, NULL);
-        _exit(status != LH_OK || code.unkept[0] || memcmp(code.data, "\177ELF", 4) != 0);
+        _exit(status != LH_OK || code.cache_failure[0] || memcmp(code.data, "\177ELF", 4) != 0);
     }
     for (int i = 0; i < PROCESSES; i++) {
         int status;

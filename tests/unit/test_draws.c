@@ -202,14 +202,14 @@ static void check_engine(int threads, int first, lh_sums *want) {
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
     lh_condition condition = lh_condition_at(N, EXAMPLES, 1, DRAW);
-    lh_sums sums, each[EXAMPLES];
+    lh_sums sums, sequence_sums[EXAMPLES];
     condition.first = first;
     lh_assert_ok(lh_cpu_engine_open(&config, program_of(spec), &engine, &error), &error);
     lh_assert_ok(lh_state_open(&start, engine, false, &error), &error);
     lh_initialise(spec, 3, 8, start.parameters);
     lh_assert_ok(engine->ops->write_state(engine, &start, 0, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, each, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, sequence_sums, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, spec, N, 1, &error), &error);
     for (int e = 0; e < EXAMPLES; e++) {
         double logits[N * CLASSES], loss = 0;
@@ -222,7 +222,7 @@ static void check_engine(int threads, int first, lh_sums *want) {
                 sum += exp(logits[i * CLASSES + c] - logits[i * CLASSES + batch.labels[i]]);
             loss += log(sum);
         }
-        lh_assert_close(&loss, &each[e].loss, 1, 1e-12, 0);
+        lh_assert_close(&loss, &sequence_sums[e].loss, 1, 1e-12, 0);
     }
     if (want->sequences == 0) *want = sums;
     assert_memory_equal(&sums, want, sizeof sums);

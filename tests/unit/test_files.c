@@ -324,10 +324,10 @@ static void check_truncation(const char *directory, const char *before, const ch
     write_text(path, before);
     lh_assert_ok(lh_truncate_lines(path, "step", 20, &cut, &error), &error);
     check_content(path, after);
-    assert_int_equal(cut.torn, want_torn);
+    assert_int_equal(cut.torn_lines, want_torn);
     int lines = 0;
     for (const char *at = after; *at; at++) lines += *at == '\n';
-    assert_true(cut.there && cut.kept == lines);
+    assert_true(cut.exists && cut.kept_lines == lines);
 }
 
 static void test_truncate_lines_later_and_torn_dropped(void **state) {
@@ -356,7 +356,7 @@ static void test_truncate_lines_missing_file_fine(void **state) {
     lh_error error;
     lh_cut cut;
     lh_assert_ok(lh_truncate_lines(lh_test_path(*state, "none"), "step", 1, &cut, &error), &error);
-    assert_false(cut.there);
+    assert_false(cut.exists);
     assert_false(lh_test_exists(lh_test_path(*state, "none")));
 }
 

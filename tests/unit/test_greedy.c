@@ -93,13 +93,13 @@ static void check_against_passes(lh_engine *engine, const lh_condition *conditio
 static int count_exact(lh_engine *engine, int n) {
     static decoded d;
     lh_error error;
-    lh_sums sums, each[EXAMPLES];
+    lh_sums sums, sequence_sums[EXAMPLES];
     lh_condition condition = lh_condition_at(n, EXAMPLES, 1, DRAW);
-    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, each, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, sequence_sums, &error), &error);
     open_examples(engine, &condition, &d);
     decode(engine, &condition, &d);
     for (int e = 0; e < EXAMPLES; e++)
-        if (decodes_to_target(&d, e) != (each[e].exact == 1))
+        if (decodes_to_target(&d, e) != (sequence_sums[e].exact == 1))
             fail_msg("%s: example %d is exact by one way alone", engine->spec->id, e);
     check_against_passes(engine, &condition, &d);
     lh_batch_close(&d.batch);
@@ -159,7 +159,7 @@ static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], got[EXAMPLES * LONG_TOKENS],
         want[EXAMPLES * LONG_TOKENS];
     static uint8_t mask[EXAMPLES * LONG_TOKENS];
-    static int lengths[EXAMPLES], wanted[EXAMPLES], known[EXAMPLES], until[EXAMPLES];
+    static int lengths[EXAMPLES], wanted[EXAMPLES], known_counts[EXAMPLES], limits[EXAMPLES];
     lh_cpu_program program = *spec->cpu[0];
     lh_engine *engine;
     lh_error error;
@@ -187,14 +187,16 @@ static void check_errors(const lh_spec *spec) {
     }
     write_errors(target, 0, EXAMPLES, labels, want);
     for (int e = 0; e < EXAMPLES; e++) {
-        until[e] = lh_answers_until(mask + e * labels, labels);
-        known[e] = lh_answers_of_pass(target + e * labels, mask + e * labels, until[e], want + e * labels);
+        limits[e] = lh_answers_until(mask + e * labels, labels);
+        known_counts[e] = lh_answers_of_pass(target + e * labels, mask + e * labels, limits[e], want + e * labels);
     }
-    lh_query query = {.n = LONG, .input = input, .target = target, .asked = mask, .draw = condition.draw};
+    lh_query query = {.n = LONG, .input = input, .target = target, .wants_answer = mask, .draw = condition.draw};
     engine->decodes = false;
-    lh_assert_ok(lh_decode(engine, &query, EXAMPLES,
-                           &(lh_answers){.answers = want, .lengths = wanted, .known = known, .until = until}, &error),
-                 &error);
+    lh_assert_ok(
+        lh_decode(engine, &query, EXAMPLES,
+                  &(lh_answers){.answers = want, .lengths = wanted, .known_counts = known_counts, .limits = limits},
+                  &error),
+        &error);
     for (int e = 0; e < EXAMPLES; e++)
         assert_memory_equal(got + e * labels, want + e * labels, (size_t)wanted[e] * sizeof *got);
     assert_memory_equal(lengths, wanted, sizeof lengths);

@@ -332,7 +332,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     lh_groups_close(&g);
     f.spec.eval.with_trained = true; /* lines of new examples alone do not replace lines of all examples */
     open_groups(&g, &f, &digits, 0);
-    f.corpus.eval.apart = 1u << CARRY;
+    f.corpus.eval.exclusive_axes = 1u << CARRY;
     lh_groups_close(&g);
     open_groups(&g, &f, &digits, 0);
     assert_int_equal(g.count, 3);

@@ -176,7 +176,7 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
                                "...."
                                "?..3");
     char grid[LATIN_CELLS + 1];
-    latin_puzzle turned = latin_turn(&p);
+    latin_puzzle turned = latin_rotate(&p);
     grid_of(&turned, grid);
     assert_string_equal(grid, "?..2"
                               "...3"
@@ -184,12 +184,12 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
                               "4...");
     lh_rng rng = lh_rng_at(lh_key_of_seed(6), 0, 0, 0);
     for (int i = 0; i < FEW; i++) {
-        latin_puzzle one = latin_draw(&rng, squares), two = latin_turn(&one), end = two;
+        latin_puzzle one = latin_draw(&rng, squares), two = latin_rotate(&one), end = two;
         latin_answer a = latin_classify(&one, true), b = latin_classify(&two, true);
         assert_int_equal(a.vectors, b.vectors);
         if (a.vectors > 0) assert_int_equal(b.symbol, a.symbol % 4 + 1);
-        for (int j = 0; j < 3; j++) end = latin_turn(&end);
-        assert_true(latin_same(&one, &end));
+        for (int j = 0; j < 3; j++) end = latin_rotate(&end);
+        assert_true(latin_equal(&one, &end));
     }
 }
 
@@ -202,12 +202,12 @@ static void test_similar_is_a_distance_of_at_most_four_fifths(void **state) {
     latin_puzzle fifth = puzzle_of("1....?.........4");   /* 1 of 5 */
     latin_puzzle apart = puzzle_of("2....?..........");
     latin_puzzle probe_alone = puzzle_of("2?..............");
-    assert_true(latin_near(&a, &a));
-    assert_true(latin_near(&a, &quarter));
-    assert_true(latin_near(&a, &fifth));
-    assert_false(latin_near(&a, &sixth));
-    assert_false(latin_near(&a, &apart));
-    assert_true(latin_near(&a, &probe_alone));
+    assert_true(latin_similar(&a, &a));
+    assert_true(latin_similar(&a, &quarter));
+    assert_true(latin_similar(&a, &fifth));
+    assert_false(latin_similar(&a, &sixth));
+    assert_false(latin_similar(&a, &apart));
+    assert_true(latin_similar(&a, &probe_alone));
 }
 
 /* ---- the task ---- */
@@ -274,12 +274,12 @@ static void check_distances(const lh_corpus *c) {
             latin_puzzle p = example_of(sets[s], i, &symbol);
             for (int64_t j = 0; j < c->validation.count; j++) {
                 latin_puzzle other = example_of(&c->validation, j, &symbol);
-                assert_false(latin_near(&p, &other));
+                assert_false(latin_similar(&p, &other));
             }
             for (int t = s; t < 2; t++)
                 for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
                     latin_puzzle other = example_of(sets[t], j, &symbol);
-                    assert_false(latin_same(&p, &other));
+                    assert_false(latin_equal(&p, &other));
                 }
         }
 }
@@ -314,12 +314,12 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
         assert_int_equal(c.validation.values[2 * i], i / 36 + 1);
         assert_int_equal(c.validation.values[2 * i + 1], i + 1);
         if (i % 3 > 0) {
-            latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_turn(&before);
-            assert_true(latin_same(&turned, &p));
+            latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
+            assert_true(latin_equal(&turned, &p));
         }
         for (int j = 0; j < i; j++) {
             latin_puzzle other = example_of(&c.validation, j, &symbol);
-            assert_false(latin_same(&other, &p));
+            assert_false(latin_equal(&other, &p));
         }
     }
     lh_corpus_close(&c);
@@ -550,8 +550,8 @@ static void test_published_file_matches_its_paper(void **state) {
         latin_puzzle p = example_of(&c.validation, i, &symbol);
         seen[i / 36][latin_classify(&p, false).strategy]++;
         if (i % 3 == 0) continue;
-        latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_turn(&before);
-        assert_true(latin_same(&turned, &p));
+        latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
+        assert_true(latin_equal(&turned, &p));
     }
     check_distances(&c);
     assert_int_equal(seen[0][LATIN_ROW], 19);

@@ -18,7 +18,7 @@ static const lh_overfit_facts plain = {
     .first_loss = 1.6,
     .before_loss = 0.5,
     .recent_loss = 0.5,
-    .apart = 100,
+    .steps_between = 100,
     .before_accuracy = 0.8,
     .recent_accuracy = 0.8,
     .gradient_norm = 2,
@@ -108,7 +108,7 @@ static void test_read_metrics_quarters(void **state) {
     const char *path = lh_test_path(*state, "metrics.jsonl");
     lh_test_write(path, text, strlen(text));
     lh_assert_ok(lh_overfit_read_metrics(path, &f, &error), &error);
-    double got[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.apart,
+    double got[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.steps_between,
                     f.before_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,
                     f.clipped,         f.update_norm,     f.parameter_norm, f.moved};
     double want[] = {8.5, 4.5, 2.5, 20, 0.55, 0.75, 8, 7.5, 0.5, 0.25, 27.5, 20};

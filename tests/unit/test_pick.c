@@ -75,7 +75,7 @@ static int pick(const fixture *f, lh_pick choice, bool taken[SUMS + 1]) {
     lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f->corpus, &choice, &error), &error);
     assert_int_equal(groups.count, 1);
-    assert_int_equal(groups.group[0].of, SUMS);
+    assert_int_equal(groups.group[0].total, SUMS);
     assert_int_equal(groups.group[0].count, choice.most > 0 && choice.most < SUMS ? choice.most : SUMS);
     for (int64_t i = 0; i < groups.group[0].count; i++) {
         int n = lh_dataset_shape(&f->corpus.train, f->corpus.shapes, groups.place[i]);

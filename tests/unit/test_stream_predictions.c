@@ -1,5 +1,5 @@
-/* A model of two token streams in evaluation, predictions, traces and given positions. The labels belong to tokens of the
- * second stream, at given places. */
+/* A model of two token streams in evaluation, predictions, traces and given positions. The labels belong to tokens of
+ * the second stream, at given places. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -46,20 +46,20 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
-    lh_sums sums, each[EXAMPLES];
+    lh_sums sums, sequence_sums[EXAMPLES];
     lh_error error;
     lh_batch batch;
     double logits[N * TOY_CLASSES], without[N * TOY_CLASSES], total = 0;
     lh_engine *engine = open_engine(&spec, &toy_double, 2);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, each, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, sequence_sums, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &spec, N, 1, &error), &error);
     for (int i = 0; i < EXAMPLES; i++) {
         lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, (uint32_t)i, 1, &error), &error);
         lh_query query = {.n = N, .input = batch.input, .target = batch.labels, .draw = condition.draw};
         lh_assert_ok(engine->ops->predict(engine, &query, logits, &error), &error);
         double want = loss_of(logits, batch.labels);
-        assert_true(fabs(each[i].loss - want) < 1e-12 * want);
+        assert_true(fabs(sequence_sums[i].loss - want) < 1e-12 * want);
         total += want;
         query.target = NULL;
         lh_assert_ok(engine->ops->predict(engine, &query, without, &error), &error);
@@ -260,7 +260,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     lh_error error;
     lh_engine *engine = open_engine(&spec, &toy_double, 1);
     lh_trace_request request = {
-        .wanted = {true, true, true, true}, .draws = 1, .seed = 1, .lengths = {NULL, 0, N, N, 1}, .examples = EXAMPLES};
+        .kinds = {true, true, true, true}, .draws = 1, .seed = 1, .lengths = {NULL, 0, N, N, 1}, .examples = EXAMPLES};
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
     assert_shape(tensor_of(&traces, "n4.tokens.source"), 2, (int64_t[]){EXAMPLES, N});
@@ -302,7 +302,7 @@ static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t target[] = {1, 2, 0, 1};
     static const uint8_t mask[] = {1, 1, 0, 1};
     const lh_right_answer right = {target, mask};
-    lh_trace_request request = {.wanted = {[LH_TRACE_ACTIVATIONS] = true},
+    lh_trace_request request = {.kinds = {[LH_TRACE_ACTIVATIONS] = true},
                                 .draws = 1,
                                 .seed = 1,
                                 .inputs = &query,

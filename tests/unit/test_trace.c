@@ -396,7 +396,7 @@ enum { EXAMPLES = 3, DRAWS = 2 };
 
 static lh_trace_request request_all(int first, int last) {
     lh_trace_request request = {.draws = DRAWS, .seed = 5, .lengths = {NULL, 0, first, last, 1}, .examples = EXAMPLES};
-    for (int kind = 0; kind < LH_TRACE_TOKENS; kind++) request.wanted[kind] = true;
+    for (int kind = 0; kind < LH_TRACE_TOKENS; kind++) request.kinds[kind] = true;
     return request;
 }
 
@@ -440,11 +440,11 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
 /* Checks that the averaged trace is the mean of the stored attention, and the entropy that of this attention. */
 static void check_means(const lh_engine *engine, const lh_traced *kept, const lh_traced *mean,
                         const lh_traced *entropy) {
-    int64_t passes = EXAMPLES * DRAWS, pairs = kept->each / HEADS;
+    int64_t passes = EXAMPLES * DRAWS, pairs = kept->elements / HEADS;
     const double nothing = 0;
-    for (int64_t i = 0; i < mean->each; i++) {
+    for (int64_t i = 0; i < mean->elements; i++) {
         double sum = 0, off;
-        for (int64_t p = 0; p < passes; p++) sum += lh_traced_at(kept, p * kept->each + i);
+        for (int64_t p = 0; p < passes; p++) sum += lh_traced_at(kept, p * kept->elements + i);
         off = lh_traced_at(mean, i) - sum / (double)passes;
         lh_assert_close(&off, &nothing, 1, 0, rounding_of(engine));
     }
@@ -452,7 +452,7 @@ static void check_means(const lh_engine *engine, const lh_traced *kept, const lh
         double sum = 0, got = lh_traced_at(entropy, h);
         for (int64_t p = 0; p < passes; p++)
             for (int64_t i = 0; i < pairs; i++) {
-                double weight = lh_traced_at(kept, p * kept->each + h * pairs + i);
+                double weight = lh_traced_at(kept, p * kept->elements + h * pairs + i);
                 sum -= weight * log(weight);
             }
         sum /= (double)(passes * kept->file.shape[kept->file.rank - 1]);

@@ -91,7 +91,7 @@ local function family_scratch(family, sizes, queries, keys)
   end
   local rotated = terms.far
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  local keep = terms.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
+  local keep = terms.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 

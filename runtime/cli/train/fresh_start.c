@@ -36,8 +36,8 @@ static int newest_first(const void *a, const void *b) {
 static bool is_digest(const char *name) { return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16; }
 
 static bool is_run(const char *name) {
-    for (const char *at = name; *at != 0; at++)
-        if (!isgraph((unsigned char)*at)) return false;
+    for (const char *byte = name; *byte != 0; byte++)
+        if (!isgraph((unsigned char)*byte)) return false;
     return strncmp(name, "lr", 2) == 0;
 }
 
@@ -51,19 +51,19 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
 }
 
 /* Lists the folders below path with fitting names that contain the file `wanted` (".": any), the newest first. */
-static int list_folders(const char *path, bool (*fits)(const char *name), const char *wanted,
+static int list_folders(const char *path, bool (*fits)(const char *name), const char *file_name,
                         folder list[MOST_LISTED]) {
     int count = 0;
     DIR *directory = opendir(path);
     if (directory == NULL) return 0;
     for (struct dirent *entry; count < MOST_LISTED && (entry = readdir(directory)) != NULL;) {
-        char below[LH_PATH_MAX];
+        char file_path[LH_PATH_MAX];
         struct stat found;
-        folder *one = &list[count];
-        if (!fits(entry->d_name) || strlen(entry->d_name) >= sizeof one->name) continue;
-        if (!put_path(below, "%s/%s/%s", path, entry->d_name, wanted) || stat(below, &found) != 0) continue;
-        strcpy(one->name, entry->d_name);
-        one->changed = found.st_mtime;
+        folder *item = &list[count];
+        if (!fits(entry->d_name) || strlen(entry->d_name) >= sizeof item->name) continue;
+        if (!put_path(file_path, "%s/%s/%s", path, entry->d_name, file_name) || stat(file_path, &found) != 0) continue;
+        strcpy(item->name, entry->d_name);
+        item->changed = found.st_mtime;
         count++;
     }
     closedir(directory);
@@ -90,12 +90,12 @@ static void show_value(const json_t *value) {
     free(text);
 }
 
-static void show_field(comparison *c, const json_t *there, const json_t *here) {
+static void show_field(comparison *c, const json_t *earlier, const json_t *current) {
     if (c->fields++ >= MOST_FIELDS) return;
     fprintf(stderr, "    %s: ", c->path);
-    show_value(there);
+    show_value(earlier);
     fprintf(stderr, " there, ");
-    show_value(here);
+    show_value(current);
     fputs(" here\n", stderr);
 }
 
@@ -103,8 +103,8 @@ static void show_field(comparison *c, const json_t *there, const json_t *here) {
 static size_t enter(comparison *c, const char *key) {
     size_t before = strlen(c->path);
     snprintf(c->path + before, sizeof c->path - before, "%s%s", before > 0 ? "." : "", key);
-    for (char *at = c->path + before; *at != 0; at++)
-        if (!isprint((unsigned char)*at)) *at = '?';
+    for (char *byte = c->path + before; *byte != 0; byte++)
+        if (!isprint((unsigned char)*byte)) *byte = '?';
     return before;
 }
 
@@ -113,14 +113,14 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* The keys of both objects, sorted, without duplicates, for free(); they point into the objects. */
-static const char **keys_of(json_t *there, json_t *here, size_t *count) {
-    const char **keys = calloc(json_object_size(there) + json_object_size(here) + 1, sizeof *keys), *key;
+static const char **keys_of(json_t *earlier, json_t *current, size_t *count) {
+    const char **keys = calloc(json_object_size(earlier) + json_object_size(current) + 1, sizeof *keys), *key;
     json_t *value;
     size_t all = 0;
     *count = 0;
     if (keys == NULL) return NULL;
-    json_object_foreach(there, key, value) keys[all++] = key;
-    json_object_foreach(here, key, value) keys[all++] = key;
+    json_object_foreach(earlier, key, value) keys[all++] = key;
+    json_object_foreach(current, key, value) keys[all++] = key;
     qsort(keys, all, sizeof *keys, compare_keys);
     for (size_t i = 0; i < all; i++)
         if (*count == 0 || strcmp(keys[*count - 1], keys[i]) != 0) keys[(*count)++] = keys[i];
@@ -128,17 +128,18 @@ static const char **keys_of(json_t *there, json_t *here, size_t *count) {
 }
 
 /* Prints the fields that differ. Recursion ends, because jansson parses at most 2048 levels. */
-static void compare(comparison *c, json_t *there, json_t *here) {
+static void compare(comparison *c, json_t *earlier, json_t *current) {
     size_t count;
-    if (json_equal(there, here)) return;
-    const char **keys = json_is_object(there) && json_is_object(here) ? keys_of(there, here, &count) : NULL;
+    if (json_equal(earlier, current)) return;
+    const char **keys = json_is_object(earlier) && json_is_object(current) ? keys_of(earlier, current, &count) : NULL;
     if (keys == NULL) {
-        show_field(c, there, here);
+        show_field(c, earlier, current);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         size_t before = enter(c, keys[i]);
-        if (strcmp(c->path, "source") != 0) compare(c, json_object_get(there, keys[i]), json_object_get(here, keys[i]));
+        if (strcmp(c->path, "source") != 0)
+            compare(c, json_object_get(earlier, keys[i]), json_object_get(current, keys[i]));
         c->path[before] = 0;
     }
     free(keys);
@@ -146,16 +147,16 @@ static void compare(comparison *c, json_t *there, json_t *here) {
 
 static void compare_specs(json_t *facts, const lh_spec *spec) {
     comparison c = {.fields = 0};
-    json_t *here = json_loads(spec->resolved, 0, NULL), *there = json_object_get(facts, "spec");
-    if (json_is_object(here) && json_is_object(there)) {
-        compare(&c, there, here);
+    json_t *current = json_loads(spec->resolved, 0, NULL), *earlier = json_object_get(facts, "spec");
+    if (json_is_object(current) && json_is_object(earlier)) {
+        compare(&c, earlier, current);
         if (c.fields > MOST_FIELDS) fprintf(stderr, "    and %d more fields\n", c.fields - MOST_FIELDS);
         if (c.fields == 0)
             fprintf(stderr, "    no field differs: the version of Longhand differs, or a file that the spec names\n");
     } else {
         fprintf(stderr, "    its run.json has no spec to compare with\n");
     }
-    json_decref(here);
+    json_decref(current);
 }
 
 /* ---- other runs ---- */
@@ -181,16 +182,16 @@ static bool print_plan(const lh_run *run, const char *digest) {
 static void print_plans(const lh_run *run) {
     static folder plans[MOST_LISTED];
     char path[LH_PATH_MAX];
-    int told = 0, left = 0;
+    int printed = 0, remaining = 0;
     if (!put_path(path, "%s/%s", run->root, run->spec->id)) return;
     int count = list_folders(path, is_digest, ".", plans);
     for (int i = 0; i < count; i++) {
         if (strcmp(plans[i].name, run->spec->plan_digest) == 0) continue;
-        if (told < MOST_PLANS) told += print_plan(run, plans[i].name);
-        else left++;
+        if (printed < MOST_PLANS) printed += print_plan(run, plans[i].name);
+        else remaining++;
     }
-    if (left > 0) fprintf(stderr, "  and %d more plans in %s\n", left, path);
-    if (told > 0)
+    if (remaining > 0) fprintf(stderr, "  and %d more plans in %s\n", remaining, path);
+    if (printed > 0)
         fprintf(stderr,
                 "  hint: a run can only continue with the plan with which it began; --init FILE starts a new run from "
                 "the parameters of a checkpoint\n");
@@ -200,21 +201,23 @@ static void print_plans(const lh_run *run) {
 static const char *shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");
-    for (char *at = text; *at != 0; at++)
-        if (!isprint((unsigned char)*at)) *at = '?';
+    for (char *byte = text; *byte != 0; byte++)
+        if (!isprint((unsigned char)*byte)) *byte = '?';
     return text;
 }
 
 /* Prints a run with the same rate and seed that was trained on another file; returns whether there is one. */
 static bool print_data(const lh_run *run, const char *path, const folder *runs, int count) {
-    char own[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD], *text;
+    char start[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD], *text;
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     size_t bytes;
     lh_error ignored;
-    snprintf(own, sizeof own, "lr%s-seed%llu", lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed);
+    snprintf(start, sizeof start, "lr%s-seed%llu", lh_shortest(run->learning_rate, rate),
+             (unsigned long long)run->seed);
     for (int i = 0; train != NULL && i < count; i++) {
-        const char *rest = runs[i].name + strlen(own);
-        if (strncmp(runs[i].name, own, strlen(own)) != 0 || (*rest != 0 && strncmp(rest, "-data", 5) != 0)) continue;
+        const char *suffix = runs[i].name + strlen(start);
+        if (strncmp(runs[i].name, start, strlen(start)) != 0 || (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))
+            continue;
         if (!put_path(name, "%s/%s/run.json", path, runs[i].name)) continue;
         if (lh_read_text(name, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) continue;
         json_t *facts = json_loadb(text, bytes, 0, NULL), *data = json_object_get(facts, "data");

@@ -25,7 +25,7 @@ lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int 
 
 void lh_screen_close(lh_train_screen *screen) { free(screen->shown); }
 
-static lh_shown *shown_of(lh_train_screen *screen, const lh_train_run *train_run) {
+static lh_shown *display_of(lh_train_screen *screen, const lh_train_run *train_run) {
     return &screen->shown[train_run - screen->train_runs];
 }
 
@@ -68,7 +68,7 @@ static const char *accuracy_name(const lh_spec *spec) {
 }
 
 static void show_one(lh_train_screen *screen, const lh_training_view *view) {
-    char bar[32], left[32], during[320], chance[64] = "";
+    char bar[32], remaining[32], during[320], chance[64] = "";
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
@@ -76,16 +76,16 @@ static void show_one(lh_train_screen *screen, const lh_training_view *view) {
     lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
                      view->loss, accuracy_name(screen->train_runs[0].spec), view->accuracy, during_text(view, during),
-                     chance, lh_duration(seconds, left));
+                     chance, lh_duration(seconds, remaining));
 }
 
 /* A summary of a group. */
 typedef struct overview {
-    int64_t least, most;         /* least and greatest step of runs in training */
-    int64_t done, to_do;         /* steps of all runs in this process: finished, and remaining */
-    double loss[2], accuracy[2]; /* least and greatest */
-    int over, failed, chance;    /* numbers of runs */
-    int evaluating, conditions;  /* numbers of runs and of their evaluated conditions */
+    int64_t least, most;          /* least and greatest step of runs in training */
+    int64_t done, to_do;          /* steps of all runs in this process: finished, and remaining */
+    double loss[2], accuracy[2];  /* least and greatest */
+    int finished, failed, chance; /* numbers of runs */
+    int evaluating, conditions;   /* numbers of runs and of their evaluated conditions */
 } overview;
 
 static void widen(double range[2], double x) {
@@ -94,60 +94,62 @@ static void widen(double range[2], double x) {
     range[1] = isnan(range[1]) || x > range[1] ? x : range[1];
 }
 
-static overview look_over(const lh_train_screen *screen) {
-    overview all = {.least = INT64_MAX, .loss = {NAN, NAN}, .accuracy = {NAN, NAN}};
+static overview summarise(const lh_train_screen *screen) {
+    overview summary = {.least = INT64_MAX, .loss = {NAN, NAN}, .accuracy = {NAN, NAN}};
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
         const lh_shown *shown = &screen->shown[i];
         const lh_training_view *view = &shown->view;
         if (shown->phase == LH_IS_OVER) {
-            all.over++;
-            all.failed += train_run->status != LH_OK && train_run->status != LH_STOPPED;
+            summary.finished++;
+            summary.failed += train_run->status != LH_OK && train_run->status != LH_STOPPED;
         }
         if (shown->phase == LH_EVALUATES) {
-            all.evaluating++;
-            all.conditions += shown->evaluated;
+            summary.evaluating++;
+            summary.conditions += shown->evaluated;
         }
         if (shown->phase == LH_WAITS) {
-            all.least = 0;
-            all.to_do += train_run->flags->steps;
+            summary.least = 0;
+            summary.to_do += train_run->flags->steps;
             continue;
         }
-        all.least = view->step < all.least ? view->step : all.least;
-        all.most = view->step > all.most ? view->step : all.most;
-        all.done += view->step - train_run->first_step;
-        if (shown->phase == LH_TRAINS) all.to_do += view->steps - view->step;
-        all.chance += view->at_chance_since >= 0;
-        widen(all.loss, view->loss);
-        widen(all.accuracy, view->accuracy);
+        summary.least = view->step < summary.least ? view->step : summary.least;
+        summary.most = view->step > summary.most ? view->step : summary.most;
+        summary.done += view->step - train_run->first_step;
+        if (shown->phase == LH_TRAINS) summary.to_do += view->steps - view->step;
+        summary.chance += view->at_chance_since >= 0;
+        widen(summary.loss, view->loss);
+        widen(summary.accuracy, view->accuracy);
     }
-    return all;
+    return summary;
 }
 
 static void show_group(lh_train_screen *screen) {
-    overview all = look_over(screen);
-    char bar[32], left[32], extra[160] = "";
-    double rate = (double)all.done / lh_progress_seconds(&screen->progress);
+    overview summary = summarise(screen);
+    char bar[32], remaining[32], extra[160] = "";
+    double rate = (double)summary.done / lh_progress_seconds(&screen->progress);
     double steps = (double)screen->train_runs[0].flags->steps * screen->count;
     size_t used = 0;
-    if (all.chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", all.chance);
-    if (all.evaluating > 0)
-        used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d evaluating (%d conditions)", all.evaluating,
-                                 all.conditions);
-    if (all.over > 0) used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d over", all.over);
-    if (all.failed > 0) snprintf(extra + used, sizeof extra - used, ", %d failed", all.failed);
+    if (summary.chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", summary.chance);
+    if (summary.evaluating > 0)
+        used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d evaluating (%d conditions)",
+                                 summary.evaluating, summary.conditions);
+    if (summary.finished > 0)
+        used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d over", summary.finished);
+    if (summary.failed > 0) snprintf(extra + used, sizeof extra - used, ", %d failed", summary.failed);
     lh_progress_line(&screen->progress,
                      "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
                      "%s %.4f to %.4f%s  %s left",
-                     lh_progress_bar(steps > 0 ? 1.0 - (double)all.to_do / steps : 1.0, bar), screen->count,
-                     (long long)all.least, (long long)all.most, (long long)screen->train_runs[0].flags->steps, rate,
-                     all.loss[0], all.loss[1], accuracy_name(screen->train_runs[0].spec), all.accuracy[0],
-                     all.accuracy[1], extra, lh_duration((double)all.to_do / rate, left));
+                     lh_progress_bar(steps > 0 ? 1.0 - (double)summary.to_do / steps : 1.0, bar), screen->count,
+                     (long long)summary.least, (long long)summary.most, (long long)screen->train_runs[0].flags->steps,
+                     rate, summary.loss[0], summary.loss[1], accuracy_name(screen->train_runs[0].spec),
+                     summary.accuracy[0], summary.accuracy[1], extra,
+                     lh_duration((double)summary.to_do / rate, remaining));
 }
 
 void lh_screen_starts(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = shown_of(screen, train_run);
+    lh_shown *shown = display_of(screen, train_run);
     shown->view.step = train_run->first_step;
     shown->view.steps = train_run->flags->steps;
     shown->phase = LH_TRAINS;
@@ -163,7 +165,7 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
         return;
     }
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = shown_of(screen, train_run);
+    lh_shown *shown = display_of(screen, train_run);
     shown->view = *view;
     bool due = lh_progress_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
@@ -180,7 +182,7 @@ void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int
     (void)count;
     pthread_mutex_lock(&screen->mutex);
     done += train_run->validated;
-    shown_of(screen, train_run)->evaluated = done;
+    display_of(screen, train_run)->evaluated = done;
     if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, train_run->conditions);
     else if (lh_progress_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
     pthread_mutex_unlock(&screen->mutex);
@@ -205,7 +207,7 @@ void lh_screen_trained(lh_train_screen *screen, const lh_train_run *train_run) {
 
 void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    shown_of(screen, train_run)->phase = LH_EVALUATES;
+    display_of(screen, train_run)->phase = LH_EVALUATES;
     if (screen->count == 1) lh_progress_start(&screen->progress);
     pthread_mutex_unlock(&screen->mutex);
 }
@@ -213,7 +215,7 @@ void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run)
 void lh_screen_over(lh_train_screen *screen, const lh_train_run *train_run) {
     bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
-    shown_of(screen, train_run)->phase = LH_IS_OVER;
+    display_of(screen, train_run)->phase = LH_IS_OVER;
     lh_progress_wipe(&screen->progress);
     if (screen->count == 1 && train_run->status == LH_OK) {
         if (train_run->flags->overfit > 0)
@@ -233,22 +235,22 @@ static const char *outcome(const lh_train_run *train_run) {
 
 /* The width of a split's column; 0: no run has results of the split. */
 static int split_column(const lh_train_screen *screen, const char *split) {
-    int wide = (int)strlen(split) + 4;
+    int width = (int)strlen(split) + 4;
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
         if (train_run->results != NULL && lh_eval_means_of(train_run->results, train_run->conditions, split).count > 0)
-            return wide < 10 ? 10 : wide;
+            return width < 10 ? 10 : width;
     }
     return 0;
 }
 
 /* Prints the score of a split: accuracy, or a generative model's exact match. */
-static void print_score(const lh_train_run *train_run, const char *split, int wide) {
+static void print_score(const lh_train_run *train_run, const char *split, int width) {
     lh_eval_means means = {.count = 0};
     if (train_run->results != NULL) means = lh_eval_means_of(train_run->results, train_run->conditions, split);
     if (means.count > 0)
-        printf(" %*.4f", wide, train_run->spec->format->teacher_forced ? means.exact_match : means.accuracy);
-    else printf(" %*s", wide, "-");
+        printf(" %*.4f", width, train_run->spec->format->teacher_forced ? means.exact_match : means.accuracy);
+    else printf(" %*s", width, "-");
 }
 
 void lh_screen_summary(lh_train_screen *screen) {
@@ -259,12 +261,12 @@ void lh_screen_summary(lh_train_screen *screen) {
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
            lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
            screen->train_runs[0].run.root, spec->id, spec->plan_digest);
-    int wide[LH_SPLITS];
+    int width[LH_SPLITS];
     printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",
            spec->format->teacher_forced ? "teach.-f." : "accuracy");
     for (int split = 0; split < LH_SPLITS; split++)
-        if ((wide[split] = split_column(screen, lh_split_name[split])) > 0)
-            printf(" %*s%s", wide[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
+        if ((width[split] = split_column(screen, lh_split_name[split])) > 0)
+            printf(" %*s%s", width[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
     putchar('\n');
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
@@ -274,7 +276,7 @@ void lh_screen_summary(lh_train_screen *screen) {
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");
         for (int split = 0; split < LH_SPLITS; split++)
-            if (wide[split] > 0) print_score(train_run, lh_split_name[split], wide[split]);
+            if (width[split] > 0) print_score(train_run, lh_split_name[split], width[split]);
         printf("%s%s\n", outcome(train_run)[0] != 0 ? "  " : "", outcome(train_run));
     }
     if (spec->format->teacher_forced)

@@ -9,7 +9,7 @@
 #include "data/symbols/symbols.h"
 
 /* One input with the model's answer under one draw. */
-typedef struct answered {
+typedef struct trace_answer {
     const lh_task *task;
     const lh_query *query;
     const lh_right_answer *right;
@@ -18,31 +18,32 @@ typedef struct answered {
     const int32_t *answer;      /* [labels] */
     bool known;
     int wrong; /* number of wrong or missing answers */
-} answered;
+} trace_answer;
 
 /* Texts of symbols: the input, the answer, and the right answer if the answer is wrong. */
 enum { INPUT, ANSWER, RIGHT, TEXTS };
 
-static bool counts(const answered *a, int i) {
+static bool counts(const trace_answer *a, int i) {
     return a->right->target != NULL && (a->right->mask == NULL || a->right->mask[i]);
 }
 
-static bool is_wrong(const answered *a, int i) { return counts(a, i) && a->answer[i] != a->right->target[i]; }
+static bool is_wrong(const trace_answer *a, int i) { return counts(a, i) && a->answer[i] != a->right->target[i]; }
 
-static answered look_at(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
+static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
     const lh_spec *spec = traces->spec;
     const lh_trace_request *request = &traces->request;
     const lh_traced *answers = lh_traces_find(traces, group, LH_TRACE_ANSWERS);
     int index = lh_trace_input(request, group->n, example);
-    answered a = {.task = spec->task,
-                  .query = &request->inputs[index],
-                  .right = &request->right[index],
-                  .index = index,
-                  .draw = draw,
-                  .draws = request->draws,
-                  .inputs = lh_input_length(spec, group->n),
-                  .labels = (int)answers->each,
-                  .answer = (const int32_t *)answers->data + (draw * group->examples + example) * answers->each};
+    trace_answer a = {.task = spec->task,
+                      .query = &request->inputs[index],
+                      .right = &request->right[index],
+                      .index = index,
+                      .draw = draw,
+                      .draws = request->draws,
+                      .inputs = lh_input_length(spec, group->n),
+                      .labels = (int)answers->elements,
+                      .answer =
+                          (const int32_t *)answers->data + (draw * group->examples + example) * answers->elements};
     for (int i = 0; i < a.labels; i++) {
         a.length += a.answer[i] >= 0;
         a.known = a.known || counts(&a, i);
@@ -63,7 +64,7 @@ static lh_status names_of(const char *const *names, int symbols, const uint16_t 
     return status;
 }
 
-static lh_status names_of_answer(const answered *a, char **out, lh_error *error) {
+static lh_status names_of_answer(const trace_answer *a, char **out, lh_error *error) {
     uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
     if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
     for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
@@ -74,7 +75,7 @@ static lh_status names_of_answer(const answered *a, char **out, lh_error *error)
 
 /* Prints a line with ^ under each wrong symbol if all symbols of both answers are one character; else prints the places
  * of wrong symbols, from 1. */
-static void mark(const answered *a, char *const text[TEXTS]) {
+static void mark(const trace_answer *a, char *const text[TEXTS]) {
     bool single = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;
     printf(single ? "        " : "wrong  ");
@@ -86,7 +87,7 @@ static void mark(const answered *a, char *const text[TEXTS]) {
     printf("\n");
 }
 
-static void print_text(const answered *a, char *const text[TEXTS]) {
+static void print_text(const trace_answer *a, char *const text[TEXTS]) {
     printf("input   %s\n", text[INPUT]);
     if (a->draws > 1) printf("draw    %d of %d\n", a->draw + 1, a->draws);
     printf("answer  %s%s\n", text[ANSWER], !a->known ? "" : a->wrong > 0 ? "  wrong" : "  right");
@@ -95,7 +96,7 @@ static void print_text(const answered *a, char *const text[TEXTS]) {
     printf("right   %s\n", text[RIGHT]);
 }
 
-static void print_json(const answered *a, char *const text[TEXTS]) {
+static void print_json(const trace_answer *a, char *const text[TEXTS]) {
     lh_json line;
     lh_json_begin(&line, stdout);
     lh_json_integer(&line, "index", a->index);
@@ -106,15 +107,15 @@ static void print_json(const answered *a, char *const text[TEXTS]) {
     if (a->wrong > 0) {
         lh_json_string(&line, "target", text[RIGHT]);
         lh_json_raw(&line, "wrong", "[");
-        for (int i = 0, told = 0; i < a->labels; i++)
-            if (is_wrong(a, i)) printf("%s%d", told++ > 0 ? "," : "", i);
+        for (int i = 0, printed = 0; i < a->labels; i++)
+            if (is_wrong(a, i)) printf("%s%d", printed++ > 0 ? "," : "", i);
         printf("]");
     }
     lh_json_end(&line);
     putchar('\n');
 }
 
-static lh_status print_one(const answered *a, bool json, lh_error *error) {
+static lh_status print_one(const trace_answer *a, bool json, lh_error *error) {
     const lh_task *task = a->task;
     char *text[TEXTS] = {NULL};
     lh_status status =
@@ -135,7 +136,7 @@ lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) 
     for (int g = 0; g < traces->group_count; g++)
         for (int i = 0; i < traces->groups[g].examples; i++)
             for (int draw = 0; status == LH_OK && draw < traces->request.draws; draw++) {
-                answered a = look_at(traces, &traces->groups[g], draw, i);
+                trace_answer a = find_answer(traces, &traces->groups[g], draw, i);
                 unknown += !a.known;
                 status = print_one(&a, json, error);
             }

@@ -48,7 +48,7 @@ static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const 
     return inputs->count > 0 ? LH_OK : lh_fail(error, LH_ERR_INPUT, "%s: there is no input in it", path);
 }
 
-static lh_status take_room(lh_trace_inputs *inputs, const lh_spec *spec, size_t most, lh_error *error) {
+static lh_status allocate_inputs(lh_trace_inputs *inputs, const lh_spec *spec, size_t most, lh_error *error) {
     *inputs = (lh_trace_inputs){.spec = *spec};
     inputs->list = calloc(most, sizeof *inputs->list);
     inputs->queries = calloc(most, sizeof *inputs->queries);
@@ -68,7 +68,7 @@ lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, con
     if (status != LH_OK) return status;
     if (strlen(text) != bytes)
         status = lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(text));
-    if (status == LH_OK) status = take_room(inputs, spec, count_lines(text), error);
+    if (status == LH_OK) status = allocate_inputs(inputs, spec, count_lines(text), error);
     if (status == LH_OK) status = read_lines(inputs, spec, path, text, error);
     free(text);
     return status;
@@ -77,7 +77,7 @@ lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, con
 lh_status lh_trace_inputs_take(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts, int frame,
                                lh_error *error) {
     lh_line_shapes lines;
-    lh_status status = take_room(inputs, spec, (size_t)texts->count, error);
+    lh_status status = allocate_inputs(inputs, spec, (size_t)texts->count, error);
     lh_line_shapes_open(&lines, spec);
     for (int i = 0; status == LH_OK && i < texts->count; i++) {
         lh_error problem = {""};

@@ -48,7 +48,7 @@ static void print_choices(const lh_spec *spec) {
         if (c == NULL) continue;
         printf("%-14s %s:", i == 0 ? "choices" : "", spec->cpu[i]->level);
         for (; c->name != NULL; c++)
-            printf("%s %s %s (%s)", c == spec->cpu[i]->choices ? "" : ",", c->name, c->value, c->from);
+            printf("%s %s %s (%s)", c == spec->cpu[i]->choices ? "" : ",", c->name, c->value, c->origin);
         printf("\n");
     }
 }

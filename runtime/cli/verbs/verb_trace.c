@@ -72,7 +72,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
     return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
 }
 
-static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
+static lh_status read_kinds(const char *text, bool *kinds, lh_error *error) {
     for (const char *rest = text;; rest++) {
         size_t bytes = strcspn(rest, ",");
         int kind = 0;
@@ -84,7 +84,7 @@ static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
                            "--what: '%.*s' cannot be traced\n"
                            "  expected: attention, scores, activations, entropy; several with commas between them",
                            bytes < 80 ? (int)bytes : 80, rest);
-        wanted[kind] = true;
+        kinds[kind] = true;
         rest += bytes;
         if (*rest == 0) return LH_OK;
     }
@@ -133,12 +133,12 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
 }
 
 /* Refuses --exact and --shuffle with requests that they do not apply to. */
-static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wanted, lh_error *error) {
-    bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
+static lh_status check_means(const lh_spec *spec, const flags *f, const bool *kinds, lh_error *error) {
+    bool needs_file = kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS];
     const char *inputs = inputs_flag(f);
     if (f->exact && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to examples; inputs of %s are all traced", inputs);
-    if (f->exact && kept && !f->average)
+    if (f->exact && needs_file && !f->average)
         return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to means\n  expected: --average as well");
     if (f->shuffle && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--shuffle: applies only to sets of examples, not to %s", inputs);
@@ -155,7 +155,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
                                   .draws = (int)f->draws,
                                   .seed = (uint64_t)f->seed,
                                   .examples = (int)f->examples};
-    lh_status status = read_kinds(f->what, request->wanted, error);
+    lh_status status = read_kinds(f->what, request->kinds, error);
     if (status != LH_OK) return status;
     if (f->length > 0 && f->lengths_given)
         return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
@@ -163,10 +163,10 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     if (status != LH_OK) return status;
     status = lh_data_files_set(spec, f->split, &request->set, error);
     if (status != LH_OK) return status;
-    status = check_means(spec, f, request->wanted, error);
+    status = check_means(spec, f, request->kinds, error);
     if (status != LH_OK) return status;
-    const bool *wanted = request->wanted;
-    if (f->out == NULL && (wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS]))
+    const bool *kinds = request->kinds;
+    if (f->out == NULL && (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
     int n = f->length > 0 ? (int)f->length : shortest_length(spec, request->set);
     request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
@@ -191,11 +191,11 @@ static const char *source_of(const flags *f, const lh_spec *spec, const lh_datas
 
 static void show_progress(void *context, int n, int64_t done, int64_t count) {
     lh_progress *progress = context;
-    char bar[32], left[32];
+    char bar[32], remaining[32];
     double share = (double)done / (double)count, seconds = lh_progress_seconds(progress);
     if (seconds < 1.0 || done == count || !lh_progress_due(progress, 10.0)) return;
     lh_progress_line(progress, "trace %s %" PRId64 "/%" PRId64 "  length %d  %s left", lh_progress_bar(share, bar),
-                     done, count, n, lh_duration(seconds / share * (1 - share), left));
+                     done, count, n, lh_duration(seconds / share * (1 - share), remaining));
 }
 
 /* ---- passes with right answers ---- */
@@ -309,8 +309,8 @@ static void print_tensors_json(const lh_traces *traces) {
 
 static double mean_of(const lh_traced *t) {
     double sum = 0;
-    for (int64_t h = 0; h < t->each; h++) sum += lh_traced_at(t, h);
-    return sum / (double)t->each;
+    for (int64_t h = 0; h < t->elements; h++) sum += lh_traced_at(t, h);
+    return sum / (double)t->elements;
 }
 
 /* Entropy of uniform attention. */
@@ -322,7 +322,7 @@ static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
 static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
     printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
            uniform_entropy(traces, t), mean_of(t));
-    for (int64_t h = 0; h < t->each; h++) printf(" %7.4f", lh_traced_at(t, h));
+    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_traced_at(t, h));
     printf("\n");
 }
 
@@ -336,7 +336,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     lh_json_number(&line, "uniform", uniform_entropy(traces, t));
     lh_json_number(&line, "mean", mean_of(t));
     lh_json_raw(&line, "entropy", "[");
-    for (int64_t h = 0; h < t->each; h++) printf("%s%s", h > 0 ? "," : "", lh_shortest(lh_traced_at(t, h), text));
+    for (int64_t h = 0; h < t->elements; h++) printf("%s%s", h > 0 ? "," : "", lh_shortest(lh_traced_at(t, h), text));
     printf("]");
     lh_json_end(&line);
     putchar('\n');
@@ -363,7 +363,7 @@ static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_er
     if (f->exact) print_exact(traces, f->json);
     status = lh_print_answers(traces, f->json, error);
     if (status != LH_OK) return status;
-    if (traces->request.wanted[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
+    if (traces->request.kinds[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
     if (f->out != NULL && f->json) print_tensors_json(traces);
     else if (f->out != NULL) print_tensors(traces, f->out);
     return LH_OK;

@@ -6,19 +6,19 @@
 #include "runtime/cuda/device_memory.h"
 
 lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) {
-    if (status == LH_OK || fleet->lost != LH_OK) return status;
-    fleet->lost = LH_ERR_ENVIRONMENT;
-    lh_fail(&fleet->loss, LH_ERR_ENVIRONMENT,
+    if (status == LH_OK || fleet->device_failure != LH_OK) return status;
+    fleet->device_failure = LH_ERR_ENVIRONMENT;
+    lh_fail(&fleet->device_message, LH_ERR_ENVIRONMENT,
             "%.1500s\n  %s is lost to this process\n  hint: a training goes on from its last checkpoint with --resume",
             error != NULL ? error->text : "a call to the driver failed", fleet->device->name);
-    if (error != NULL) *error = fleet->loss;
+    if (error != NULL) *error = fleet->device_message;
     return LH_ERR_ENVIRONMENT;
 }
 
 lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error) {
-    if (fleet->lost == LH_OK) return lh_cuda_use(fleet->device, error);
-    if (error != NULL) *error = fleet->loss;
-    return fleet->lost;
+    if (fleet->device_failure == LH_OK) return lh_cuda_use(fleet->device, error);
+    if (error != NULL) *error = fleet->device_message;
+    return fleet->device_failure;
 }
 
 static lh_status synchronise(lh_cuda_fleet *fleet, lh_error *error) {

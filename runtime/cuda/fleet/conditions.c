@@ -17,8 +17,8 @@ typedef struct filling {
 } filling;
 
 static int rows_of(const filling *job, int piece) {
-    int left = job->condition->examples - piece * LH_CUDA_ROWS;
-    return left < LH_CUDA_ROWS ? left : LH_CUDA_ROWS;
+    int remaining = job->condition->examples - piece * LH_CUDA_ROWS;
+    return remaining < LH_CUDA_ROWS ? remaining : LH_CUDA_ROWS;
 }
 
 static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
@@ -58,19 +58,19 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     int failed = atomic_load(&job.failed);
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
     if (atomic_load(&job.next) < pieces) return LH_STOPPED;
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
-    lh_cuda_forward_draws(fleet, shape, 0, &condition->draw, drawn, drawn);
+    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
+    lh_cuda_forward_draws(fleet, shape, 0, &condition->draw, no_values, no_values);
     return LH_OK;
 }
 
 /* Sums over the answers of one replica. */
 static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
-                   lh_sums *each) {
+                   lh_sums *sequence_sums) {
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < shape->sequences; i++) {
         lh_sums one = lh_sums_of(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
         lh_sums_add(sums, &one);
-        if (each != NULL) each[i] = one;
+        if (sequence_sums != NULL) sequence_sums[i] = one;
     }
 }
 
@@ -81,50 +81,51 @@ static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     for (int i = 0; i < replicas; i++) {
         const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
-        fleet->early[i] = lh_cuda_new_early_answers(
-            fleet->together[i], condition, (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
-            condition->answers != NULL ? classes : NULL, labels);
+        fleet->early[i] =
+            lh_cuda_new_early_answers(fleet->evaluated_engines[i], condition,
+                                      (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
+                                      condition->answers != NULL ? classes : NULL, labels);
     }
     return fleet->early[0] != NULL ? LH_OK : lh_fail(error, LH_ERR_ENVIRONMENT, "out of memory for the answers");
 }
 
 /* Evaluates a condition for the engine and others, and stores the answers of the others. */
 static lh_status evaluate_together(lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
-                                   lh_cuda_early_answers **own, lh_error *error) {
+                                   lh_cuda_early_answers **answers, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_cuda_models models = {0};
     lh_status status = fill_batch(engine, condition, shape, error);
     if (status != LH_OK) return status;
-    int replicas = lh_cuda_gather(engine, fleet->forward.together);
+    int replicas = lh_cuda_gather(engine, fleet->forward.replicas_per_pass);
     for (int i = 0; i < replicas; i++)
-        lh_cuda_add_model(&models, fleet->together[i], shape, 0, &condition->draw, condition->noise);
+        lh_cuda_add_model(&models, fleet->evaluated_engines[i], shape, 0, &condition->draw, condition->noise);
     status = lh_cuda_run(engine, &models, condition->answers != NULL ? LH_CUDA_CLASSES : LH_CUDA_SUMS, error);
     if (status != LH_OK) return status;
     status = take_answers(fleet, replicas, condition, shape, error);
     if (status == LH_OK && condition->decoded > 0) status = lh_cuda_answer_greedily(engine, replicas, condition, error);
-    *own = status == LH_OK ? fleet->early[0] : NULL;
+    *answers = status == LH_OK ? fleet->early[0] : NULL;
     for (int i = status == LH_OK; i < replicas; i++) {
-        if (status == LH_OK) lh_cuda_keep_early_answers(fleet->together[i], fleet->early[i]);
+        if (status == LH_OK) lh_cuda_keep_early_answers(fleet->evaluated_engines[i], fleet->early[i]);
         else free(fleet->early[i]);
     }
     return status;
 }
 
-lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
-                                     lh_error *error) {
+lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums,
+                                     lh_sums *sequence_sums, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     const lh_spec *spec = engine->fleet->spec;
     lh_shape shape = lh_shape_at(spec, condition->n, condition->examples);
     size_t labels = (size_t)shape.sequences * (size_t)shape.labels;
     lh_status status = lh_cuda_enter(engine->fleet, error);
     if (status != LH_OK) return status;
-    lh_cuda_early_answers *own = lh_cuda_take_early_answers(engine, condition);
-    if (own == NULL) status = evaluate_together(engine, condition, &shape, &own, error);
+    lh_cuda_early_answers *answers = lh_cuda_take_early_answers(engine, condition);
+    if (answers == NULL) status = evaluate_together(engine, condition, &shape, &answers, error);
     if (status != LH_OK) return status;
-    add_up(spec, &shape, own->answer, sums, each);
-    if (condition->answers != NULL) memcpy(condition->answers, own->classes, labels * sizeof *own->classes);
+    add_up(spec, &shape, answers->answer, sums, sequence_sums);
+    if (condition->answers != NULL) memcpy(condition->answers, answers->classes, labels * sizeof *answers->classes);
     if (condition->decoded > 0)
-        memcpy(condition->lengths, own->lengths, (size_t)condition->decoded * sizeof *own->lengths);
-    free(own);
+        memcpy(condition->lengths, answers->lengths, (size_t)condition->decoded * sizeof *answers->lengths);
+    free(answers);
     return LH_OK;
 }

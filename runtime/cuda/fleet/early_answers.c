@@ -4,11 +4,11 @@
 
 #include "runtime/cuda/fleet/fleet_parts.h"
 
-static const size_t MOST_KEPT = (size_t)256 << 20; /* most bytes of stored answers, over all engines */
-enum { IN_VAIN = 2 }; /* consecutive unrequested answers after which a replica is no longer evaluated in advance */
+static const size_t MOST_STORED = (size_t)256 << 20; /* most bytes of stored answers, over all engines */
+enum { MOST_UNUSED = 2 }; /* consecutive unrequested answers after which a replica is no longer evaluated in advance */
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
-static int64_t state_of(const lh_cuda_engine *engine) { return engine->engine.step + engine->engine.ready; }
+static int64_t state_of(const lh_cuda_engine *engine) { return engine->engine.step + engine->engine.unreported_steps; }
 
 static bool is_same_key(lh_key a, lh_key b) { return memcmp(&a, &b, sizeof a) == 0; }
 
@@ -28,20 +28,20 @@ static bool is_same(const lh_condition *a, const lh_condition *b) {
 }
 
 /* The number of conditions that a replica has requested or stored at the step of its parameters. */
-static int reached(const lh_cuda_engine *engine) {
-    return engine->asked_step == state_of(engine) ? engine->asked + engine->stored : 0;
+static int condition_count(const lh_cuda_engine *engine) {
+    return engine->request_step == state_of(engine) ? engine->request_count + engine->stored : 0;
 }
 
 int lh_cuda_gather(lh_cuda_engine *engine, int most) {
     lh_cuda_fleet *fleet = engine->fleet;
     int count = 0;
-    fleet->together[count++] = engine;
-    if (fleet->early_bytes > MOST_KEPT) return count;
+    fleet->evaluated_engines[count++] = engine;
+    if (fleet->early_bytes > MOST_STORED) return count;
     for (int i = 0; i < fleet->count && count < most; i++) {
         lh_cuda_engine *other = &fleet->engines[i];
-        if (other != engine && !other->closed && other->failure == LH_OK && other->unasked_in_a_row < IN_VAIN &&
-            state_of(other) == state_of(engine) && reached(other) + 1 == reached(engine))
-            fleet->together[count++] = other;
+        if (other != engine && !other->closed && other->failure == LH_OK && other->unused_in_a_row < MOST_UNUSED &&
+            state_of(other) == state_of(engine) && condition_count(other) + 1 == condition_count(engine))
+            fleet->evaluated_engines[count++] = other;
     }
     return count;
 }
@@ -52,18 +52,18 @@ lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, c
     size_t length_bytes = (size_t)condition->decoded * sizeof(int);
     size_t class_bytes = classes != NULL ? labels * sizeof(uint16_t) : 0;
     size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + length_bytes + class_bytes;
-    lh_cuda_early_answers *kept = malloc(bytes);
-    if (kept == NULL) return NULL;
-    char *after = (char *)kept->answer + answer_bytes;
-    *kept = (lh_cuda_early_answers){.condition = *condition, .step = state_of(engine), .bytes = bytes};
-    kept->condition.answers = NULL;
-    kept->condition.lengths = NULL;
-    memcpy(kept->answer, answers, answer_bytes);
-    kept->lengths = (int *)(void *)after;
-    if (classes == NULL) return kept;
-    kept->classes = (uint16_t *)(void *)(after + length_bytes);
-    for (size_t i = 0; i < labels; i++) kept->classes[i] = (uint16_t)classes[i];
-    return kept;
+    lh_cuda_early_answers *stored = malloc(bytes);
+    if (stored == NULL) return NULL;
+    char *after = (char *)stored->answer + answer_bytes;
+    *stored = (lh_cuda_early_answers){.condition = *condition, .step = state_of(engine), .bytes = bytes};
+    stored->condition.answers = NULL;
+    stored->condition.lengths = NULL;
+    memcpy(stored->answer, answers, answer_bytes);
+    stored->lengths = (int *)(void *)after;
+    if (classes == NULL) return stored;
+    stored->classes = (uint16_t *)(void *)(after + length_bytes);
+    for (size_t i = 0; i < labels; i++) stored->classes[i] = (uint16_t)classes[i];
+    return stored;
 }
 
 void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers) {
@@ -71,8 +71,8 @@ void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *a
     if (answers == NULL) return;
     while (*end != NULL) end = &(*end)->next;
     *end = answers;
-    if (engine->asked_step != answers->step) engine->asked = engine->stored = 0;
-    engine->asked_step = answers->step;
+    if (engine->request_step != answers->step) engine->request_count = engine->stored = 0;
+    engine->request_step = answers->step;
     engine->stored++;
     engine->fleet->early_bytes += answers->bytes;
 }
@@ -82,7 +82,7 @@ static lh_cuda_early_answers *remove_first(lh_cuda_engine *engine) {
     lh_cuda_early_answers *first = engine->early_answers;
     engine->early_answers = first->next;
     engine->fleet->early_bytes -= first->bytes;
-    engine->stored -= first->step == engine->asked_step;
+    engine->stored -= first->step == engine->request_step;
     return first;
 }
 
@@ -92,21 +92,21 @@ void lh_cuda_drop_early_answers(lh_cuda_engine *engine) {
 
 /* Counts a request at the step of the parameters. */
 static void count_request(lh_cuda_engine *engine) {
-    if (engine->asked_step != state_of(engine)) engine->asked = engine->stored = 0;
-    engine->asked_step = state_of(engine);
-    engine->asked++;
+    if (engine->request_step != state_of(engine)) engine->request_count = engine->stored = 0;
+    engine->request_step = state_of(engine);
+    engine->request_count++;
 }
 
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition) {
     lh_cuda_early_answers *first = engine->early_answers;
     count_request(engine);
     if (first == NULL) return NULL;
-    bool wants = condition->answers != NULL && first->classes == NULL;
-    if (first->step == state_of(engine) && is_same(&first->condition, condition) && !wants) {
-        engine->unasked_in_a_row = 0;
+    bool lacks_classes = condition->answers != NULL && first->classes == NULL;
+    if (first->step == state_of(engine) && is_same(&first->condition, condition) && !lacks_classes) {
+        engine->unused_in_a_row = 0;
         return remove_first(engine);
     }
-    engine->unasked_in_a_row++;
+    engine->unused_in_a_row++;
     lh_cuda_drop_early_answers(engine);
     return NULL;
 }

@@ -245,7 +245,7 @@ static void fleet_close(lh_cuda_fleet *fleet) {
     free(fleet->launches);
     free(fleet->engines);
     free(fleet->active);
-    free(fleet->together);
+    free(fleet->evaluated_engines);
     free(fleet->early);
     free(fleet);
 }
@@ -334,9 +334,10 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
     snprintf(fleet->compiler, sizeof fleet->compiler, "%s", device->compiler);
     fleet->engines = lh_engine_memory((size_t)count * sizeof *fleet->engines, "the engines", error);
     fleet->active = lh_engine_memory((size_t)count * sizeof *fleet->active, "the engines", error);
-    fleet->together = lh_engine_memory((size_t)count * sizeof *fleet->together, "the engines", error);
+    fleet->evaluated_engines = lh_engine_memory((size_t)count * sizeof *fleet->evaluated_engines, "the engines", error);
     fleet->early = lh_engine_memory((size_t)count * sizeof *fleet->early, "the engines", error);
-    bool fits = fleet->engines != NULL && fleet->active != NULL && fleet->together != NULL && fleet->early != NULL;
+    bool fits =
+        fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL && fleet->early != NULL;
     lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
         name_engine(fleet, &configs[i], &fleet->engines[i]);

@@ -37,11 +37,11 @@ typedef struct lh_cuda_lanes {
 
 /* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared {
-    lh_cuda_step step;    /* pointers are device addresses */
-    const uint32_t *pick; /* finite data: examples of the batch; NULL: in the order of the file */
-    int n;                /* task length */
-    int asked;            /* sequences with a counted label */
-    lh_status status;     /* status of making the batch; if not LH_OK, lh_cuda_ring_why has the message */
+    lh_cuda_step step;     /* pointers are device addresses */
+    const uint32_t *pick;  /* finite data: examples of the batch; NULL: in the order of the file */
+    int n;                 /* task length */
+    int counted_sequences; /* sequences with a counted label */
+    lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_why has the message */
 } lh_cuda_prepared;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
@@ -88,7 +88,7 @@ enum {
 /* Memory for evaluation, enlarged by reserve. */
 typedef struct lh_cuda_forward {
     size_t reserved[LH_CUDA_NEEDS]; /* largest needs so far */
-    int together;                   /* replicas that one pass may evaluate */
+    int replicas_per_pass;          /* replicas that one pass may evaluate */
     size_t batches;                 /* bytes of host_batch */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
         device_models;
@@ -125,16 +125,16 @@ typedef struct lh_cuda_engine {
     bool steps;          /* takes part in training launches */
     bool closed;
     lh_cuda_early_answers *early_answers; /* in the expected order of requests */
-    int unasked_in_a_row;                 /* consecutive stored answers that were not requested */
-    int64_t asked_step;                   /* step of the parameters of the last request */
-    int asked, stored;                    /* number of requests at this step; number of stored answers */
-    int wish;                             /* number of steps that are requested and not launched yet */
-    double ready_seconds;
+    int unused_in_a_row;                  /* consecutive stored answers that were not requested */
+    int64_t request_step;                 /* step of the parameters of the last request */
+    int request_count, stored;            /* number of requests at this step; number of stored answers */
+    int requested_steps;                  /* number of steps that are requested and not launched yet */
+    double launch_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
-    int taken;                                   /* number of metrics that were returned */
+    int reported_count;                          /* number of metrics that were returned */
     lh_status failure;                           /* status of the step after the finished ones */
-    lh_step_metrics failed;
-    lh_error why;
+    lh_step_metrics failed_metrics;
+    lh_error failure_message;
 } lh_cuda_engine;
 
 typedef struct lh_cuda_fleet {
@@ -158,15 +158,15 @@ typedef struct lh_cuda_fleet {
     lh_cuda_arena arena;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_engine **together;     /* [count] engines that a pass evaluates, the requesting one first */
-    lh_cuda_early_answers **early; /* [count] their answers; NULL: not enough memory */
-    size_t early_bytes;            /* bytes of stored answers of all engines */
-    lh_cuda_library *library;      /* wide models only, else NULL */
-    lh_cuda_launch *launches;      /* [most_launches] launches of a step or evaluation */
+    lh_cuda_engine **evaluated_engines; /* [count] engines that a pass evaluates, the requesting one first */
+    lh_cuda_early_answers **early;      /* [count] their answers; NULL: not enough memory */
+    size_t early_bytes;                 /* bytes of stored answers of all engines */
+    lh_cuda_library *library;           /* wide models only, else NULL */
+    lh_cuda_launch *launches;           /* [most_launches] launches of a step or evaluation */
     double step_seconds; /* recent duration of one step of all replicas (watchdog: the maximum so far); 0: unknown */
-    int launched;        /* steps of the last launch */
-    lh_status lost;      /* permanent failure of the device */
-    lh_error loss;
+    int last_step_count; /* steps of the last launch */
+    lh_status device_failure; /* permanent failure of the device */
+    lh_error device_message;
 } lh_cuda_fleet;
 
 /* --- calls.c ---------------------------------------------------------------------------------------------------- */
@@ -229,7 +229,8 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes);
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch);
 
 /* Describes a step for the device, for a batch at device address `at`. */
-lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw);
+lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
+                             const lh_draw *draw);
 
 /* Makes the random draws of a step or evaluation, if the model has any; positions and distances given by the caller
  * replace them, as in lh_cpu_step.
@@ -259,10 +260,10 @@ lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
 /* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The first
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
-/* Fills fleet->together with the replicas to evaluate, and returns their number: the engine, and up to most - 1 others,
- * in their order, that have parameters of the same step and have requested or stored as many conditions at this step. A
- * replica that did not request two consecutive stored answers is left out; while more than 256 MB of answers are stored,
- * all other replicas are left out. */
+/* Fills fleet->evaluated_engines with the replicas to evaluate, and returns their number: the engine, and up to most -
+ * 1 others, in their order, that have parameters of the same step and have requested or stored as many conditions at
+ * this step. A replica that did not request two consecutive stored answers is left out; while more than 256 MB of
+ * answers are stored, all other replicas are left out. */
 int lh_cuda_gather(lh_cuda_engine *engine, int most);
 
 /* Copies an engine's answers to a condition; classes: NULL if not requested. NULL: not enough memory. */
@@ -272,16 +273,17 @@ lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, c
 /* Stores answers until the engine requests them; NULL: does nothing. */
 void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
 
-/* Counts a request of the engine and takes the stored answers of its condition, for free(). NULL: there are none. If the
- * engine's next stored answers belong to another condition or other parameters, all its stored answers are dropped. */
+/* Counts a request of the engine and takes the stored answers of its condition, for free(). NULL: there are none. If
+ * the engine's next stored answers belong to another condition or other parameters, all its stored answers are
+ * dropped. */
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
 /* --- greedy.c --------------------------------------------------------------------------------------------------- */
 
-/* Decodes the first condition->decoded examples with the first `replicas` models of fleet->together: replaces the
- * classes in fleet->early, those of the pass over the targets, by the models' own answers, and sets lengths. Each pass
- * has the unfinished sequences of as many models as fit. Errors as in evaluate. */
+/* Decodes the first condition->decoded examples with the first `replicas` models of fleet->evaluated_engines: replaces
+ * the classes in fleet->early, those of the pass over the targets, by the models' own answers, and sets lengths. Each
+ * pass has the unfinished sequences of as many models as fit. Errors as in evaluate. */
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition, lh_error *error);
 
 /* --- phases.c --------------------------------------------------------------------------------------------------- */
@@ -318,15 +320,15 @@ typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh
 
 /* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `at` of host_batch. The models of a
  * pass have equal lengths. */
-void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t at,
+void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t address,
                        const lh_draw *draw, double noise);
 
-/* Runs a pass, with noise on embeddings; `engine` requests it. On return sums of sequences and the requested results are
- * in host memory, models->shape.sequences rows for each model. Logits: of one model. */
+/* Runs a pass, with noise on embeddings; `engine` requests it. On return sums of sequences and the requested results
+ * are in host memory, models->shape.sequences rows for each model. Logits: of one model. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error);
 
 /* Makes the draws of a batch at byte `at` of host_batch; positions and distances as in lh_cuda_make_draws. */
-void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t at, const lh_draw *draw,
+void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t address, const lh_draw *draw,
                            const int32_t *const positions[LH_MAX_STREAMS],
                            const int32_t *const distances[LH_MAX_STREAMS]);
 
@@ -338,8 +340,8 @@ void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *t
 lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
-lh_status lh_cuda_evaluate_condition(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *each,
-                                     lh_error *error);
+lh_status lh_cuda_evaluate_condition(lh_engine *engine, const lh_condition *condition, lh_sums *sums,
+                                     lh_sums *sequence_sums, lh_error *error);
 lh_status lh_cuda_answer_queries(lh_engine *engine, const lh_query *query, int count, uint16_t *answers,
                                  lh_error *error);
 lh_status lh_cuda_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);

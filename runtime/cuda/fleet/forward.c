@@ -106,9 +106,9 @@ static size_t models_bytes(const lh_cuda_fleet *fleet) {
 
 /* The number of replicas that one pass may evaluate. A wide model's tables are not needed after its own launches. */
 static size_t most_together(const lh_cuda_fleet *fleet, const size_t *most) {
-    size_t each = most[LH_CUDA_NEED_CLASSES] + most[LH_CUDA_NEED_ANSWERS];
-    if (fleet->library == NULL) each += most[LH_CUDA_NEED_SHARED];
-    return smaller((size_t)fleet->count, larger(1, MOST_TOGETHER / larger(1, each)));
+    size_t bytes_per_model = most[LH_CUDA_NEED_CLASSES] + most[LH_CUDA_NEED_ANSWERS];
+    if (fleet->library == NULL) bytes_per_model += most[LH_CUDA_NEED_SHARED];
+    return smaller((size_t)fleet->count, larger(1, MOST_TOGETHER / larger(1, bytes_per_model)));
 }
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error *error) {
@@ -141,7 +141,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
     if (status != LH_OK) return status;
     memset(forward->host_models, 0, models_bytes(fleet));
     memcpy(forward->reserved, most, sizeof forward->reserved);
-    forward->together = (int)together;
+    forward->replicas_per_pass = (int)together;
     forward->batches = batches;
     return lh_cuda_lanes_open(&forward->lanes, fleet, (int)most[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
 }
@@ -226,8 +226,8 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
     evaluate->end = shape.sequences;
     for (; status == LH_OK && pass.first < shape.sequences; pass.first += c.group) {
         if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
-        int left = shape.sequences - pass.first;
-        pass.shape.sequences = left < c.group ? left : c.group;
+        int remaining = shape.sequences - pass.first;
+        pass.shape.sequences = remaining < c.group ? remaining : c.group;
         status = lh_cuda_run_phases(fleet, &pass, error);
     }
     return status == LH_OK && engine->engine.stop != NULL ? wait(fleet, error) : status;
@@ -257,12 +257,12 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     lh_status status = LH_OK;
     evaluate->first = evaluate->end = 0;
     for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
-        int left = shape->sequences - evaluate->end;
+        int remaining = shape->sequences - evaluate->end;
         double start = lh_clock();
         if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
-        evaluate->end += left < at_once ? left : at_once;
+        evaluate->end += remaining < at_once ? remaining : at_once;
         status = start_launch(fleet, models, evaluate, error);
-        if (!grows || status != LH_OK || left <= at_once) continue;
+        if (!grows || status != LH_OK || remaining <= at_once) continue;
         status = wait(fleet, error);
         if (lh_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
     }
@@ -294,9 +294,9 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *mode
         .sequences = shape->sequences,
     };
     for (int first = 0; status == LH_OK && first < models->count; first += c.at_once) {
-        int left = models->count - first, rows = c.at_once * shape->sequences;
+        int remaining = models->count - first, rows = c.at_once * shape->sequences;
         if (fleet->library != NULL) status = start_groups(engine, shape, first, &evaluate, error);
-        else status = start_launches(engine, shape, left < c.at_once ? left : c.at_once, &evaluate, error);
+        else status = start_launches(engine, shape, remaining < c.at_once ? remaining : c.at_once, &evaluate, error);
         evaluate.parameters += c.at_once;
         evaluate.steps += c.at_once;
         evaluate.answers += rows;
@@ -354,8 +354,8 @@ static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_sh
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
     for (int first = 0; first < shape->sequences; first += LH_CUDA_ROWS) {
-        int left = shape->sequences - first;
-        lh_put_queries(batch, fleet->spec, query, first, left < LH_CUDA_ROWS ? left : LH_CUDA_ROWS);
+        int remaining = shape->sequences - first;
+        lh_put_queries(batch, fleet->spec, query, first, remaining < LH_CUDA_ROWS ? remaining : LH_CUDA_ROWS);
         lh_cuda_put_rows(&layout, fleet->forward.host_batch, first, batch);
     }
     lh_cuda_forward_draws(fleet, shape, 0, draw, query->positions, query->distances);

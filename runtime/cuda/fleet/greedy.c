@@ -7,20 +7,20 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 /* The answers of one replica. */
-typedef struct answering {
-    lh_answers to;
+typedef struct model_answers {
+    lh_answers results;
     lh_decode_passes passes; /* count 0: the replica's answers are not stored */
     int rows;                /* sequences in the present pass */
-} answering;
+} model_answers;
 
 typedef struct greedy {
     lh_cuda_engine *engine; /* the requesting engine */
     const lh_condition *condition;
     lh_examples examples;
-    lh_query query;    /* all examples */
-    answering *models; /* [replicas] */
-    int *known;        /* [replicas][decoded] answers of the pass over the targets that are also those of decoding */
-    uint16_t *of_pass; /* [decoded][labels] classes of a replica */
+    lh_query query;        /* all examples */
+    model_answers *models; /* [replicas] */
+    int *known_counts; /* [replicas][decoded] answers of the pass over the targets that are also those of decoding */
+    uint16_t *pass_answers; /* [decoded][labels] classes of a replica */
     int replicas;
 } greedy;
 
@@ -28,15 +28,16 @@ typedef struct greedy {
 static lh_status begin_model(greedy *g, int index, lh_error *error) {
     lh_cuda_early_answers *early = g->engine->fleet->early[index];
     const lh_examples *e = &g->examples;
-    answering *a = &g->models[index];
-    int *known = g->known + (size_t)index * (size_t)e->count;
+    model_answers *a = &g->models[index];
+    int *known_counts = g->known_counts + (size_t)index * (size_t)e->count;
     if (early == NULL) return LH_OK;
     for (int i = 0; i < e->count; i++) {
-        size_t at = (size_t)i * e->labels;
-        known[i] = lh_answers_of_pass(e->target + at, e->mask + at, e->until[i], early->classes + at);
+        size_t first = (size_t)i * e->labels;
+        known_counts[i] = lh_answers_of_pass(e->target + first, e->mask + first, e->limits[i], early->classes + first);
     }
-    a->to = (lh_answers){.answers = early->classes, .lengths = early->lengths, .known = known, .until = e->until};
-    return lh_decode_passes_open(&a->passes, g->engine->fleet->spec, &g->query, e->count, &a->to, error);
+    a->results = (lh_answers){
+        .answers = early->classes, .lengths = early->lengths, .known_counts = known_counts, .limits = e->limits};
+    return lh_decode_passes_open(&a->passes, g->engine->fleet->spec, &g->query, e->count, &a->results, error);
 }
 
 static lh_status begin(greedy *g, lh_error *error) {
@@ -48,13 +49,13 @@ static lh_status begin(greedy *g, lh_error *error) {
     if (status == LH_OK) status = lh_examples_make(e, spec, condition, error);
     if (status != LH_OK) return status;
     g->models = lh_engine_memory(replicas * sizeof *g->models, "answers", error);
-    g->known = lh_engine_memory(replicas * count * sizeof *g->known, "answers", error);
-    g->of_pass = lh_engine_memory(count * e->labels * sizeof *g->of_pass, "answers", error);
-    if (g->models == NULL || g->known == NULL || g->of_pass == NULL) return LH_ERR_ENVIRONMENT;
+    g->known_counts = lh_engine_memory(replicas * count * sizeof *g->known_counts, "answers", error);
+    g->pass_answers = lh_engine_memory(count * e->labels * sizeof *g->pass_answers, "answers", error);
+    if (g->models == NULL || g->known_counts == NULL || g->pass_answers == NULL) return LH_ERR_ENVIRONMENT;
     g->query = (lh_query){.n = condition->n,
                           .input = e->input,
                           .target = e->target,
-                          .asked = e->mask,
+                          .wants_answer = e->mask,
                           .draw = condition->draw,
                           .noise = condition->noise};
     for (int i = 0; status == LH_OK && i < g->replicas; i++) status = begin_model(g, i, error);
@@ -62,16 +63,16 @@ static lh_status begin(greedy *g, lh_error *error) {
 }
 
 /* The unfinished sequences of a replica, which threads write to `memory`. */
-typedef struct putting {
+typedef struct put_job {
     lh_cuda_fleet *fleet;
     const lh_decode_passes *passes;
     lh_cuda_layout layout;
     char *memory;
     int rows;
     atomic_int next;
-} putting;
+} put_job;
 
-static void put_row(const putting *job, lh_batch *batch, int row) {
+static void put_row(const put_job *job, lh_batch *batch, int row) {
     const lh_query one = {.n = job->passes->query->n,
                           .input = lh_decode_passes_input(job->passes, row),
                           .target = lh_decode_passes_target(job->passes, row)};
@@ -80,7 +81,7 @@ static void put_row(const putting *job, lh_batch *batch, int row) {
 }
 
 static void put_work(void *argument, int index, int count) {
-    putting *job = argument;
+    put_job *job = argument;
     lh_batch *batch = &job->fleet->forward.lanes.lane[index].batch;
     int first;
     (void)count;
@@ -89,36 +90,37 @@ static void put_work(void *argument, int index, int count) {
 }
 
 /* Writes the unfinished sequences of a replica to host_batch, from byte `at` on. */
-static void put_model(const greedy *g, const answering *a, const lh_shape *shape, size_t at, const lh_draw *draw) {
+static void put_model(const greedy *g, const model_answers *a, const lh_shape *shape, size_t first,
+                      const lh_draw *draw) {
     lh_cuda_fleet *fleet = g->engine->fleet;
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     int parts = (a->rows + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
-    putting job = {.fleet = fleet,
+    put_job job = {.fleet = fleet,
                    .passes = &a->passes,
                    .layout = lh_cuda_layout_of(fleet, shape),
-                   .memory = (char *)fleet->forward.host_batch + at,
+                   .memory = (char *)fleet->forward.host_batch + first,
                    .rows = a->rows};
     atomic_init(&job.next, 0);
     lh_team_run(threads < parts ? threads : parts, put_work, &job);
-    lh_cuda_forward_draws(fleet, shape, at, draw, drawn, drawn);
+    lh_cuda_forward_draws(fleet, shape, first, draw, no_values, no_values);
 }
 
 /* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
 static bool add_model(greedy *g, int index, lh_cuda_models *models) {
     lh_cuda_fleet *fleet = g->engine->fleet;
-    answering *a = &g->models[index];
+    model_answers *a = &g->models[index];
     lh_draw draw = g->query.draw;
     a->rows = a->passes.count > 0 ? lh_decode_passes_choose(&a->passes) : 0;
     if (a->rows == 0) return true;
     lh_shape shape = lh_shape_at(fleet->spec, g->query.n, a->rows);
-    size_t at = models->bytes, bytes = lh_cuda_layout_of(fleet, &shape).bytes;
-    if (models->count > 0 && at + bytes > fleet->forward.batches) {
+    size_t first = models->bytes, bytes = lh_cuda_layout_of(fleet, &shape).bytes;
+    if (models->count > 0 && first + bytes > fleet->forward.batches) {
         a->rows = 0;
         return false;
     }
     draw.first = (uint32_t)a->passes.row[0];
-    put_model(g, a, &shape, at, &draw);
-    lh_cuda_add_model(models, fleet->together[index], &shape, at, &draw, g->query.noise);
+    put_model(g, a, &shape, first, &draw);
+    lh_cuda_add_model(models, fleet->evaluated_engines[index], &shape, first, &draw, g->query.noise);
     return true;
 }
 
@@ -127,10 +129,10 @@ static void take_pass(greedy *g, int first, int end, const lh_cuda_models *model
     size_t labels = g->examples.labels, rows = (size_t)models->shape.sequences;
     const int *classes = g->engine->fleet->forward.host_classes;
     for (int i = first; i < end; i++) {
-        answering *a = &g->models[i];
+        model_answers *a = &g->models[i];
         if (a->rows == 0) continue;
-        lh_cuda_take_classes(classes, &(lh_shape){.sequences = a->rows, .labels = (int)labels}, g->of_pass);
-        lh_decode_passes_take(&a->passes, a->rows, g->of_pass);
+        lh_cuda_take_classes(classes, &(lh_shape){.sequences = a->rows, .labels = (int)labels}, g->pass_answers);
+        lh_decode_passes_take(&a->passes, a->rows, g->pass_answers);
         classes += rows * labels;
     }
 }
@@ -160,7 +162,7 @@ lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh
     for (int i = 0; g.models != NULL && i < replicas; i++) lh_decode_passes_close(&g.models[i].passes);
     lh_examples_close(&g.examples);
     free(g.models);
-    free(g.known);
-    free(g.of_pass);
+    free(g.known_counts);
+    free(g.pass_answers);
     return status;
 }

@@ -21,8 +21,8 @@ enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */
 
-/* Records the failure of the step after the finished ones, and removes the engine from training; its `failed` and
- * `why` must be set. */
+/* Records the failure of the step after the finished ones, and removes the engine from training; its failed_metrics
+ * and failure_message must be set. */
 static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     engine->failure = status;
     lh_cuda_leave(engine);
@@ -39,8 +39,8 @@ static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error)
     if (status == LH_OK && !updated)
         status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), bytes, error);
     if (status == LH_OK)
-        lh_diagnose_step(&engine->why, fleet->spec, fleet->program->real_bytes, parameters, updated ? NULL : gradient,
-                         engine->failed.length);
+        lh_diagnose_step(&engine->failure_message, fleet->spec, fleet->program->real_bytes, parameters,
+                         updated ? NULL : gradient, engine->failed_metrics.length);
     free(parameters);
     return status;
 }
@@ -77,8 +77,8 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
             return check(fleet, fleet->driver->cuStreamSynchronize(fleet->ring.stream), "cuStreamSynchronize", error);
         lh_cuda_engine *engine = fleet->active[column];
         int n = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column)->n;
-        engine->failed = (lh_step_metrics){.length = lh_reported_length(fleet->spec, n)};
-        fail_engine(engine, lh_cuda_ring_why(fleet, column, &engine->why));
+        engine->failed_metrics = (lh_step_metrics){.length = lh_reported_length(fleet->spec, n)};
+        fail_engine(engine, lh_cuda_ring_why(fleet, column, &engine->failure_message));
     }
 }
 
@@ -136,8 +136,8 @@ static lh_status start_wide_steps(lh_cuda_fleet *fleet, int replica, int count, 
 static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
     const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_driver *driver = fleet->driver;
-    int left = fleet->active_count - first;
-    int replicas = left < fleet->grid.at_once ? left : fleet->grid.at_once;
+    int remaining = fleet->active_count - first;
+    int replicas = remaining < fleet->grid.at_once ? remaining : fleet->grid.at_once;
     if (fleet->library != NULL) return start_wide_steps(fleet, first, count, error);
     lh_cuda_train train = describe(fleet, first, count);
     void *arguments[] = {&train};
@@ -183,7 +183,7 @@ static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prep
                                   : (int64_t)prepared->step.sequences * prepared->step.label_count,
                  .counted = result->sums.counted,
                  .correct = result->sums.correct,
-                 .sequences = prepared->asked,
+                 .sequences = prepared->counted_sequences,
                  .exact = result->sums.exact_ones},
         .gradient_norm = norm,
         .parameter_norm = sqrt(result->parameter_squares),
@@ -206,7 +206,7 @@ static lh_status recompute_gradient(lh_cuda_fleet *fleet, int column, int count,
 static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *results, int column, int count,
                               lh_error *error) {
     const lh_cuda_ring *ring = &engine->fleet->ring;
-    engine->taken = engine->engine.ready = 0;
+    engine->reported_count = engine->engine.unreported_steps = 0;
     for (int i = 0; i < count; i++) {
         lh_step_metrics *metrics = &engine->metrics[i];
         long long step = (long long)engine->engine.step + i + 1;
@@ -215,13 +215,13 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
                            (unsigned long long)engine->seed);
         *metrics = metrics_of(engine->fleet, lh_cuda_ring_at(ring, ring->first + i, column), &results[i]);
         bool updated = results[i].state == LH_CUDA_DONE;
-        engine->failure = lh_check_step(metrics, step, updated, &engine->why);
+        engine->failure = lh_check_step(metrics, step, updated, &engine->failure_message);
         if (engine->failure != LH_OK) {
-            engine->failed = *metrics;
+            engine->failed_metrics = *metrics;
             lh_status status = updated ? LH_OK : recompute_gradient(engine->fleet, column, count, i, error);
             return status == LH_OK ? diagnose(engine, updated, error) : status;
         }
-        engine->engine.ready++;
+        engine->engine.unreported_steps++;
     }
     return LH_OK;
 }
@@ -231,8 +231,8 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
     for (int column = 0; status == LH_OK && column < fleet->active_count; column++) {
         lh_cuda_engine *engine = fleet->active[column];
         status = take_results(engine, fleet->arena.host_results + (size_t)column * (size_t)count, column, count, error);
-        engine->ready_seconds = seconds;
-        engine->wish = 0;
+        engine->launch_seconds = seconds;
+        engine->requested_steps = 0;
     }
     if (status != LH_OK) return status;
     fleet->ring.first += count;
@@ -243,15 +243,15 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
 
 /* --- all engines together ----------------------------------------------------------------------------------------- */
 
-static int least(int a, int b) { return a < b ? a : b; }
+static int lesser(int a, int b) { return a < b ? a : b; }
 
 /* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different
  * times: with a watchdog the slowest step so far determines the number, and launches at most double. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
     int arena = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
-        arena = least(arena, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
-    else if (fleet->device->watchdog) arena = least(arena, 2 * fleet->launched + (fleet->launched == 0));
+        arena = lesser(arena, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog) arena = lesser(arena, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
     int count = timed < arena ? (int)timed : arena;
     return count > 1 ? count : 1;
@@ -260,38 +260,38 @@ static int steps_at_once(const lh_cuda_fleet *fleet) {
 /* Starts a launch and makes the batches of the next one while it runs. */
 static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     int count = steps_at_once(fleet);
-    double begun = lh_clock();
+    double start_time = lh_clock();
     for (int i = 0; i < fleet->active_count; i++)
-        if (fleet->active[i]->wish < count) count = fleet->active[i]->wish;
+        if (fleet->active[i]->requested_steps < count) count = fleet->active[i]->requested_steps;
     lh_status status = prepare(fleet, &count, error);
     if (status != LH_OK || count == 0) return status;
     status = start(fleet, count, error);
     if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + count + steps_at_once(fleet), error);
     if (status == LH_OK)
         status = check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the training step", error);
-    double seconds = lh_clock() - begun;
+    double seconds = lh_clock() - start_time;
     if (!fleet->device->watchdog || seconds / count > fleet->step_seconds) fleet->step_seconds = seconds / count;
-    fleet->launched = count;
+    fleet->last_step_count = count;
     return status == LH_OK ? take_all(fleet, count, seconds, error) : status;
 }
 
 /* Whether all engines wait for steps; searches from the end, because engines are called in turn. */
 static bool all_ask(const lh_cuda_fleet *fleet) {
     for (int i = fleet->active_count - 1; i >= 0; i--)
-        if (fleet->active[i]->engine.ready > 0 || fleet->active[i]->wish == 0) return false;
+        if (fleet->active[i]->engine.unreported_steps > 0 || fleet->active[i]->requested_steps == 0) return false;
     return true;
 }
 
 static void hand_out(lh_cuda_engine *engine, int count, lh_step_metrics *metrics, int *done) {
-    int ready = engine->engine.ready;
-    *done = ready < count ? ready : count;
+    int available = engine->engine.unreported_steps;
+    *done = available < count ? available : count;
     if (*done == 0) return;
-    memcpy(metrics, engine->metrics + engine->taken, (size_t)*done * sizeof *metrics);
-    double seconds = engine->ready_seconds * *done / ready;
+    memcpy(metrics, engine->metrics + engine->reported_count, (size_t)*done * sizeof *metrics);
+    double seconds = engine->launch_seconds * *done / available;
     engine->engine.seconds += seconds;
-    engine->ready_seconds -= seconds;
-    engine->taken += *done;
-    engine->engine.ready -= *done;
+    engine->launch_seconds -= seconds;
+    engine->reported_count += *done;
+    engine->engine.unreported_steps -= *done;
     engine->engine.step += *done;
 }
 
@@ -301,14 +301,14 @@ lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *met
     *done = 0;
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    if (handle->ready == 0 && engine->failure == LH_OK) {
-        engine->wish = count;
+    if (handle->unreported_steps == 0 && engine->failure == LH_OK) {
+        engine->requested_steps = count;
         if (all_ask(fleet)) status = lh_cuda_lose(fleet, launch(fleet, error), error);
         if (status != LH_OK) return status;
     }
     hand_out(engine, count, metrics, done);
-    if (*done == count || engine->failure == LH_OK || handle->ready > 0) return LH_OK;
-    metrics[*done] = engine->failed;
-    if (error != NULL) *error = engine->why;
+    if (*done == count || engine->failure == LH_OK || handle->unreported_steps > 0) return LH_OK;
+    metrics[*done] = engine->failed_metrics;
+    if (error != NULL) *error = engine->failure_message;
     return engine->failure;
 }

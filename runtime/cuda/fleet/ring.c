@@ -15,9 +15,9 @@ static const size_t RING_BYTES = 64 << 20; /* most bytes of a ring, unless two s
 
 /* Reserves bytes after the used ones and returns their offset. */
 static size_t take(size_t *used, size_t bytes) {
-    size_t at = *used;
+    size_t offset = *used;
     *used += (bytes + 15) / 16 * 16;
-    return at;
+    return offset;
 }
 
 lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
@@ -65,9 +65,9 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
     memset(lanes, 0, sizeof *lanes);
 }
 
-/* Writes `rows` rows of `each` words, starting at row `before`. */
-static void put_words(char *memory, size_t before, size_t rows, size_t each, const uint16_t *words) {
-    memcpy(memory + before * each * sizeof *words, words, rows * each * sizeof *words);
+/* Writes `rows` rows of elements_per_row words, starting at row `before`. */
+static void put_words(char *memory, size_t before, size_t rows, size_t elements_per_row, const uint16_t *words) {
+    memcpy(memory + before * elements_per_row * sizeof *words, words, rows * elements_per_row * sizeof *words);
 }
 
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch) {
@@ -81,12 +81,13 @@ void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, con
     memcpy(memory + layout->mask + before * labels, batch->mask, rows * labels);
 }
 
-lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw) {
+lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
+                             const lh_draw *draw) {
     lh_cuda_step step = {
-        .labels = (const unsigned short *)(uintptr_t)(at + layout->labels),
-        .mask = (const unsigned char *)(uintptr_t)(at + layout->mask),
-        .place = layout->has_places ? (const unsigned short *)(uintptr_t)(at + layout->place) : NULL,
-        .draws = (const int *)(uintptr_t)(at + layout->draws),
+        .labels = (const unsigned short *)(uintptr_t)(address + layout->labels),
+        .mask = (const unsigned char *)(uintptr_t)(address + layout->mask),
+        .place = layout->has_places ? (const unsigned short *)(uintptr_t)(address + layout->place) : NULL,
+        .draws = (const int *)(uintptr_t)(address + layout->draws),
         .sequences = shape->sequences,
         .label_count = shape->labels,
         .step = draw->step,
@@ -96,7 +97,7 @@ lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape
         .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
     };
     for (int s = 0; s < LH_CUDA_STREAMS; s++) {
-        if (shape->length[s] > 0) step.tokens[s] = (const unsigned short *)(uintptr_t)(at + layout->tokens[s]);
+        if (shape->length[s] > 0) step.tokens[s] = (const unsigned short *)(uintptr_t)(address + layout->tokens[s]);
         step.T[s] = shape->length[s];
     }
     return step;
@@ -161,12 +162,12 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
 
 /* --- filling ---------------------------------------------------------------------------------------------------- */
 
-static size_t place_of(const lh_cuda_ring *ring, int64_t slot, int column) {
+static size_t index_of(const lh_cuda_ring *ring, int64_t slot, int column) {
     return (size_t)(slot % ring->capacity) * (size_t)ring->columns + (size_t)column;
 }
 
 lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int column) {
-    return &ring->prepared[place_of(ring, slot, column)];
+    return &ring->prepared[index_of(ring, slot, column)];
 }
 
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
@@ -181,15 +182,15 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_ring *ring = &fleet->ring;
     lh_cuda_engine *engine = fleet->active[column];
-    size_t place = place_of(ring, slot, column);
-    lh_cuda_prepared *prepared = &ring->prepared[place];
-    int64_t step = engine->engine.step + engine->engine.ready + (slot - ring->first);
+    size_t index = index_of(ring, slot, column);
+    lh_cuda_prepared *prepared = &ring->prepared[index];
+    int64_t step = engine->engine.step + engine->engine.unreported_steps + (slot - ring->first);
     int sequences = spec->train.batch;
     *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length};
     if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_train_length(spec, engine->key, (uint32_t)step);
     if (prepared->n == 0) {
         const lh_turn *turn = lh_epoch_at(&engine->epoch, engine->key, (uint32_t)step);
-        uint32_t *pick = ring->picks + place * (size_t)spec->train.batch;
+        uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
         memcpy(pick, engine->epoch.pick + turn->first, (size_t)turn->sequences * sizeof *pick);
         prepared->pick = pick;
         prepared->n = turn->n;
@@ -198,7 +199,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     lh_shape shape = lh_shape_at(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, &shape);
     lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + place * ring->piece, &draw);
+    prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + index * ring->piece, &draw);
     double rate = lh_learning_rate_at(&spec->train, engine->learning_rate, step + 1);
     prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
@@ -227,30 +228,30 @@ void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, con
 
 static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
     const lh_cuda_ring *ring = &fleet->ring;
-    size_t place = place_of(ring, slot, column);
-    lh_cuda_prepared *prepared = &ring->prepared[place];
-    char *memory = (char *)ring->host + place * ring->piece;
+    size_t index = index_of(ring, slot, column);
+    lh_cuda_prepared *prepared = &ring->prepared[index];
+    char *memory = (char *)ring->host + index * ring->piece;
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
-    prepared->asked = lh_batch_asked(&lane->batch, fleet->spec);
+    prepared->counted_sequences = lh_batch_counted_sequences(&lane->batch, fleet->spec);
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, &lane->batch.shape);
     const lh_cuda_step *step = &prepared->step;
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
-    lh_cuda_make_draws(fleet->program, &draw, &lane->batch.shape, drawn, drawn, lane->scratch,
+    lh_cuda_make_draws(fleet->program, &draw, &lane->batch.shape, no_values, no_values, lane->scratch,
                        (int *)(void *)(memory + layout.draws));
 }
 
-typedef struct filling {
+typedef struct fill_job {
     lh_cuda_fleet *fleet;
     int64_t first;
     int slots;
     atomic_int next;
-} filling;
+} fill_job;
 
 static void fill_work(void *argument, int index, int count) {
-    filling *job = argument;
+    fill_job *job = argument;
     lh_cuda_fleet *fleet = job->fleet;
     int columns = fleet->ring.columns, item;
     for (int column = index; column < columns; column += count)
@@ -263,16 +264,16 @@ static void fill_work(void *argument, int index, int count) {
 /* Copies adjacent slots to the device. */
 static lh_status copy_slots(const lh_cuda_fleet *fleet, int64_t slot, int count, lh_error *error) {
     const lh_cuda_ring *ring = &fleet->ring;
-    size_t row = (size_t)ring->columns * ring->piece, at = (size_t)(slot % ring->capacity) * row;
-    return lh_cuda_check(
-        fleet->driver,
-        fleet->driver->cuMemcpyHtoDAsync(ring->device + at, (char *)ring->host + at, (size_t)count * row, ring->stream),
-        "cuMemcpyHtoDAsync", error);
+    size_t slot_bytes = (size_t)ring->columns * ring->piece, offset = (size_t)(slot % ring->capacity) * slot_bytes;
+    return lh_cuda_check(fleet->driver,
+                         fleet->driver->cuMemcpyHtoDAsync(ring->device + offset, (char *)ring->host + offset,
+                                                          (size_t)count * slot_bytes, ring->stream),
+                         "cuMemcpyHtoDAsync", error);
 }
 
 lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) {
     lh_cuda_ring *ring = &fleet->ring;
-    filling job = {.fleet = fleet, .first = ring->end, .slots = (int)(end - ring->end)};
+    fill_job job = {.fleet = fleet, .first = ring->end, .slots = (int)(end - ring->end)};
     if (job.slots <= 0) return LH_OK;
     int items = job.slots * ring->columns, threads = ring->lanes.count;
     atomic_init(&job.next, 0);

@@ -10,12 +10,12 @@
 enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* most bytes of a validation file; digits of its digest */
 
 /* The state of a collection. The task sees only the first member. */
-typedef struct collecting {
+typedef struct collection_state {
     lh_collection task;
     const lh_spec *spec;
     const lh_corpus_request *request;
     lh_reading *readings; /* [LH_SETS] */
-} collecting;
+} collection_state;
 
 static lh_status wrong_token(const lh_spec *spec, const char *what, int token, int symbols, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: made an example whose %s has %d\n  expected: 0 to %d", spec->task->kind,
@@ -39,13 +39,14 @@ static lh_status check_example(const lh_spec *spec, const lh_example *example, l
     return too_long(spec, example->input_length, example->output_length, error);
 }
 
-static lh_status add(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error) {
-    const collecting *all = (const collecting *)c;
-    int inputs = example->input_length, outputs = example->output_length, count = all->spec->task->axes;
+static lh_status add_example(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes,
+                             lh_error *error) {
+    const collection_state *state = (const collection_state *)c;
+    int inputs = example->input_length, outputs = example->output_length, count = state->spec->task->axes;
     lh_place place;
-    lh_status status = check_example(all->spec, example, error);
+    lh_status status = check_example(state->spec, example, error);
     if (status == LH_OK)
-        status = lh_reading_add(&all->readings[set], inputs, outputs, inputs + outputs, count, &place, error);
+        status = lh_reading_add(&state->readings[set], inputs, outputs, inputs + outputs, count, &place, error);
     if (status != LH_OK) return status;
     memcpy(place.tokens, example->input, (size_t)inputs * sizeof *place.tokens);
     memcpy(place.tokens + inputs, example->target, (size_t)outputs * sizeof *place.tokens);
@@ -69,17 +70,17 @@ static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error
     return LH_OK;
 }
 
-static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
-    const collecting *all = (const collecting *)c;
-    int count = all->spec->task->axes;
+static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+    const collection_state *state = (const collection_state *)c;
+    int count = state->spec->task->axes;
     lh_place place;
-    if (item->input_length + item->output_length > all->spec->data->longest) {
-        lh_status status = set == LH_SET_TEST ? check_tested(all->spec, item, error)
-                                              : too_long(all->spec, item->input_length, item->output_length, error);
+    if (item->input_length + item->output_length > state->spec->data->longest) {
+        lh_status status = set == LH_SET_TEST ? check_tested(state->spec, item, error)
+                                              : too_long(state->spec, item->input_length, item->output_length, error);
         if (status != LH_OK) return status;
     }
-    lh_status status =
-        lh_reading_add(&all->readings[set], item->input_length, item->output_length, item->words, count, &place, error);
+    lh_status status = lh_reading_add(&state->readings[set], item->input_length, item->output_length, item->words,
+                                      count, &place, error);
     if (status != LH_OK) return status;
     memcpy(place.tokens, item->word, (size_t)item->words * sizeof *place.tokens);
     memset(place.mask, 0, (size_t)item->words);
@@ -88,38 +89,38 @@ static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const i
 }
 
 /* Whether an evaluation is grouped by an axis and, unless value is NULL, requests this value. */
-static bool any_by(const lh_collection *c, int axis, const int *value) {
-    const lh_eval_defaults *eval = &((const collecting *)c)->spec->eval;
-    const lh_by *const both[] = {&eval->by, &eval->during_by};
+static bool is_grouped_by(const lh_collection *c, int axis, const int *value) {
+    const lh_eval_defaults *eval = &((const collection_state *)c)->spec->eval;
+    const lh_by *const evaluations[] = {&eval->by, &eval->during_by};
     for (int e = 0; e < (eval->during_every > 0 ? 2 : 1); e++)
-        for (int i = 0; i < both[e]->count; i++)
-            if (both[e]->of[i].axis == axis &&
-                (value == NULL || both[e]->of[i].all || lh_lengths_have(&both[e]->of[i].values, *value)))
+        for (int i = 0; i < evaluations[e]->count; i++)
+            if (evaluations[e]->axes[i].axis == axis && (value == NULL || evaluations[e]->axes[i].all ||
+                                                         lh_lengths_have(&evaluations[e]->axes[i].values, *value)))
                 return true;
     return false;
 }
 
-static bool goes_by(const lh_collection *c, int axis) { return any_by(c, axis, NULL); }
+static bool groups_by(const lh_collection *c, int axis) { return is_grouped_by(c, axis, NULL); }
 
-static bool asks(const lh_collection *c, int axis, int value) { return any_by(c, axis, &value); }
+static bool requests(const lh_collection *c, int axis, int value) { return is_grouped_by(c, axis, &value); }
 
 static void progress(lh_collection *c, double share) {
-    const lh_corpus_request *request = ((const collecting *)c)->request;
+    const lh_corpus_request *request = ((const collection_state *)c)->request;
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
 /* Checks a file on which a task's examples, and so the plan, depend. */
 static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
-    const char *planned = spec->data->validation_digest;
+    const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)
         return lh_fail(error, LH_ERR_INPUT,
                        "--validation: the spec has no such file, and this trainer makes its own puzzles\n"
                        "  expected: task.validation in the spec");
-    if (planned == NULL || strncmp(planned, digest, DIGEST) == 0) return LH_OK;
+    if (expected == NULL || strncmp(expected, digest, DIGEST) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: its SHA-256 begins with %.*s\n  expected: %s, of the file that this trainer was built for\n"
                    "  hint: ./longhand build makes one for other puzzles",
-                   path, DIGEST, digest, planned);
+                   path, DIGEST, digest, expected);
 }
 
 /* Reads the whole validation file. */
@@ -140,13 +141,13 @@ static lh_status read_validation(const lh_spec *spec, const char *path, char **t
 
 lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
                      lh_reading readings[LH_SETS], lh_error *error) {
-    collecting all = {
+    collection_state state = {
         .task = {.seed = spec->data->seed,
                  .options = spec->task->options,
-                 .add = add,
-                 .keep = keep,
-                 .goes_by = goes_by,
-                 .asks = asks,
+                 .add = add_example,
+                 .add_item = add_item,
+                 .groups_by = groups_by,
+                 .requests = requests,
                  .progress = progress},
         .spec = spec,
         .request = request,
@@ -156,14 +157,14 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
     lh_status status = LH_OK;
     if (paths[LH_SET_VALIDATION] != NULL)
         status = read_validation(spec, paths[LH_SET_VALIDATION], &text, digest, error);
-    all.task.validation = text;
-    all.task.path = paths[LH_SET_VALIDATION];
-    if (status == LH_OK) status = spec->task->collect(&all.task, error);
+    state.task.validation = text;
+    state.task.path = paths[LH_SET_VALIDATION];
+    if (status == LH_OK) status = spec->task->collect(&state.task, error);
     for (int set = 0; set < LH_SETS; set++) {
         lh_reading *r = &readings[set];
-        r->expand = all.task.expand;
-        r->seed = all.task.seed;
-        r->apart = all.task.apart[set];
+        r->expand = state.task.expand;
+        r->seed = state.task.seed;
+        r->exclusive_axes = state.task.exclusive_axes[set];
         lh_sha256(r->tokens != NULL ? (const void *)r->tokens : "", (size_t)r->used * sizeof *r->tokens, r->digest);
         if (set != LH_SET_VALIDATION || text == NULL) paths[set] = spec->task->kind;
         else memcpy(r->digest, digest, sizeof digest);

@@ -17,7 +17,7 @@ static int compare_records(const void *a, const void *b) {
     return x->start < y->start ? -1 : 1; /* the order of the file */
 }
 
-static bool same(const lh_sizes *sizes, const lh_record *record) {
+static bool has_sizes(const lh_sizes *sizes, const lh_record *record) {
     return sizes->input == record->input && sizes->output == record->output;
 }
 
@@ -33,7 +33,8 @@ static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
     for (int set = 0; set < LH_SETS; set++)
         for (int64_t i = 0; i < readings[set].count; i++) {
             const lh_record *record = &readings[set].records[i];
-            if (i == 0 || !same(&sizes[count - 1], record)) sizes[count++] = (lh_sizes){record->input, record->output};
+            if (i == 0 || !has_sizes(&sizes[count - 1], record))
+                sizes[count++] = (lh_sizes){record->input, record->output};
         }
     if (count > 0) qsort(sizes, (size_t)count, sizeof *sizes, compare_sizes);
     for (int i = 0; i < count; i++)
@@ -55,7 +56,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
                         .masked = reading->masked,
                         .expand = reading->expand,
                         .seed = reading->seed,
-                        .apart = reading->apart};
+                        .exclusive_axes = reading->exclusive_axes};
     memcpy(set->digest, reading->digest, sizeof set->digest);
     reading->tokens = NULL;
     reading->mask = NULL;
@@ -67,7 +68,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
     int64_t i = 0;
     for (int n = 1; n <= shapes; n++) {
         set->first[n - 1] = i;
-        for (; i < set->count && same(&sizes[n - 1], &reading->records[i]); i++) {
+        for (; i < set->count && has_sizes(&sizes[n - 1], &reading->records[i]); i++) {
             set->start[i] = reading->records[i].start;
             set->line[i] = reading->records[i].line;
             for (int a = 0; a < axes; a++)
@@ -176,14 +177,16 @@ static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
     train->by_epochs = false;
 }
 
-static bool goes_by_trained(const lh_by *by) { return by->count > 0 && by->of[by->count - 1].axis == LH_BY_TRAINED; }
+static bool groups_by_trained(const lh_by *by) {
+    return by->count > 0 && by->axes[by->count - 1].axis == LH_BY_TRAINED;
+}
 
 /* Marks held-out examples that are also training examples, if an evaluation needs it. */
 static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *error) {
     lh_dataset *const sets[LH_SETS] = {NULL, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
     lh_overlap overlap;
     lh_status status = LH_OK;
-    if (!goes_by_trained(&spec->eval.by) && !goes_by_trained(&spec->eval.during_by)) return LH_OK;
+    if (!groups_by_trained(&spec->eval.by) && !groups_by_trained(&spec->eval.during_by)) return LH_OK;
     for (int i = LH_SET_TEST; status == LH_OK && i < LH_SETS; i++) {
         if (sets[i] == NULL || sets[i]->count == 0 || sets[i]->trained != NULL) continue;
         sets[i]->trained = calloc((size_t)sets[i]->count, 1);

@@ -28,13 +28,13 @@ typedef struct lh_dataset {
     uint32_t *line;              /* [count]: line in the file, from 1 */
     int64_t *start;              /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;
-    uint8_t *mask;          /* parallel to tokens; used for targets only */
-    int64_t masked;         /* labels with mask 0 */
-    int32_t *values;        /* [count][axes of the task] values on axes */
-    uint8_t *trained;       /* [count] 1: also a training example; NULL: not needed, or this is the training set */
-    lh_task_expand *expand; /* makes examples from items, which tokens then holds; NULL: tokens holds examples */
-    uint64_t seed;          /* seed for expand */
-    unsigned apart;         /* bit 1 << axis: examples with a value on this axis count only in evaluations by it */
+    uint8_t *mask;           /* parallel to tokens; used for targets only */
+    int64_t masked;          /* labels with mask 0 */
+    int32_t *values;         /* [count][axes of the task] values on axes */
+    uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
+    lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */
+    uint64_t seed;           /* seed for expand */
+    unsigned exclusive_axes; /* bit 1 << axis: examples with a value on this axis count only in evaluations by it */
 } lh_dataset;
 
 typedef struct lh_corpus {
@@ -80,7 +80,7 @@ bool lh_dataset_counts(const lh_dataset *set, int axes, int n);
 int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
 
 /* Selects the lengths in `wanted` that are input lengths of a set. The result points into corpus->selected. */
-lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted);
+lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths);
 
 /* The shape with this input length that has the most training examples; 0: none. */
 int lh_corpus_shape_of(const lh_corpus *corpus, int input);

@@ -21,7 +21,7 @@ typedef struct lh_reading {
     int32_t *values; /* [count][axes of the task] */
     lh_task_expand *expand;
     uint64_t seed;
-    unsigned apart; /* expand, seed and apart are as in lh_dataset */
+    unsigned exclusive_axes; /* expand, seed and apart are as in lh_dataset */
     char digest[LH_SHA256_TEXT];
 } lh_reading;
 

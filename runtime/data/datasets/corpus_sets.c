@@ -12,10 +12,11 @@ const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
 
 bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
     for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
-        bool apart = false;
+        bool is_exclusive = false;
         for (int axis = 0; axis < axes; axis++)
-            apart = apart || (set->apart >> axis & 1 && set->values[place * axes + axis] != LH_NO_VALUE);
-        if (!apart) return true;
+            is_exclusive =
+                is_exclusive || (set->exclusive_axes >> axis & 1 && set->values[place * axes + axis] != LH_NO_VALUE);
+        if (!is_exclusive) return true;
     }
     return false;
 }
@@ -30,14 +31,15 @@ int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place) {
     return low;
 }
 
-lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted) {
-    lh_lengths found = {.list = corpus->selected};
+lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths) {
+    lh_lengths selection = {.list = corpus->selected};
     for (int n = 1; n <= corpus->shapes; n++) {
         int input = corpus->sizes[n - 1].input;
-        if (lh_dataset_count(set, n) == 0 || !lh_lengths_have(wanted, input)) continue;
-        if (found.count == 0 || found.list[found.count - 1] != input) corpus->selected[found.count++] = input;
+        if (lh_dataset_count(set, n) == 0 || !lh_lengths_have(lengths, input)) continue;
+        if (selection.count == 0 || selection.list[selection.count - 1] != input)
+            corpus->selected[selection.count++] = input;
     }
-    return found;
+    return selection;
 }
 
 int lh_corpus_shape_of(const lh_corpus *corpus, int input) {

@@ -18,16 +18,16 @@ typedef struct candidate {
     uint32_t place, pick;
 } candidate;
 
-typedef struct gathering {
+typedef struct selection {
     lh_groups *groups;
     const lh_corpus *corpus;
     const lh_task *task;
     const lh_by *by;
-    candidate *found;
+    candidate *candidates;
     int64_t count;
     bool any_value;          /* an example has a value on a requested axis */
     int32_t lowest, highest; /* values on the first axis */
-} gathering;
+} selection;
 
 unsigned lh_sets_of(const char *text) {
     unsigned sets = 0;
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b, void *axes) {
     return x->place < y->place ? -1 : 1;
 }
 
-static int32_t value_of(const gathering *g, const lh_dataset *set, int n, int64_t place, int axis) {
+static int32_t value_of(const selection *g, const lh_dataset *set, int n, int64_t place, int axis) {
     if (axis == LH_BY_LENGTH) return g->corpus->sizes[n - 1].input;
     if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[place] : set == &g->corpus->train;
     return set->values[place * g->task->axes + axis];
@@ -58,28 +58,29 @@ static int32_t value_of(const gathering *g, const lh_dataset *set, int n, int64_
 
 /* Reads the values of an example; returns whether it is requested. An example without a value on an axis is
  * requested. */
-static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
-    bool wanted = true;
+static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
+    bool is_match = true;
     for (int i = 0; i < g->by->count; i++) {
-        int axis = g->by->of[i].axis;
+        int axis = g->by->axes[i].axis;
         value[i] = value_of(g, set, n, place, axis);
         if (value[i] == LH_NO_VALUE) continue;
         g->any_value = true;
         if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
         if (i == 0 && value[i] > g->highest) g->highest = value[i];
-        wanted = wanted && (g->by->of[i].all || lh_lengths_have(&g->by->of[i].values, value[i]));
+        is_match = is_match && (g->by->axes[i].all || lh_lengths_have(&g->by->axes[i].values, value[i]));
     }
-    return wanted;
+    return is_match;
 }
 
 /* Whether an evaluation by the requested axes uses an example; examples made for another axis are not used. */
-static bool takes_part(const gathering *g, const lh_dataset *set, int64_t place) {
+static bool takes_part(const selection *g, const lh_dataset *set, int64_t place) {
     const int32_t *value = set->values + place * g->task->axes;
-    unsigned own = set->apart;
+    unsigned excluded_axes = set->exclusive_axes;
     for (int i = 0; i < g->by->count; i++)
-        if (g->by->of[i].axis >= 0 && g->by->of[i].axis < g->task->axes) own &= ~(1u << g->by->of[i].axis);
-    for (int axis = 0; own != 0 && axis < g->task->axes; axis++)
-        if (own >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
+        if (g->by->axes[i].axis >= 0 && g->by->axes[i].axis < g->task->axes)
+            excluded_axes &= ~(1u << g->by->axes[i].axis);
+    for (int axis = 0; excluded_axes != 0 && axis < g->task->axes; axis++)
+        if (excluded_axes >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
     return true;
 }
 
@@ -87,22 +88,22 @@ static bool is_trained(const lh_groups *groups, lh_set set, int64_t place) {
     return groups->trained[set] != NULL && groups->trained[set][place * groups->stride] == 1;
 }
 
-static void gather_set(gathering *g, lh_set which) {
+static void gather_set(selection *g, lh_set which) {
     const lh_dataset *set = lh_corpus_set(g->corpus, which);
     for (int n = 1; n <= g->corpus->shapes; n++)
         for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
-            candidate *c = &g->found[g->count];
+            candidate *c = &g->candidates[g->count];
             *c = (candidate){.set = which, .place = (uint32_t)place, .pick = (uint32_t)(place - set->first[n - 1])};
-            g->count += takes_part(g, set, place) && is_wanted(g, set, n, place, c->value);
+            g->count += takes_part(g, set, place) && is_requested(g, set, n, place, c->value);
         }
 }
 
 /* Divides the sorted candidates into groups, and drops empty groups. */
-static void cut(gathering *g) {
+static void cut(selection *g) {
     lh_groups *groups = g->groups;
     int64_t taken = 0;
     for (int64_t i = 0; i < g->count; i++) {
-        const candidate *c = &g->found[i];
+        const candidate *c = &g->candidates[i];
         lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
         if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
             if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
@@ -113,21 +114,21 @@ static void cut(gathering *g) {
             last->left_out++;
             continue;
         }
-        last->of = ++last->count;
+        last->total = ++last->count;
         groups->place[taken] = c->place;
         groups->pick[taken++] = c->pick;
     }
     if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
 }
 
-static const char *first_path(const gathering *g) {
+static const char *first_path(const selection *g) {
     int set = 0;
     while (!(g->groups->sets >> set & 1)) set++;
     return lh_corpus_set(g->corpus, (lh_set)set)->path;
 }
 
-static lh_status check_found(const gathering *g, lh_error *error) {
-    if (g->count == 0 && g->by->count == 1 && g->by->of[0].axis == LH_BY_LENGTH)
+static lh_status check_found(const selection *g, lh_error *error) {
+    if (g->count == 0 && g->by->count == 1 && g->by->axes[0].axis == LH_BY_LENGTH)
         return lh_fail(error, LH_ERR_INPUT,
                        "lengths: %s has no example with such an input\n  expected: some of %d to %d", first_path(g),
                        g->lowest, g->highest);
@@ -142,32 +143,32 @@ static lh_status check_found(const gathering *g, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", g->groups->name[0]);
 }
 
-static lh_status gather(gathering *g, lh_error *error) {
+static lh_status gather(selection *g, lh_error *error) {
     lh_groups *groups = g->groups;
-    int64_t most = 1;
+    int64_t capacity = 1;
     for (int set = 0; set < LH_SETS; set++)
-        if (groups->sets >> set & 1) most += lh_corpus_set(g->corpus, (lh_set)set)->count;
-    g->found = calloc((size_t)most, sizeof *g->found);
-    groups->group = calloc((size_t)most, sizeof *groups->group);
-    groups->place = calloc((size_t)most, sizeof *groups->place);
-    groups->pick = calloc((size_t)most, sizeof *groups->pick);
-    if (g->found == NULL || groups->group == NULL || groups->place == NULL || groups->pick == NULL)
+        if (groups->sets >> set & 1) capacity += lh_corpus_set(g->corpus, (lh_set)set)->count;
+    g->candidates = calloc((size_t)capacity, sizeof *g->candidates);
+    groups->group = calloc((size_t)capacity, sizeof *groups->group);
+    groups->place = calloc((size_t)capacity, sizeof *groups->place);
+    groups->pick = calloc((size_t)capacity, sizeof *groups->pick);
+    if (g->candidates == NULL || groups->group == NULL || groups->place == NULL || groups->pick == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
-    qsort_r(g->found, (size_t)g->count, sizeof *g->found, compare, &groups->axes);
+    qsort_r(g->candidates, (size_t)g->count, sizeof *g->candidates, compare, &groups->axes);
     cut(g);
     return check_found(g, error);
 }
 
 /* Chooses the requested sets; by default the held-out sets or, if there are none, the training set. */
-static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned asked, lh_error *error) {
-    unsigned there = 0;
-    for (int set = 0; set < LH_SETS; set++) there |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
-    unsigned held_out = there & ~(1u << LH_SET_TRAIN);
-    groups->sets = asked != 0 ? asked : held_out != 0 ? held_out : there;
+static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned requested, lh_error *error) {
+    unsigned available = 0;
+    for (int set = 0; set < LH_SETS; set++) available |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
+    unsigned held_out = available & ~(1u << LH_SET_TRAIN);
+    groups->sets = requested != 0 ? requested : held_out != 0 ? held_out : available;
     for (int set = 0; set < LH_SETS; set++)
-        if (groups->sets >> set & 1 && !(there >> set & 1))
+        if (groups->sets >> set & 1 && !(available >> set & 1))
             return lh_fail(error, LH_ERR_INPUT,
                            "eval.splits: there are no examples for %s\n  expected: a file for them (task.%s)",
                            lh_set_name[set], set == LH_SET_VALIDATION ? "validation" : "eval");
@@ -177,22 +178,22 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
 /* The greatest value of a training example on an axis. */
 static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
     const lh_dataset *set = &corpus->train;
-    int32_t most = LH_NO_VALUE;
+    int32_t greatest = LH_NO_VALUE;
     for (int i = 0; axis == LH_BY_LENGTH && i < corpus->trained_count; i++) {
         int32_t input = corpus->sizes[corpus->trained[i] - 1].input;
-        if (input > most) most = input;
+        if (input > greatest) greatest = input;
     }
     for (int64_t i = 0; axis >= 0 && axis < axes && i < set->count; i++)
-        if (set->values[i * axes + axis] > most) most = set->values[i * axes + axis];
-    return most;
+        if (set->values[i * axes + axis] > greatest) greatest = set->values[i * axes + axis];
+    return greatest;
 }
 
 /* Compares held-out examples with the training examples. */
-static void compare_with_training(gathering *g, bool with_trained) {
+static void compare_with_training(selection *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;
     groups->stride = axes;
-    for (int i = 0; i < g->by->count; i++) groups->reach[i] = reach_of(g->corpus, axes, g->by->of[i].axis);
+    for (int i = 0; i < g->by->count; i++) groups->reach[i] = reach_of(g->corpus, axes, g->by->axes[i].axis);
     for (int axis = 0; axis < axes; axis++)
         for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
             if (lh_corpus_set(g->corpus, (lh_set)set) != NULL) {
@@ -208,7 +209,7 @@ static const char *name_of(const lh_spec *spec, int axis) {
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
-    gathering g = {
+    selection g = {
         .groups = groups,
         .corpus = corpus,
         .task = spec->task,
@@ -217,11 +218,11 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     };
     memset(groups, 0, sizeof *groups);
     groups->axes = g.by->count;
-    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_of(spec, g.by->of[i].axis);
+    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_of(spec, g.by->axes[i].axis);
     compare_with_training(&g, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = gather(&g, error);
-    free(g.found);
+    free(g.candidates);
     return status;
 }
 
@@ -235,7 +236,7 @@ void lh_groups_close(lh_groups *groups) {
 double lh_group_trained(const lh_groups *groups, const lh_group *group) {
     int64_t count = 0;
     if (groups->trained[group->set] == NULL) return -1;
-    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->of);
+    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->total);
     for (int64_t i = group->first; i < group->first + group->count; i++)
         count += is_trained(groups, group->set, groups->place[i]);
     return (double)count / (double)group->count;

@@ -14,7 +14,7 @@ typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* value on each requested axis */
     int64_t first, count;        /* index of its first example in place and pick; number of examples */
-    int64_t of;       /* number of all examples of the condition; count is less if only some are evaluated (pick.h) */
+    int64_t total;    /* number of all examples of the condition; count is less if only some are evaluated (pick.h) */
     int64_t left_out; /* examples left out because they are also training examples */
 } lh_group;
 

@@ -32,79 +32,81 @@ typedef struct items {
     int count;
 } items;
 
-typedef struct making {
+typedef struct collection_state {
     lh_collection *c;
     uint64_t squares[LATIN_SQUARES];
-    items validation, drawn;
-    int found[LATIN_VECTORS]; /* drawn puzzles for each number of vectors */
-} making;
+    items validation, puzzles;
+    int counts[LATIN_VECTORS]; /* drawn puzzles for each number of vectors */
+} collection_state;
 
-static lh_rng stream(const making *m, int what) {
-    return lh_rng_at(lh_key_of_seed(m->c->seed), 0, (uint32_t)what, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+static lh_rng stream(const collection_state *m, int purpose) {
+    return lh_rng_at(lh_key_of_seed(m->c->seed), 0, (uint32_t)purpose, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
-static bool is_strict(const making *m) { return m->c->options[STRICT] == 1; }
+static bool is_strict(const collection_state *m) { return m->c->options[STRICT] == 1; }
 
 static bool is_among(const items *all, const latin_puzzle *p) {
     for (int i = 0; i < all->count; i++)
-        if (latin_same(&all->puzzle[i], p)) return true;
+        if (latin_equal(&all->puzzle[i], p)) return true;
     return false;
 }
 
-static bool is_near(const items *all, const latin_puzzle *p) {
+static bool is_similar(const items *all, const latin_puzzle *p) {
     for (int i = 0; i < all->count; i++)
-        if (latin_near(&all->puzzle[i], p)) return true;
+        if (latin_similar(&all->puzzle[i], p)) return true;
     return false;
 }
 
-static bool put(items *all, const latin_puzzle *p, bool strict) {
+static bool add_puzzle(items *all, const latin_puzzle *p, bool strict) {
     all->puzzle[all->count] = *p;
     all->answer[all->count++] = latin_classify(p, strict);
     return true;
 }
 
 /* Draws a validation set in the order of the published file: by number of vectors, each puzzle before its copies. */
-static void draw_validation(making *m) {
+static void draw_validation(collection_state *m) {
     lh_rng rng = stream(m, VALIDATION);
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
         for (int base = 0; base < BASES;) {
             latin_puzzle p = latin_draw(&rng, m->squares);
-            latin_puzzle turned = latin_turn(&p), twice = latin_turn(&turned);
+            latin_puzzle rotated = latin_rotate(&p), rotated_twice = latin_rotate(&rotated);
             if (latin_classify(&p, is_strict(m)).vectors != vectors || is_among(&m->validation, &p)) continue;
-            if (is_among(&m->validation, &turned) || is_among(&m->validation, &twice)) continue;
-            base += put(&m->validation, &p, false) && put(&m->validation, &turned, false) &&
-                    put(&m->validation, &twice, false);
+            if (is_among(&m->validation, &rotated) || is_among(&m->validation, &rotated_twice)) continue;
+            base += add_puzzle(&m->validation, &p, false) && add_puzzle(&m->validation, &rotated, false) &&
+                    add_puzzle(&m->validation, &rotated_twice, false);
         }
 }
 
-static lh_status too_few(const making *m, lh_error *error) {
+static lh_status too_few(const collection_state *m, lh_error *error) {
     return lh_fail(
         error, LH_ERR_INPUT,
         "latin_square: only %d, %d and %d puzzles of one, two and three vectors are as far as 0.8 from all %d "
         "validation puzzles\n  expected: %d of each (task.options.puzzles)",
-        m->found[0], m->found[1], m->found[2], m->validation.count, m->c->options[PUZZLES]);
+        m->counts[0], m->counts[1], m->counts[2], m->validation.count, m->c->options[PUZZLES]);
 }
 
 /* Draws puzzles until there are enough for each number of vectors, without duplicates and without puzzles similar to
  * a validation puzzle. */
-static lh_status draw_puzzles(making *m, lh_error *error) {
+static lh_status draw_puzzles(collection_state *m, lh_error *error) {
     lh_rng rng = stream(m, TRAINING);
-    int wanted = m->c->options[PUZZLES];
-    for (int64_t draw = 1, last = 0; m->drawn.count < LATIN_VECTORS * wanted; draw++) {
+    int puzzles_per_count = m->c->options[PUZZLES];
+    for (int64_t draw = 1, last = 0; m->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
         latin_puzzle p = latin_draw(&rng, m->squares);
         int vectors = latin_classify(&p, is_strict(m)).vectors;
-        if (draw % DRAWS_AT_ONCE == 0) m->c->progress(m->c, (double)m->drawn.count / (LATIN_VECTORS * wanted));
+        if (draw % DRAWS_AT_ONCE == 0)
+            m->c->progress(m->c, (double)m->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
         if (draw - last > PATIENCE) return too_few(m, error);
-        if (vectors == 0 || m->found[vectors - 1] == wanted || is_near(&m->validation, &p) || is_among(&m->drawn, &p))
+        if (vectors == 0 || m->counts[vectors - 1] == puzzles_per_count || is_similar(&m->validation, &p) ||
+            is_among(&m->puzzles, &p))
             continue;
-        put(&m->drawn, &p, is_strict(m));
-        m->found[vectors - 1]++;
+        add_puzzle(&m->puzzles, &p, is_strict(m));
+        m->counts[vectors - 1]++;
         last = draw;
     }
     return LH_OK;
 }
 
-static lh_status add(const making *m, lh_set set, const items *all, int i, int number, lh_error *error) {
+static lh_status add(const collection_state *m, lh_set set, const items *all, int i, int number, lh_error *error) {
     const latin_puzzle *p = &all->puzzle[i];
     uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
     uint8_t mask = 1;
@@ -118,31 +120,31 @@ static lh_status add(const making *m, lh_set set, const items *all, int i, int n
 }
 
 /* Puts a random tenth of the puzzles of each number of vectors into the test set. */
-static lh_status add_split(const making *m, lh_error *error) {
+static lh_status add_split(const collection_state *m, lh_error *error) {
     lh_rng rng = stream(m, SPLIT);
-    int left[LATIN_VECTORS], test[LATIN_VECTORS];
+    int remaining[LATIN_VECTORS], test[LATIN_VECTORS];
     lh_status status = LH_OK;
     for (int v = 0; v < LATIN_VECTORS; v++) {
-        left[v] = m->found[v];
-        test[v] = m->found[v] / 10;
+        remaining[v] = m->counts[v];
+        test[v] = m->counts[v] / 10;
     }
-    for (int i = 0; status == LH_OK && i < m->drawn.count; i++) {
-        int v = m->drawn.answer[i].vectors - 1;
-        bool held_out = (int)lh_rng_below(&rng, (uint32_t)left[v]--) < test[v];
+    for (int i = 0; status == LH_OK && i < m->puzzles.count; i++) {
+        int v = m->puzzles.answer[i].vectors - 1;
+        bool held_out = (int)lh_rng_below(&rng, (uint32_t)remaining[v]--) < test[v];
         test[v] -= held_out;
-        status = add(m, held_out ? LH_SET_TEST : LH_SET_TRAIN, &m->drawn, i, LH_NO_VALUE, error);
+        status = add(m, held_out ? LH_SET_TEST : LH_SET_TRAIN, &m->puzzles, i, LH_NO_VALUE, error);
     }
     for (int i = 0; status == LH_OK && i < m->validation.count; i++)
         status = add(m, LH_SET_VALIDATION, &m->validation, i, i + 1, error);
     return status;
 }
 
-static lh_status make_all(making *m, lh_error *error) {
+static lh_status make_all(collection_state *m, lh_error *error) {
     lh_status status = LH_OK;
-    items *given = &m->validation;
+    items *validation = &m->validation;
     latin_all_squares(m->squares);
     if (m->c->validation == NULL) draw_validation(m);
-    else status = latin_read_file(m->c, m->squares, given->puzzle, given->answer, &given->count, error);
+    else status = latin_read_file(m->c, m->squares, validation->puzzle, validation->answer, &validation->count, error);
     if (status == LH_OK) status = draw_puzzles(m, error);
     return status == LH_OK ? add_split(m, error) : status;
 }
@@ -159,15 +161,15 @@ static void close_items(items *all) {
 }
 
 lh_status lh_task_latin_square(lh_collection *collection, lh_error *error) {
-    making *m = calloc(1, sizeof *m);
+    collection_state *m = calloc(1, sizeof *m);
     lh_status status = LH_ERR_ENVIRONMENT;
     if (m != NULL) m->c = collection;
     if (m != NULL && open_items(&m->validation, LATIN_MOST_ITEMS) &&
-        open_items(&m->drawn, LATIN_VECTORS * collection->options[PUZZLES]))
+        open_items(&m->puzzles, LATIN_VECTORS * collection->options[PUZZLES]))
         status = make_all(m, error);
     else lh_fail(error, status, "latin_square: no memory for the puzzles");
     if (m != NULL) close_items(&m->validation);
-    if (m != NULL) close_items(&m->drawn);
+    if (m != NULL) close_items(&m->puzzles);
     free(m);
     return status;
 }

@@ -60,19 +60,19 @@ static inline int latin_symbol(int bit) { return __builtin_ctz((unsigned)bit) + 
 /* The probe's row or column: its given symbols, and the symbols that occur in the crossing lines of all its other
  * blanks. */
 typedef struct latin_line {
-    int symbols, givens, crossed;
+    int symbols, givens, crossing_symbols;
 } latin_line;
 
 static inline latin_line latin_line_of(const latin_puzzle *p, bool row) {
-    int own = row ? p->probe / 4 : p->probe % 4;
-    latin_line line = {row ? latin_row_symbols(p->givens, own) : latin_column_symbols(p->givens, own), 0, 15};
+    int index = row ? p->probe / 4 : p->probe % 4;
+    latin_line line = {row ? latin_row_symbols(p->givens, index) : latin_column_symbols(p->givens, index), 0, 15};
     for (int i = 0; i < 4; i++) {
-        int cell = row ? 4 * own + i : 4 * i + own;
+        int cell = row ? 4 * index + i : 4 * i + index;
         if (latin_symbols_at(p->givens, cell) != 0) line.givens++;
         else if (cell != p->probe)
-            line.crossed &= row ? latin_column_symbols(p->givens, i) : latin_row_symbols(p->givens, i);
+            line.crossing_symbols &= row ? latin_column_symbols(p->givens, i) : latin_row_symbols(p->givens, i);
     }
-    line.crossed &= ~line.symbols;
+    line.crossing_symbols &= ~line.symbols;
     return line;
 }
 
@@ -85,14 +85,15 @@ static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
     if (latin_count((uint64_t)column.symbols) == 3)
         return (latin_answer){LATIN_COLUMN, 1, latin_symbol(15 & ~column.symbols)};
     if (latin_count((uint64_t)both) == 3) return (latin_answer){LATIN_UNION, 2, latin_symbol(15 & ~both)};
-    if (strict && ((row.givens == 2 && row.crossed != 0) || (column.givens == 2 && column.crossed != 0)))
+    if (strict &&
+        ((row.givens == 2 && row.crossing_symbols != 0) || (column.givens == 2 && column.crossing_symbols != 0)))
         return (latin_answer){LATIN_NONE, 0, 0};
-    if (row.givens < 2 && row.crossed != 0)
+    if (row.givens < 2 && row.crossing_symbols != 0)
         return (latin_answer){row.givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS, 3,
-                              latin_symbol(row.crossed)};
-    if (column.givens < 2 && column.crossed != 0)
+                              latin_symbol(row.crossing_symbols)};
+    if (column.givens < 2 && column.crossing_symbols != 0)
         return (latin_answer){column.givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS, 3,
-                              latin_symbol(column.crossed)};
+                              latin_symbol(column.crossing_symbols)};
     return (latin_answer){LATIN_NONE, 0, 0};
 }
 
@@ -138,26 +139,26 @@ static inline latin_puzzle latin_draw(lh_rng *rng, const uint64_t squares[LATIN_
 
 /* ---- two puzzles ---- */
 
-static inline bool latin_same(const latin_puzzle *a, const latin_puzzle *b) {
+static inline bool latin_equal(const latin_puzzle *a, const latin_puzzle *b) {
     return a->givens == b->givens && a->probe == b->probe;
 }
 
 /* Whether the Jaccard distance of two puzzles is 0.8 or less. A puzzle is the set of its non-blank cells with their
  * contents, the probe included. */
-static inline bool latin_near(const latin_puzzle *a, const latin_puzzle *b) {
+static inline bool latin_similar(const latin_puzzle *a, const latin_puzzle *b) {
     int same = a->probe == b->probe;
     return 5 * (latin_count(a->givens & b->givens) + same) >= latin_count(a->givens | b->givens) + 2 - same;
 }
 
 /* The puzzle rotated clockwise by 90 degrees, with every symbol replaced by the next. */
-static inline latin_puzzle latin_turn(const latin_puzzle *p) {
-    latin_puzzle turned = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
+static inline latin_puzzle latin_rotate(const latin_puzzle *p) {
+    latin_puzzle rotated = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
         int symbols = latin_symbols_at(p->givens, cell);
         uint64_t next = (uint64_t)(symbols << 1 | symbols >> 3) & 15;
-        turned.givens |= next << 4 * (cell % 4 * 4 + 3 - cell / 4);
+        rotated.givens |= next << 4 * (cell % 4 * 4 + 3 - cell / 4);
     }
-    return turned;
+    return rotated;
 }
 
 #endif

@@ -41,9 +41,9 @@ vector ${gradient} = (dweight - mean) * choose(keep, weight, -weight);
 % section("scratch")
 int8_t *keep; /* [LANES queries][keys] masks, 0 or -1 */
 % section("room")
-scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM); % if eval_dropout
+scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % if eval_dropout
 % section("room_of_training")
-scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM); % if not eval_dropout
+scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % if not eval_dropout
 % section("drop")
 ${eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "}drop_${name}_weights(w, layer, s, &head);
 % section("row_factor")
