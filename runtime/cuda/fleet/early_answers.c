@@ -29,7 +29,7 @@ static bool is_same(const lh_condition *a, const lh_condition *b) {
 
 /* The number of conditions that a replica has requested or stored at the step of its parameters. */
 static int condition_count(const lh_cuda_engine *engine) {
-    return engine->request_step == state_of(engine) ? engine->request_count + engine->stored : 0;
+    return engine->request_step == state_of(engine) ? engine->request_count + engine->stored_count : 0;
 }
 
 int lh_cuda_gather(lh_cuda_engine *engine, int most) {
@@ -71,9 +71,9 @@ void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *a
     if (answers == NULL) return;
     while (*end != NULL) end = &(*end)->next;
     *end = answers;
-    if (engine->request_step != answers->step) engine->request_count = engine->stored = 0;
+    if (engine->request_step != answers->step) engine->request_count = engine->stored_count = 0;
     engine->request_step = answers->step;
-    engine->stored++;
+    engine->stored_count++;
     engine->fleet->early_bytes += answers->bytes;
 }
 
@@ -82,7 +82,7 @@ static lh_cuda_early_answers *remove_first(lh_cuda_engine *engine) {
     lh_cuda_early_answers *first = engine->early_answers;
     engine->early_answers = first->next;
     engine->fleet->early_bytes -= first->bytes;
-    engine->stored -= first->step == engine->request_step;
+    engine->stored_count -= first->step == engine->request_step;
     return first;
 }
 
@@ -92,7 +92,7 @@ void lh_cuda_drop_early_answers(lh_cuda_engine *engine) {
 
 /* Counts a request at the step of the parameters. */
 static void count_request(lh_cuda_engine *engine) {
-    if (engine->request_step != state_of(engine)) engine->request_count = engine->stored = 0;
+    if (engine->request_step != state_of(engine)) engine->request_count = engine->stored_count = 0;
     engine->request_step = state_of(engine);
     engine->request_count++;
 }

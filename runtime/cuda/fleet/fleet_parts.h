@@ -127,7 +127,7 @@ typedef struct lh_cuda_engine {
     lh_cuda_early_answers *early_answers; /* in the expected order of requests */
     int unused_in_a_row;                  /* consecutive stored answers that were not requested */
     int64_t request_step;                 /* step of the parameters of the last request */
-    int request_count, stored;            /* number of requests at this step; number of stored answers */
+    int request_count, stored_count;      /* number of requests at this step; number of stored answers */
     int requested_steps;                  /* number of steps that are requested and not launched yet */
     double launch_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
