@@ -15,7 +15,7 @@ function overflows(paper) {
   if (document.documentElement.scrollWidth > width) wrong.push(`the page: ${document.documentElement.scrollWidth}`);
   for (const one of document.querySelectorAll("body *")) {
     const box = one.closest(".wide"), at = one.getBoundingClientRect();
-    if (!shown(one) || one.closest(".unseen") || at.width === 0 || one.tagName === "path") continue;
+    if (!shown(one) || one.closest(".unseen") || at.width === 0 || ["path", "g"].includes(one.tagName)) continue;
     if ((paper || !box || one === box) && (at.right > width + 1 || at.left < -1)) {
       wrong.push(`${name(one)}: from ${at.left} to ${at.right} of ${width}`);
     }
@@ -83,14 +83,15 @@ function pale_texts() {
   return wrong;
 }
 
-// Curves that do not stand out, 3 to 1 (1.4.11), from the page's ground or from what is shaded on it.
+// Curves that do not stand out, 3 to 1 (1.4.11), from the page's ground or from the shade of training lengths.
 function pale_curves() {
-  const wrong = [], curves = document.querySelectorAll(".curves .mean, .curves .mark, .curves .level, .curves .axis");
-  const shade = document.querySelector(".curves .shade");
+  const wrong = [], curves = document.querySelectorAll(".plot .line path:not([opacity]), .plot .level path");
   for (const one of curves) {
-    for (const behind of [ground(one), ...shade ? [channels(getComputedStyle(shade).fill)] : []]) {
+    const shade = getComputedStyle(document.documentElement).getPropertyValue("--shade");
+    const parts = shade.trim().slice(1).match(/../g).map(part => parseInt(part, 16));
+    for (const behind of [ground(one), ...one.closest(".line") ? [parts] : []]) {
       const got = contrast(channels(getComputedStyle(one).stroke), behind);
-      if (got < 3) wrong.push(`${one.classList} ${getComputedStyle(one).stroke}: ${got.toFixed(2)}`);
+      if (got < 3) wrong.push(`${one.parentElement.parentElement.className.baseVal}: ${got.toFixed(2)}`);
     }
   }
   return curves.length ? wrong : ["no curves"];

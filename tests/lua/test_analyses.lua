@@ -155,7 +155,7 @@ function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   local script = files["decoding.gnuplot"]
   lu.assertStrContains(script, "$t1a1h1 << EOD\n1 0\n0.25 0.75\nEOD")
   lu.assertStrContains(script, "$t1a2h2 << EOD\n0 1 0\n1 0 0\nEOD")
-  local font, red = " noenhanced font ',9' textcolor rgb ", "'#c0392b'"
+  local font, red = " font ',9' textcolor rgb ", "'#c0392b'"
   lu.assertStrContains(script, "set label '0' at graph 0,first 0 right offset -0.7,0" .. font .. red)
   lu.assertStrContains(script, "set label '\u{D7}' at graph 0,first 0 right offset -2.1,0" .. font .. red)
   lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)

@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local cells = require("lab.study.read.cells")
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
+local draw = require("lab.study.report.figures.draw")
 local figures = require("lab.study.report.figures.figures")
 local figure_page = require("lab.study.report.page.figure")
 local hostile = require("hostile")
@@ -123,15 +124,16 @@ end
 -- Numbers on an axis have shades in their order, names have their fixed colours.
 function TestFigures.test_colours_along_an_axis()
   local styles = colours.along({ "2", "0.1", "0.5" })
-  lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#2c728e",
-    "#5ec962" })
+  lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#3b528b",
+    "#21918c" })
+  lu.assertEquals({ styles["0.1"].dark, styles["2"].dark }, { "#fde725", "#21918c" })
   for _, names in ipairs({ { "rope", "2" }, { "2d-fixed", "0.2", "1", "2" }, { "1", "none", "2", "3" } }) do
     lu.assertEquals(colours.along(names), colours.all(names))
   end
   lu.assertEquals(colours.along({ "2" }), colours.all({ "2" }))
   local study = while_training("widths", nil, { "32", "64" })
   local lengths = figures.by_length(study, CURVES).legend
-  lu.assertEquals({ lengths[1].style.colour, lengths[2].style.colour }, { "#440154", "#5ec962" })
+  lu.assertEquals({ lengths[1].style.colour, lengths[2].style.colour }, { "#440154", "#21918c" })
   lu.assertEquals(figures.by_epoch(study, { kind = "progress", lines = "encoding" }).legend, lengths)
 end
 
@@ -179,6 +181,7 @@ function TestFigures.test_script_is_whole()
   figure.name = "curves1"
   local text = curves.script(figure)
   lu.assertStrContains(text, "set output 'curves1.svg'")
+  lu.assertStrContains(text, "set output 'curves1.pdf'")
   lu.assertStrContains(text, "set output 'curves1.png'")
   local blocks = select(2, text:gsub("%$curve%d+ << EOD", ""))
   lu.assertEquals(blocks, 8 + #figure.panels[2].curves)
@@ -282,21 +285,17 @@ end
 
 TestColours = {}
 
-function TestColours.test_all_differ_and_names_have_spellings()
-  local seen, names = {}, colours.names()
-  lu.assertEquals(#names, 13)
-  for _, name in ipairs(names) do
-    local style = colours.of(name)
-    lu.assertNil(seen[style.colour])
-    seen[style.colour] = true
-    lu.assertEquals(style.dash == "solid", not name:find("^rand%-"))
+function TestColours.test_encodings_have_their_own_styles()
+  for _, name in ipairs({ "none", "sincos", "relative", "alibi", "rope", "learned", "geometric" }) do
+    local plain, random = colours.of(name), colours.of("rand-" .. name)
+    lu.assertEquals({ plain.colour, plain.dash, random.dash }, { random.colour, "solid", "(9,4)" })
+    lu.assertNotEquals(plain.point, random.point)
   end
   lu.assertEquals(colours.of("rand_sinusoid"), colours.of("rand-sincos"))
   lu.assertEquals(colours.of("relative-500"), colours.of("relative"))
-  local styles = colours.all({ "reverse_string", "missing_duplicate_string", "rope" })
-  lu.assertNotEquals(styles.reverse_string.colour, styles.missing_duplicate_string.colour)
+  local styles = colours.all({ "mine", "rope", "yours" })
   lu.assertEquals(styles.rope, colours.of("rope"))
-  lu.assertEquals(colours.of("my_bias"), colours.of("my_bias"))
+  lu.assertNotEquals(styles.mine.colour, styles.yours.colour)
 end
 
 -- With more names than colours all still look different, and names with a fixed colour keep it.
@@ -312,7 +311,9 @@ function TestColours.test_many_names_all_differ()
     lu.assertNil(seen[text], name)
     seen[text] = name
   end
-  lu.assertEquals(colours.all({ names[1], names[2] })[names[2]], styles[names[2]])
+  for i = 1, #colours.PALETTE do
+    lu.assertEquals(styles[names[i]].dash, "solid")
+  end
 end
 
 -- A value has the same look on a page of some values and on one of all.
@@ -330,37 +331,97 @@ end
 
 -- gnuplot's hollow points are 4, 6, 8, ...
 function TestColours.test_no_point_is_hollow()
-  local names = colours.names()
-  for i = 1, 200 do
-    names[#names + 1] = "x" .. i
+  local names = {}
+  for i = 1, 72 do
+    names[i] = "x" .. i
   end
-  for _, name in ipairs(names) do
-    local point = colours.of(name).point
-    lu.assertTrue(point <= 3 or point % 2 == 1, name)
+  for name, style in pairs(colours.all(names)) do
+    lu.assertTrue(style.point <= 3 or style.point % 2 == 1, name)
   end
+end
+
+-- ---- what eyes tell apart ----
+
+-- Linear red, green and blue of a colour.
+local function linear(colour)
+  local channels = {}
+  for digits in colour:gmatch("%x%x") do
+    local share = tonumber(digits, 16) / 255
+    channels[#channels + 1] = share <= 0.04045 and share / 12.92 or ((share + 0.055) / 1.055) ^ 2.4
+  end
+  return channels
+end
+
+local function times(matrix, vector)
+  local product = {}
+  for i, row in ipairs(matrix) do
+    product[i] = row[1] * vector[1] + row[2] * vector[2] + row[3] * vector[3]
+  end
+  return product
+end
+
+-- How linear colours look to normal sight and to the three dichromacies (Machado, Oliveira, Fernandes 2009).
+local SIGHTS = {
+  normal = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } },
+  protanopia = { { 0.152286, 1.052583, -0.204868 }, { 0.114503, 0.786281, 0.099216 },
+    { -0.003882, -0.048116, 1.051998 } },
+  deuteranopia = { { 0.367322, 0.860646, -0.227968 }, { 0.280085, 0.672501, 0.047413 },
+    { -0.011820, 0.042940, 0.968881 } },
+  tritanopia = { { 1.255528, -0.076749, -0.178779 }, { -0.078411, 0.930809, 0.147602 },
+    { 0.004733, 0.691367, 0.303900 } },
+}
+local XYZ = { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.0721750 },
+  { 0.0193339, 0.1191920, 0.9503041 } }
+local WHITE = { 0.95047, 1, 1.08883 }
+
+-- The place of a colour in CIE Lab, as a sight sees it.
+local function lab(colour, sight)
+  local seen = times(SIGHTS[sight], linear(colour))
+  for i, value in ipairs(seen) do
+    seen[i] = math.max(0, math.min(1, value))
+  end
+  local f = times(XYZ, seen)
+  for i, value in ipairs(f) do
+    local share = value / WHITE[i]
+    f[i] = share > 216 / 24389 and share ^ (1 / 3) or (24389 / 27 * share + 16) / 116
+  end
+  return { 116 * f[2] - 16, 500 * (f[1] - f[2]), 200 * (f[2] - f[3]) }
+end
+
+local function contrast(one, other)
+  local a, b = times(XYZ, linear(one))[2], times(XYZ, linear(other))[2]
+  return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
+end
+
+function TestColours.test_colours_differ_to_every_sight()
+  for sight in pairs(SIGHTS) do
+    for _, side in ipairs({ 1, 2 }) do
+      for i, entry in ipairs(colours.PALETTE) do
+        for k = 1, i - 1 do
+          local a, b = lab(entry[side], sight), lab(colours.PALETTE[k][side], sight)
+          local distance = math.sqrt((a[1] - b[1]) ^ 2 + (a[2] - b[2]) ^ 2 + (a[3] - b[3]) ^ 2)
+          lu.assertTrue(distance >= 24, ("%s: %s and %s: %.1f"):format(sight, entry[side], colours.PALETTE[k][side],
+            distance))
+        end
+      end
+    end
+  end
+end
+
+-- Every colour of the palette, and every shade of an axis of numbers, stands out from its background.
+function TestColours.test_colours_stand_out()
+  local styles = colours.along({ "1", "2", "3", "4", "5", "6", "7" })
+  for i, entry in ipairs(colours.PALETTE) do
+    styles[i] = { colour = entry[1], dark = entry[2] }
+  end
+  for _, style in pairs(styles) do
+    lu.assertTrue(contrast(style.colour, "#ffffff") >= 3 and contrast(style.colour, colours.LIGHT) >= 3, style.colour)
+    lu.assertTrue(contrast(style.dark, "#15171c") >= 3 and contrast(style.dark, colours.DARK) >= 3, style.dark)
+  end
+  lu.assertAlmostEquals(contrast("#000000", "#ffffff"), 21, 1e-5)
 end
 
 TestPicture = {}
-
--- Every colour of the table, and every shade, is visible on both backgrounds, and keeps its hue.
-function TestPicture.test_colours_are_visible_on_both_backgrounds()
-  local styles = { colours.of("my-own") }
-  for _, name in ipairs(colours.names()) do
-    styles[#styles + 1] = colours.of(name)
-  end
-  for _, style in pairs(colours.along({ "1", "2", "3", "4", "5", "6", "7" })) do
-    styles[#styles + 1] = style
-  end
-  for _, style in ipairs(styles) do
-    for _, ground in ipairs({ colours.LIGHT, colours.DARK }) do
-      local seen = colours.against(style.colour, ground)
-      lu.assertTrue(colours.contrast(seen, ground) >= 3, style.colour)
-      lu.assertEquals(seen == style.colour, colours.contrast(style.colour, ground) >= 3.05)
-    end
-  end
-  lu.assertAlmostEquals(colours.contrast("#000000", "#ffffff"), 21, 1e-9)
-  lu.assertAlmostEquals(colours.contrast("#767676", "#ffffff"), 4.54, 0.005)
-end
 
 -- Bands need three seeds; at each length they are the quartiles of all runs of the best rate.
 function TestPicture.test_bands_are_quartiles()
@@ -386,38 +447,62 @@ function TestPicture.test_scales_fit_the_curves()
     return panel
   end
   lu.assertEquals(panel_of(true, 99, 99.5, 60).y, { 0, 100, zoom = true })
-  lu.assertEquals(panel_of(true, 99, 60, 50).y, { 0, 100, step = 20 })
-  lu.assertEquals(panel_of(true, 100, 100, 100).y, { 0, 100, step = 20 })
+  lu.assertEquals(panel_of(true, 99, 60, 50).y, { 0, 100 })
+  lu.assertEquals(panel_of(true, 100, 100, 100).y, { 0, 100 })
   lu.assertEquals(panel_of(false, 2, 1, 0.01).y.log, 10)
   lu.assertEquals(panel_of(false, 2, 1, 0).y, { 0, 2.1 })
   local zoomed = panel_of(true, 99, 99.5, 60).y
-  lu.assertEquals({ scales.place(zoomed, 0), scales.place(zoomed, 100) }, { 0, 1 })
-  lu.assertAlmostEquals(scales.place(zoomed, 90), math.log(100.1 / 10.1) / math.log(1001), 1e-9)
   lu.assertStrContains(scales.label("accuracy", zoomed), "zoomed")
-  lu.assertEquals(scales.tics({ 0.5, 20, log = 10 }), { 0.5, 1, 2, 5, 10, 20 })
-  lu.assertEquals(scales.tics({ 0, 100, step = 20 }), { 0, 20, 40, 60, 80, 100 })
+  lu.assertEquals({ scales.step(100), scales.step(11) }, { 50.0, 5.0 })
+end
+
+-- The pictures of a figure on a page, drawn by gnuplot; nil if it is not installed.
+local function pictures_of(figure)
+  local files = { { path = figure.name .. ".gnuplot", text = curves.script(figure) } }
+  local problem, pictures = draw.add(files, { figure.name }, { curves.page(figure) })
+  if problem then
+    lu.assertStrContains(problem, "to install it: apt-get install gnuplot-nox")
+    lu.skip(problem)
+  end
+  lu.assertEquals({ #files, files[3].path, files[3].text:sub(1, 5) }, { 4, figure.name .. ".pdf", "%PDF-" })
+  return pictures
 end
 
 -- The page's figure has every number in a table, whose columns link to runs, and a description of the picture.
 function TestPicture.test_figure_of_the_page()
-  local body = figure_page.body(figures.by_length(make_study("page", SCORES), CURVES))
+  local figure = figures.by_length(make_study("page", SCORES), CURVES)
+  figure.name = "curves"
+  local body = figure_page.body(figure, {})
   lu.assertNil(hostile.problem_of_xml(body))
   lu.assertStrContains(body, '<th scope="col" data-line="1"><a href="#cell-1">rope</a></th>')
   lu.assertStrContains(body, '<th scope="row">20</th><td data-line="1">53.00 <small>(52.00 to 54.00)</small></td>')
+  lu.assertStrContains(body, '<details class="numbers" open="open">')
+  lu.assertNil(body:find("<svg", 1, true))
+  body = figure_page.body(figure, pictures_of(figure))
+  lu.assertNil(hostile.problem_of_xml(body))
   lu.assertStrContains(body, 'aria-label="even_pairs: token accuracy in percent by length. rope: 99.00 at 5, 51.00 at '
     .. '30; rand-rope: 99.00 at 5, 96.00 at 30."')
   lu.assertEquals(select(2, body:gsub('<li data%-toggle="%d">', "")), 2)
-  lu.assertEquals(select(2, body:gsub('<path class="seed"', "")), 6)
+  -- In a panel, gnuplot draws a band, faint curves of three seeds, and the mean of each line.
+  local first = body:match('<div class="plot".-</svg>')
+  lu.assertEquals(select(2, first:gsub('<g class="line" data%-line="1"', "")), 5)
+  lu.assertEquals(select(2, first:gsub('<g class="line" data%-line="2"', "")), 5)
+  lu.assertNil(first:find("rgb(", 1, true))
+  lu.assertNil(body:find("gnuplot_", 1, true))
 end
 
--- Names of foreign runs are escaped on the page.
+-- Names of foreign runs are escaped on the page, also within gnuplot's pictures.
 function TestPicture.test_names_of_lines_are_text()
-  for _, text in ipairs(hostile.TEXTS) do
+  for i, text in ipairs(hostile.TEXTS) do
     local style = colours.of(text)
     local panel = { title = text, xlabel = text, ylabel = text, x = { 0, 1 }, y = { 0, 1 }, levels = { { 1, text } },
-      curves = { { points = { { 0, 1 } }, style = style, title = text, line = text } } }
-    local figure = { panels = { panel }, caption = text, legend = { { title = text, style = style } } }
-    lu.assertNil(hostile.problem_of_xml(figure_page.body(figure)), text)
+      curves = { { points = { { 0, 1 }, { 1, 0 } }, style = style, title = text, line = text } } }
+    local figure = { name = "hostile", panels = { panel }, caption = text,
+      legend = { { title = text, style = style } } }
+    lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, {})), text)
+    if i % 6 == 0 then
+      lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, pictures_of(figure))), text)
+    end
   end
 end
 

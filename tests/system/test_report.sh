@@ -39,7 +39,7 @@ report() {
 }
 
 pictures() {
-    grep -q '<svg' "$work/report/curves3.svg" &&
+    grep -q '<svg' "$work/report/curves3.svg" && grep -aq '^%PDF' "$work/report/curves3.pdf" &&
         [ "$(head -c 4 "$work/report/curves3.png" | tail -c 3)" = PNG ]
 }
 
@@ -66,7 +66,7 @@ without_gnuplot() {
     interpreter=$(command -v "$LUA")
     ends_with 4 "gnuplot is not installed; everything but the pictures is written" \
         env PATH="$work/bin" "$interpreter" generator/main.lua report "$work/runs" --out "$work/plain" &&
-        grep -q '<svg.* role="img"' "$work/plain/index.html" && [ -s "$work/plain/report.csv" ] &&
+        grep -q '<details class="numbers" open' "$work/plain/index.html" && [ -s "$work/plain/report.csv" ] &&
         [ ! -e "$work/plain/curves3.svg" ]
 }
 

@@ -4,6 +4,7 @@
 -- message if the code is not 0. Writes only below `out`, and nothing without `out`.
 
 local canonical = require("base.canonical")
+local colours = require("lab.study.report.figures.colours")
 local draw = require("lab.study.report.figures.draw")
 local curves = require("lab.study.report.figures.curves")
 local entries = require("lab.study.report.tables.table_entries")
@@ -25,7 +26,8 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100
 local SAMPLES = 12 -- rows of the table of curves
-local STYLES = { { colour = "#005acf", dash = "solid", point = 7 }, { colour = "#d24f00", dash = "(9,4)", point = 5 } }
+local LOOKS = { "relative", "rand-rope" } -- whose styles the two runs have
+local STYLES = colours.all(LOOKS)
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
@@ -211,7 +213,7 @@ local function figure_of(pair)
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
-    return #points > 0 and { points = points, style = STYLES[i], title = NAMES[i], line = NAMES[i] } or nil
+    return #points > 0 and { points = points, style = STYLES[LOOKS[i]], title = NAMES[i], line = NAMES[i] } or nil
   end)
   scales.fit(panel)
   return { name = pair.name, title = pair.title, panels = { panel } }
@@ -260,11 +262,11 @@ local function csv_of(result)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function page_of(result)
+local function page_of(result, pictures)
   local sections = { { title = "What differs", body = #result.differences > 0
     and html.table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
   lists.append(sections, lists.map(result.pairs, function(pair)
-    return { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(samples(pair)) }
+    return { title = pair.title, body = figure.body(pair.figure, pictures) .. html.table(samples(pair)) }
   end))
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(escape.html(result.a.dir),
     escape.html(result.b.dir), escape.html(result.first))
@@ -274,11 +276,13 @@ end
 local function write_all(options, result)
   local files, names = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv",
     text = csv_of(result) } }, lists.names(result.pairs)
-  lists.append(files, lists.map(result.pairs, function(pair)
-    return { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
-  end))
-  local problem = draw.add(files, names)
-  files[#files + 1] = { path = "index.html", text = page_of(result) }
+  local pages = lists.map(result.pairs, function(pair)
+    pair.figure = figure_of(pair)
+    files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(pair.figure) }
+    return curves.page(pair.figure)
+  end)
+  local problem, pictures = draw.add(files, names, pages)
+  files[#files + 1] = { path = "index.html", text = page_of(result, pictures) }
   local ok, message = write.files(options.out, files)
   if not ok then
     return ENVIRONMENT, "longhand report: " .. message

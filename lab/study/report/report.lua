@@ -274,7 +274,7 @@ local function files_of(report)
     lists.map(lists.append(tables_of(report), report.every_cell), table_latex.render))
   lists.append(files, { { path = "report.txt", text = text_of(report, true) },
     { path = "tables.tex", text = table.concat(latex, "\n") } })
-  return files, lists.names(figures_of)
+  return files, figures_of
 end
 
 -- A message on damaged files that were left out of the report, or nil.
@@ -287,8 +287,10 @@ end
 
 -- Draws the pictures and writes either all files or none. Returns an exit code, a message, and the files if complete.
 local function write_report(options, report, out)
-  local files, names = files_of(report)
-  local problem = draw.add(files, names)
+  local files, figures_of = files_of(report)
+  local names = lists.names(figures_of)
+  local problem, pictures = draw.add(files, names, lists.map(figures_of, curves.page))
+  report.pictures = pictures
   files[#files + 1] = { path = "index.html", text = report_page.render(report) }
   lists.append(files, report_csv.files(report.study))
   local ok, message = write.files(out, files)
@@ -296,7 +298,7 @@ local function write_report(options, report, out)
     return ENVIRONMENT, "longhand report: " .. message
   end
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
-    #names > 0 and not problem and ", " .. table.concat(names, ", ") .. " as .svg and .png" or ""))
+    #names > 0 and not problem and ", " .. table.concat(names, ", ") .. " as .svg, .pdf and .png" or ""))
   local damage = damage_text(report, out)
   problem = problem and "longhand report: " .. problem
   return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem

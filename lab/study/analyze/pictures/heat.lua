@@ -3,9 +3,9 @@
 -- Input: lines of data, to which a block is added; the name of the block (letters and digits); the matrix as a flat
 -- list, row-major, NaN for gaps, and its number of rows. Output: a panel; gnuplot is not run here.
 
+local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
 local panels = require("lab.study.analyze.pictures.panels")
-local escape = require("base.escape")
 
 local M = {}
 
@@ -40,7 +40,7 @@ end
 -- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format.
 function M.tics(names, first)
   return table.concat(lists.map(names, function(name, i)
-    return ("%s %d"):format(escape.gnuplot((name:gsub("%%", "%%%%"))), first + i - 1)
+    return ("%s %d"):format(gnuplot.quote((name:gsub("%%", "%%%%"))), first + i - 1)
   end), ", ")
 end
 
@@ -85,7 +85,7 @@ local PLAIN, WRONG = "#222222", "#c0392b"
 local CROSS = "\u{D7}"
 
 local function label(text, place, offset, font, colour)
-  return ("set label %s at %s offset %s noenhanced font ',%d' textcolor rgb '%s' front"):format(escape.gnuplot(text),
+  return ("set label %s at %s offset %s font ',%d' textcolor rgb '%s' front"):format(gnuplot.quote(text),
     place, offset, font, colour)
 end
 

@@ -1,20 +1,16 @@
--- Pictures of many panels, as gnuplot scripts that draw an SVG and a PNG.
+-- Pictures of many panels of the same size, as gnuplot scripts.
 --
--- Input: see M.script. Output: text; gnuplot is not run here. Equal steps of the palette, viridis, look equal.
+-- Input: see M.script. Output: text; gnuplot is not run here.
 
+local colours = require("lab.study.report.figures.colours")
+local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
-local escape = require("base.escape")
 
 local M = {}
 
-local TERMINALS = {
-  { "svg", "set terminal svg size %d,%d font 'Helvetica,12' background rgb 'white'", 1 },
-  { "png", "set terminal pngcairo size %d,%d font 'Sans,12' fontscale 1.6 linewidth 1.6 pointscale 1.6", 1.6 },
-}
-
-local PALETTE = [[
-set palette defined (0 '#440154', 1 '#472d7b', 2 '#3b528b', 3 '#2c728e', 4 '#21918c', 5 '#28ae80', 6 '#5ec962', \
-  7 '#addc30', 8 '#fde725')]]
+local PALETTE = ("set palette defined (%s)"):format(table.concat(lists.map(colours.VIRIDIS, function(colour, i)
+  return ("%d '%s'"):format(i, colour)
+end), ", "))
 
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
 local ACROSS, DOWN = 42, 74                       -- space between panels in pixels
@@ -33,7 +29,7 @@ local function place(picture, row, column)
 end
 
 local function label(picture, number, text, y, size)
-  return ("set label %d %s at screen %.6f,%.6f left noenhanced font ',%d' front"):format(number, escape.gnuplot(text),
+  return ("set label %d %s at screen %.6f,%.6f left font ',%d' front"):format(number, gnuplot.quote(text),
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
@@ -43,30 +39,15 @@ local function draw(picture, lines)
     for c, panel in ipairs(row) do
       lines[#lines + 1] = place(picture, r, c)
       lines[#lines + 1] = c == 1 and label(picture, 3, row.label, y - 36, 11) or "unset label"
-      lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(escape.gnuplot(panel.title))
+      lines[#lines + 1] = ("set title %s offset 0,-0.7 font ',10'"):format(gnuplot.quote(panel.title))
       lists.append(lines, panel.lines)
     end
   end
 end
 
--- Returns the script that writes a drawing, lines of gnuplot, to <name>.svg and <name>.png. picture = { name, width,
--- height, data }: the size of the SVG in pixels, and lines that precede both drawings.
-function M.twice(picture, drawing)
-  local lines = { "set encoding utf8" }
-  lists.append(lines, picture.data or {})
-  for _, terminal in ipairs(TERMINALS) do
-    local scale = terminal[3]
-    lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
-    lines[#lines + 1] = ("set output %s"):format(escape.gnuplot(picture.name .. "." .. terminal[1]))
-    lists.append(lines, drawing)
-    lines[#lines + 1] = "unset output\nreset"
-  end
-  return table.concat(lines, "\n") .. "\n"
-end
-
 -- Adds a block of data with this name, letters and digits, to the lines before a drawing.
 function M.add_block(data, name, lines)
-  data[#data + 1] = ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
+  data[#data + 1] = gnuplot.block(name, lines)
 end
 
 -- Arranges panels in rows of `across` panels; the first row has a heading.
@@ -94,7 +75,7 @@ function M.script(picture)
     label(picture, 2, picture.note, 40, 10), "set multiplot" })
   draw(picture, drawing)
   drawing[#drawing + 1] = "unset multiplot"
-  return M.twice(picture, drawing)
+  return gnuplot.script(picture, drawing)
 end
 
 return M

@@ -4,11 +4,10 @@
 -- few scores have no mean, low and high. Output: a gnuplot script, which is not run here.
 
 local colours = require("lab.study.report.figures.colours")
+local gnuplot = require("lab.study.report.figures.gnuplot")
 local heat = require("lab.study.analyze.pictures.heat")
 local lists = require("base.lists")
-local panels = require("lab.study.analyze.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
-local escape = require("base.escape")
 
 local M = {}
 
@@ -19,7 +18,7 @@ local HEAD = 40                        -- pixels above all sets
 local FIRST, LAST, BAR = -0.35, 0.1, 0.28
 
 local SETTINGS = {
-  "set termoption noenhanced", "unset key", "set border 1 lc rgb '#444444'",
+  "unset key", "set border 1 lc rgb '#444444'",
   "set tics nomirror scale 0.4 textcolor rgb '#222222'",
   "set grid x lt 1 lw 0.6 lc rgb '#d0d0d0'",
 }
@@ -50,14 +49,13 @@ local function layers_of(number, set, styles)
     { "seeds", points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
     { "means", means_of(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
   }, function(layer)
-    local name = ("$%s%d"):format(layer[1], number)
-    return #layer[2] > 0 and { data = ("%s << EOD\n%s\nEOD"):format(name, table.concat(layer[2], "\n")),
-      plot = name .. " " .. layer[3] } or nil
+    local name = layer[1] .. number
+    return #layer[2] > 0 and { data = gnuplot.block(name, layer[2]), plot = ("$%s %s"):format(name, layer[3]) } or nil
   end)
 end
 
 local function panel(set, layers, drawing)
-  drawing[#drawing + 1] = ("set title %s"):format(escape.gnuplot(set.name))
+  drawing[#drawing + 1] = ("set title %s"):format(gnuplot.quote(set.name))
   drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#set.groups + 0.5,
     heat.tics(lists.names(set.groups), 1))
   local plots = lists.map(layers, function(layer) return layer.plot end)
@@ -79,13 +77,13 @@ function M.script(picture)
   local pad = math.max(0.03 * (high - low), 0.1)
   local drawing = lists.join(SETTINGS, {
     ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low - pad, high + pad,
-      scales.step(high - low + 2 * pad), escape.gnuplot(picture.xlabel)),
-    ("set multiplot layout %d,1 title %s"):format(#picture.sets, escape.gnuplot(picture.title)) })
+      scales.step(high - low + 2 * pad), gnuplot.quote(picture.xlabel)),
+    ("set multiplot layout %d,1 title %s"):format(#picture.sets, gnuplot.quote(picture.title)) })
   for i, set in ipairs(picture.sets) do
     panel(set, layers[i], drawing)
   end
   drawing[#drawing + 1] = "unset multiplot"
-  return panels.twice({ name = picture.name, data = data, width = WIDTH,
+  return gnuplot.script({ name = picture.name, data = data, width = WIDTH,
     height = HEAD + #picture.sets * (FRAME + ROW * most) }, drawing)
 end
 

@@ -1,34 +1,33 @@
--- Writes a figure as a gnuplot script that draws an SVG and a PNG.
+-- Figures of curves as gnuplot scripts: one draws a figure's files, another the panels and names of curves of a page.
 --
--- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
--- marks, shade, labels }. x and y are axes as in scales.lua. curves = { { points = { { x, y }, ... }, style, faint,
--- title, line, band } }: style as in colours.lua, line the name of the line that the curve belongs to, band = { { x,
--- low, high }, ... } around the curve. levels = { { y, text, shift } }: horizontal lines with a name on the right,
+-- Input: figure = { name, title, panels, legend, width }; panel = { title, xlabel, ylabel, x, y, percent, curves,
+-- levels, marks, shade, labels }. x and y are axes as in scales.lua. curves = { { points = { { x, y }, ... }, style,
+-- faint, title, line, band } }: style as in colours.lua, line the name of the line that the curve belongs to, band = {
+-- { x, low, high }, ... } around the curve. levels = { { y, text, shift } }: horizontal lines with a name on the right,
 -- which is shift lines of text higher than the line. marks = { { x } }: dashed vertical lines. shade = { from, to }: a
 -- range of x. labels = { { x, y, text, align } }. legend = { { title, style } }: drawn in a separate place after
--- several panels. Output: the script's text; draw.lua runs it.
+-- several panels. width: of the files in millimetres, or nil. Output: the script's text; draw.lua runs it.
 
+local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
-local escape = require("base.escape")
 
 local M = {}
 
-local quote = escape.gnuplot
+local quote, number = gnuplot.quote, gnuplot.number
 
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
+local LEAST = 200 -- pixels of a panel in a figure of a given width
+local PAPER_FONT = 11 -- in a figure of a given width: 8 points
+local MARKS = 8 -- the most symbols on a curve, roughly
 
 local FRAME = [[
-set border 3 lw 1 lc rgb "#444444"
-set tics nomirror out scale 0.6 textcolor rgb "#222222"
-set grid y lt 1 lw 0.6 lc rgb "#a0a0a0a0"
-]]
-
-local function number(value)
-  return ("%.6g"):format(value)
-end
+set border 3 lw 1 lc rgb '#444444'
+set tics nomirror out scale 0.6 textcolor rgb '#222222'
+set grid y lt 1 lw 0.6 lc rgb '#a0a0a0a0']]
+local ZOOMED = "0, 50, 80, 90, 95, 98, 99, 99.5, 100" -- percent
 
 -- Averages neighbours until a curve or a band has at most M.POINTS points; also returns the points per average.
 function M.thin(points)
@@ -46,33 +45,29 @@ function M.thin(points)
   return thin, group
 end
 
-local function add_block(lines, name, points)
-  lines[#lines + 1] = name .. " << EOD"
-  for _, point in ipairs((M.thin(points))) do
-    lines[#lines + 1] = table.concat(lists.map(point, number), " ")
-  end
-  lines[#lines + 1] = "EOD"
+local function block_of(name, points)
+  return gnuplot.block(name, lists.map(M.thin(points), function(point)
+    return table.concat(lists.map(point, number), " ")
+  end))
 end
 
 -- The points of all curves and bands as gnuplot data blocks, whose names are numbered across all panels.
 local function data(figure)
-  local lines, count = {}, 0
+  local blocks, count = {}, 0
   for _, curve in lists.nested(figure.panels, "curves") do
     count = count + 1
-    curve.block = ("$curve%d"):format(count)
-    add_block(lines, curve.block, curve.points)
-    if curve.band then
-      add_block(lines, ("$band%d"):format(count), curve.band)
-    end
+    curve.number = count
+    blocks[#blocks + 1] = block_of("curve" .. count, curve.points)
+    blocks[#blocks + 1] = curve.band and block_of("band" .. count, curve.band)
   end
-  return table.concat(lines, "\n")
+  return blocks
 end
 
--- A colour in gnuplot's notation, with the transparency before red, green and blue.
-local function with(style, faint)
+-- A colour in gnuplot's notation, with the transparency before red, green and blue. every: of points with a symbol.
+local function with(style, faint, every)
   local colour = faint and "#a8" .. style.colour:sub(2) or style.colour
   return ("with %s lw %s dt %s%s lc rgb '%s'"):format(faint and "lines" or "linespoints", faint and "1" or "2.2",
-    style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
+    style.dash, faint and "" or (" pt %d ps 0.8 pi %d"):format(style.point, every or 1), colour)
 end
 
 -- Sets the scale of the y axis. Every panel sets it, since gnuplot retains the scale of the panel before.
@@ -80,7 +75,7 @@ local function y_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
     return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
-      :format(beyond, beyond, table.concat(scales.tics(axis), ", "))
+      :format(beyond, beyond, ZOOMED)
   end
   return "unset nonlinear y\n" .. (axis.log and ("set logscale y %d"):format(axis.log) or "unset logscale y")
 end
@@ -119,47 +114,52 @@ local function marks(panel)
   end)), "\n")
 end
 
-local function plot(panel)
+-- The parts of a panel's plot command, each with the curve that it draws, if any.
+local function parts_of(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
-    return ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
-      i == 1 and "(2,3)" or "(8,3)")
+    return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
+      i == 1 and "(2,3)" or "(8,3)") }
   end)
   lists.append(parts, lists.map(panel.curves, function(curve)
-    return curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'"):format(
-      curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
+    return curve.band and { ("$band%d using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'"):format(
+      curve.number, curve.style.colour:sub(2)), curve } or nil
   end))
   for _, faint in ipairs({ true, false }) do
-    for _, curve in ipairs(panel.curves) do
-      if (curve.faint or false) == faint then
-        parts[#parts + 1] = ("%s using 1:2 %s %s"):format(curve.block,
-          curve.title and "title " .. quote(curve.title) or "notitle", with(curve.style, faint))
-      end
-    end
+    lists.append(parts, lists.map(panel.curves, function(curve)
+      return (curve.faint or false) == faint and { ("$curve%d using 1:2 %s %s"):format(curve.number,
+        curve.title and "title " .. quote(curve.title) or "notitle", with(curve.style, faint,
+        math.ceil(#M.thin(curve.points) / MARKS))), curve } or nil
+    end))
   end
-  return #parts > 0 and "plot " .. table.concat(parts, ", \\\n     ") or "plot NaN notitle"
+  return parts
 end
 
-local function panel_text(panel)
-  return table.concat({
-    "set title " .. quote(panel.title or "") .. " textcolor rgb '#222222'",
-    "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3 textcolor rgb '#222222'",
-    "set ylabel " .. quote(scales.label(panel.ylabel, panel.y)) .. " offset -0.6,0 textcolor rgb '#222222'",
-    ranges(panel), marks(panel), plot(panel),
-  }, "\n")
+-- A plot command of parts, by their texts.
+local function plot(texts)
+  return #texts > 0 and "plot " .. table.concat(texts, ", \\\n     ") or "plot NaN notitle"
 end
+
+-- on_page: the panel has no title, and the name of its y axis is at the top left.
+local function panel_text(panel, on_page)
+  local ylabel, ink = quote(scales.label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
+  local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, ranges(panel), marks(panel) }
+  lists.append(lines, on_page and { "set label " .. ylabel .. " at screen 0.01,0.96 left" .. ink }
+    or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
+  lines[#lines + 1] = plot(lists.map(parts_of(panel), function(part) return part[1] end))
+  return table.concat(lines, "\n")
+end
+
+-- Removes everything but the key and the curves.
+local BARE = "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel\n"
+  .. "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y\n"
+  .. "set xrange [0:1]\nset yrange [0:1]"
 
 -- The legend, which lists the names of the curves in a separate place.
 local function legend_text(legend)
-  local parts = lists.map(legend, function(entry)
-    return ("2 title %s %s"):format(quote(entry.title), with(entry.style))
-  end)
-  return table.concat({
-    "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel",
-    "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y",
-    "set xrange [0:1]\nset yrange [0:1]",
-    "set key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'",
-    "plot " .. table.concat(parts, ", \\\n     "),
-  }, "\n")
+  return BARE .. "\nset key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'\n"
+    .. plot(lists.map(legend, function(entry)
+      return ("2 title %s %s"):format(quote(entry.title), with(entry.style))
+    end))
 end
 
 -- Whether any panel has levels, whose names need space on the right.
@@ -167,34 +167,88 @@ function M.has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
--- The commands that draw a figure, and its size in pixels.
+-- The lines that draw a figure, and its size in pixels.
 local function drawing(figure)
-  local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(M.has_levels(figure) and 17 or 3)
+  local wide = figure.width and figure.width / 25.4 * 96
+  local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(M.has_levels(figure) and 17 or 3) }
   if #figure.panels == 1 then
-    return frame .. "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb '#222222'\n"
-      .. panel_text(figure.panels[1]), 800, 480
+    wide = wide or 800
+    return lists.append(lines, { "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb "
+      .. "'#222222'", panel_text(figure.panels[1]) }), wide, wide * 0.6
   end
   local places = #figure.panels + 1
-  local across = places <= 4 and 2 or places <= 9 and 3 or 4
+  local across = wide and math.max(1, math.floor(wide / LEAST)) or places <= 4 and 2 or places <= 9 and 3 or 4
   local down = math.ceil(places / across)
-  local parts = lists.join({ frame .. "set key off", ("set multiplot layout %d,%d"):format(down, across) },
-    lists.map(figure.panels, panel_text))
-  parts[#parts + 1] = legend_text(figure.legend)
-  parts[#parts + 1] = "unset multiplot\nset border 3"
-  return table.concat(parts, "\n"), across * WIDTH, down * HEIGHT
+  lists.append(lines, { "set key off", ("set multiplot layout %d,%d"):format(down, across) })
+  lists.append(lines, lists.map(figure.panels, function(panel) return panel_text(panel) end))
+  lists.append(lines, { legend_text(figure.legend), "unset multiplot" })
+  wide = wide or across * WIDTH
+  return lines, wide, down * HEIGHT * wide / (across * WIDTH)
 end
 
--- The script; gnuplot writes <name>.svg and <name>.png into its working folder.
+-- The script; gnuplot writes <name>.svg, .pdf and .png into its working folder.
 function M.script(figure)
-  local blocks = data(figure)
-  local picture, width, height = drawing(figure)
-  local size = #figure.panels == 1 and 15 or 12
-  local function drawn(terminal, ending)
-    return ("set terminal %s\nset output '%s.%s'\n%s\nunset output\n"):format(terminal, figure.name, ending, picture)
+  local blocks, lines, width, height = data(figure), drawing(figure)
+  return gnuplot.script({ name = figure.name, width = width, height = height, data = blocks,
+    font = figure.width and PAPER_FONT or #figure.panels == 1 and 15 or 12 }, lines)
+end
+
+-- ---- pictures of a page ----
+
+M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56,
+  sample = { 100, 60 } } -- pixels of a panel and of a sample, which gnuplot cannot draw smaller
+
+-- The right edge of a panel's axes on the page, in pixels. All panels of a figure have the same width.
+function M.page_right(figure)
+  return M.PAGE.width - (M.has_levels(figure) and M.PAGE.levels or M.PAGE.right)
+end
+
+-- The lines of a figure, { title, style }: first the legend's, then all others; and the lines' numbers.
+function M.lines(figure)
+  local list, numbers, shown = {}, {}, {}
+  local function add(title, style)
+    if title and not numbers[title] then
+      list[#list + 1] = { title = title, style = style }
+      numbers[title] = #list
+    end
   end
-  return "set encoding utf8\n" .. blocks .. "\n" .. drawn(("svg noenhanced size %d,%d dynamic font 'Helvetica,%d' "
-    .. "background rgb 'white'"):format(width, height, size), "svg") .. drawn(("pngcairo noenhanced size %d,%d font "
-    .. "'Sans,%d' linewidth 2 pointscale 1.6"):format(2 * width, 2 * height, size * 1.6 // 1), "png")
+  for _, curve in lists.nested(figure.panels, "curves") do
+    shown[curve.line] = true
+  end
+  for _, entry in ipairs(figure.legend or {}) do
+    add(shown[entry.title] and entry.title, entry.style)
+  end
+  for _, curve in lists.nested(figure.panels, "curves") do
+    add(curve.line, curve.style)
+  end
+  return list, numbers
+end
+
+-- The curves that gnuplot draws in a panel, in its order; false: a part without a curve.
+function M.drawn(panel)
+  return lists.map(parts_of(panel), function(part) return part[2] or false end)
+end
+
+-- A script that draws every panel of a figure, and a sample of every line, into an SVG of its own: { path, text, makes
+-- }, where makes lists the files. gnuplot reads it after the figure's script, which has the data.
+function M.page(figure)
+  local at, makes = M.PAGE, {}
+  local lines = { FRAME, "set key off", ("set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
+    .. "set tmargin at screen %.6f\nset bmargin at screen %.6f"):format(at.left / at.width,
+    M.page_right(figure) / at.width, 1 - at.top / at.height, at.bottom / at.height) }
+  local function add(what, i, width, height, text)
+    makes[#makes + 1] = ("%s-%s%d.svg"):format(figure.name, what, i)
+    lists.append(lines, { ("set terminal svg noenhanced size %d,%d dynamic font 'Helvetica,12'"):format(width, height),
+      "set output " .. quote(makes[#makes]), text })
+  end
+  for i, panel in ipairs(figure.panels) do
+    add("panel", i, at.width, at.height, panel_text(panel, true))
+  end
+  lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.block("sample", { "-1 0.5", "0.5 0.5", "2 0.5" }) })
+  for i, line in ipairs((M.lines(figure))) do
+    add("sample", i, at.sample[1], at.sample[2], "plot $sample " .. with(line.style))
+  end
+  return { path = figure.name .. ".page", text = table.concat(lines, "\n") .. "\nunset output\n", makes = makes }
 end
 
 return M

@@ -1,53 +1,72 @@
 -- Runs gnuplot on scripts in a temporary folder, since a link in the folder of results may lead to another folder.
 --
--- Input: files { path, text }, the scripts and their data, and the names of the scripts without .gnuplot. Output: the
--- pictures as files; or nil and an error.
+-- Input: files { path, text }, the scripts and their data; the names of the scripts without .gnuplot; scripts of a page
+-- (curves.lua), each read after the script of its name. Output: the pictures as files, and the texts of the page's
+-- pictures by name; or nil and an error.
 
+local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
 local shell = require("base.shell")
 local write = require("base.write")
 
 local M = {}
 
-local function draw(folder, files, names)
-  local written, message = write.files(folder, files)
+local REST = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
+
+-- What is missing here for drawing, or nil. -d: a report ignores the user's gnuplot settings and any .gnuplot file.
+local function missing()
+  local text, code = shell.answer({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
+  local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
+    return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
+  end)
+  return code ~= 0 and "gnuplot is not installed" .. REST
+    or terminal and ("this gnuplot has no terminal %s"):format(terminal) .. REST or nil
+end
+
+local function draw(folder, files, names, pages)
+  local written, message = write.files(folder, lists.join(files, pages))
   if not written then
     return nil, message
   end
-  local drawn = {}
+  local drawn, on_page = {}, {}
   for _, name in ipairs(names) do
-    -- -d: a report ignores the user's gnuplot settings and any .gnuplot file.
-    local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot -d "$2.gnuplot"', "sh", folder, name })
-    local svg = code == 0 and write.read(("%s/%s.svg"):format(folder, name))
-    local png = svg and write.read(("%s/%s.png"):format(folder, name))
-    if not png then
+    local page = lists.find(pages, function(one) return one.path == name .. ".page" end)
+    local code = shell.run({ "sh", "-c", 'cd "$1" && shift && LC_ALL=C.UTF-8 gnuplot -d "$@"', "sh", folder,
+      name .. ".gnuplot", page and page.path })
+    for _, terminal in ipairs(gnuplot.TERMINALS) do
+      local path = ("%s.%s"):format(name, terminal[1])
+      drawn[#drawn + 1] = code == 0 and { path = path, text = write.read(folder .. "/" .. path) } or nil
+    end
+    for _, path in ipairs(page and page.makes or {}) do
+      on_page[path] = write.read(folder .. "/" .. path)
+    end
+    if code ~= 0 then
       return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
     end
-    lists.append(drawn, { { path = name .. ".svg", text = svg }, { path = name .. ".png", text = png } })
   end
-  return drawn
+  return drawn, on_page
 end
 
-function M.run(files, names)
-  if #names == 0 then
-    return {}
-  elseif shell.run({ "sh", "-c", "command -v gnuplot >/dev/null 2>&1" }) ~= 0 then
-    return nil, "gnuplot is not installed; everything but the pictures is written"
+function M.run(files, names, pages)
+  local message = #names > 0 and missing()
+  local folder
+  if #names == 0 or message then
+    return #names == 0 and {} or nil, message or {}
   end
-  local folder, message = shell.temporary()
+  folder, message = shell.temporary()
   if not folder then
     return nil, message
   end
-  local drawn, problem = draw(folder, files, names)
+  local drawn, on_page = draw(folder, files, names, pages or {})
   write.remove_tree(folder)
-  return drawn, problem
+  return drawn, on_page
 end
 
--- Appends the pictures to the files. Returns an error, or nil.
-function M.add(files, names)
-  local drawn, problem = M.run(files, names)
+-- Appends the pictures to the files. Returns an error or nil, and the page's pictures.
+function M.add(files, names, pages)
+  local drawn, on_page = M.run(files, names, pages)
   lists.append(files, drawn or {})
-  return problem
+  return not drawn and on_page or nil, drawn and on_page or {}
 end
 
 return M

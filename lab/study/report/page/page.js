@@ -23,15 +23,16 @@ function toggle(item, figure) {
 
 // Shows, next to the pointer, the nearest value of each visible curve, read from the panel's table.
 function follow(panel, names) {
-  const picture = panel.querySelector("svg"), rule = panel.querySelector(".rule");
+  const picture = panel.querySelector(".plot > svg"), rule = document.createElement("div");
   const rows = [...panel.querySelectorAll("tbody tr")];
   const box = document.createElement("div");
   box.className = "readout";
   box.setAttribute("aria-hidden", "true");
-  picture.after(box);
+  rule.className = "rule";
+  picture.after(rule, box);
   const show = event => {
     const at = picture.getBoundingClientRect();
-    const x = (event.clientX - at.left) * picture.viewBox.baseVal.width / at.width;
+    const x = (event.clientX - at.left) / at.width;
     const row = nearest(rows, x);
     const lines = names.filter(name => name.firstChild.getAttribute("aria-pressed") === "true").map(name => {
       const of = rows.filter(one => one.querySelector(`[data-line="${name.dataset.toggle}"]`)?.textContent);
@@ -43,8 +44,8 @@ function follow(panel, names) {
       return line;
     });
     box.replaceChildren(`${panel.dataset.axis} ${row.cells[0].textContent}`, ...lines);
-    box.classList.toggle("left", 2 * x > picture.viewBox.baseVal.width);
-    rule.setAttribute("transform", `translate(${row.dataset.x} 0)`);
+    box.classList.toggle("left", x > 0.5);
+    rule.style.left = `${100 * row.dataset.x}%`;
     panel.classList.add("read");
   };
   picture.addEventListener("pointermove", show);
@@ -55,7 +56,7 @@ function follow(panel, names) {
 for (const figure of document.querySelectorAll("figure.curves")) {
   const names = [...figure.querySelectorAll("[data-toggle]")];
   names.forEach(name => toggle(name, figure));
-  figure.querySelectorAll(".panel").forEach(panel => follow(panel, names));
+  figure.querySelectorAll(".panel:has(.plot)").forEach(panel => follow(panel, names));
 }
 
 // Unfolds the runs to which a number's link leads.

@@ -26,6 +26,15 @@ local function policy_of(script)
     function(byte) return string.char(tonumber(byte, 16)) end))))
 end
 
+-- The page with gnuplot's symbols once, which the first picture defines for all.
+local function with_symbols_once(text)
+  local first = true
+  return (text:gsub("<defs>.-</defs>", function(symbols)
+    first, symbols = false, first and symbols or ""
+    return symbols
+  end))
+end
+
 function M.render(page)
   local style = text_of("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
   local script = text_of("page.js")
@@ -43,7 +52,8 @@ function M.render(page)
     ("<title>%s</title>"):format(escape.html(page.title)), "<style>", style .. "</style>", "</head>", "<body>",
     ("<header><h1>%s</h1>\n%s</header>"):format(escape.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",
-    table.concat(bodies, "\n"), "</main>", '<script type="module">' .. script .. "</script>", "</body>", "</html>", "",
+    with_symbols_once(table.concat(bodies, "\n")), "</main>",
+    '<script type="module">' .. script .. "</script>", "</body>", "</html>", "",
   }, "\n")
 end
 

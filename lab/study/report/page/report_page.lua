@@ -1,7 +1,7 @@
 -- The HTML page of a report.
 --
--- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of },
--- from report.lua. Output: the page's text. Every number in a table links to its runs.
+-- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of,
+-- pictures }, from report.lua. Output: the page's text. Every number in a table links to its runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
@@ -88,7 +88,7 @@ function M.render(report)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part))
+    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part, report.pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))

@@ -1,0 +1,46 @@
+-- gnuplot's language, for all pictures: a script that draws a picture as SVG, PDF and PNG.
+--
+-- Input: the picture's name, its size in pixels of the SVG, blocks of data, lines that draw. Output: text; draw.lua
+-- runs it. All texts of a picture are plain, without gnuplot's markup.
+
+local escape = require("base.escape")
+local lists = require("base.lists")
+
+local M = {}
+
+M.quote = escape.gnuplot
+
+-- Terminals by the ending of their files, with the size of a pixel of the SVG in their unit. A PDF has 96 pixels per
+-- inch.
+M.TERMINALS = {
+  { "svg", "set terminal svg noenhanced size %.0f,%.0f dynamic font 'Helvetica,%d' background rgb 'white'", 1 },
+  { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale 0.75 linewidth 0.75 "
+    .. "pointscale 0.75", 2.54 / 96 },
+  { "png", "set terminal pngcairo noenhanced size %.0f,%.0f font 'Helvetica,%d' fontscale 1.5 linewidth 2 pointscale 2",
+    2 },
+}
+
+function M.number(value)
+  return ("%.6g"):format(value)
+end
+
+-- A block of data with this name, letters and digits, of lines of numbers.
+function M.block(name, lines)
+  return ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
+end
+
+-- The script that writes a drawing, lines of gnuplot, to <name>.svg, .pdf and .png in its working folder. picture = {
+-- name, width, height, font, data }: data are lines that precede the drawings; font is a size, by default 12.
+function M.script(picture, drawing)
+  local parts = lists.join({ "set encoding utf8" }, picture.data or {})
+  for _, terminal in ipairs(M.TERMINALS) do
+    local ending, text, unit = table.unpack(terminal)
+    parts[#parts + 1] = text:format(unit * picture.width, unit * picture.height, picture.font or 12)
+    parts[#parts + 1] = ("set output %s"):format(M.quote(picture.name .. "." .. ending))
+    lists.append(parts, drawing)
+    parts[#parts + 1] = "unset output\nreset"
+  end
+  return table.concat(parts, "\n") .. "\n"
+end
+
+return M
