@@ -13,7 +13,8 @@ local M = {}
 
 local REST = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
 
--- What is missing here for drawing, or nil. -d: a report ignores the user's gnuplot settings and any .gnuplot file.
+-- A message on what is missing here for drawing, or nil. With -d gnuplot ignores the user's settings and any .gnuplot
+-- file.
 local function missing()
   local text, code = shell.answer({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
