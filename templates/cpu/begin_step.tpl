@@ -1,18 +1,9 @@
-% if signed_sinusoids then
-% include("attention/cpu/signed_sinusoid.tpl")
-
-% end
+% paragraph("attention/cpu/signed_sinusoid.tpl") % if signed_sinusoids
 % local input_draws = input_draw and input_draw.apart and input_draw.kind == "randomized"
-% if input_draws then
-% include("cpu/input_draws.tpl")
-
-% end
+% paragraph("cpu/input_draws.tpl") % if input_draws
 % include("attention/cpu/draws.tpl", family) % for _, family in ipairs(attentions)
 % for _, struct in ipairs(structs) do
-% if struct.packed[1] then
-% include("cpu/pack.tpl", struct)
-
-% end
+% paragraph("cpu/pack.tpl", struct) % if struct.packed[1]
 % end
 static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;

@@ -72,16 +72,10 @@ INLINE vector embedded(const real *table, const real *biases, int token, int c) 
 }
 
 % end
-% for _, embedding in ipairs(cpu.embeddings) do
-% include("cpu/rows/embed.tpl", embedding)
-
-% end
+% paragraph("cpu/rows/embed.tpl", embedding) % for _, embedding in ipairs(cpu.embeddings)
 % include("cpu/products.tpl")
 
-% for _, f in ipairs(cpu.rows) do
-% include(f.template, f)
-
-% end
+% paragraph(f.template, f) % for _, f in ipairs(cpu.rows)
 % for i, block in ipairs(cpu.blocks) do
 % if i > 1 then
 

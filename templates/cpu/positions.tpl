@@ -1,7 +1,4 @@
-% if tables then
-% include("parts/position_tables.tpl")
-
-% end
+% paragraph("parts/position_tables.tpl") % if tables
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.panels[1] then
 /* The weights of ${struct.article} ${struct.block} as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */

@@ -29,24 +29,12 @@ enum { VOCABULARY = ${symbols} }; /* symbols, each with one row of the first lay
 
 % include("cpu/take.tpl")
 
-% for _, family in ipairs(attentions) do
-% include("attention/cpu/family.tpl", family)
-
-% end
-% if any_sums then
-% include("cpu/shard_sums.tpl")
-
-% end
+% paragraph("attention/cpu/family.tpl", family) % for _, family in ipairs(attentions)
+% paragraph("cpu/shard_sums.tpl") % if any_sums
 % include("cpu/workspace.tpl")
 
-% if cpu.part then
-% include("cpu/part_functions.tpl")
-
-% end
-% if cpu.vocabulary then
-% include("cpu/vocabulary.tpl")
-
-% end
+% paragraph("cpu/part_functions.tpl") % if cpu.part
+% paragraph("cpu/vocabulary.tpl") % if cpu.vocabulary
 #include "attention_${family.name}.inc" % for _, family in ipairs(attentions)
 #include "layers.inc"
 #include "loss.inc"
@@ -55,10 +43,7 @@ enum { VOCABULARY = ${symbols} }; /* symbols, each with one row of the first lay
 
 % if any_sums then
 % for _, family in ipairs(attentions) do
-% if family.sums then
-% include("attention/cpu/end_sums.tpl", family)
-
-% end
+% paragraph("attention/cpu/end_sums.tpl", family) % if family.sums
 % end
 % include("cpu/shard.tpl")
 
@@ -148,10 +133,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 #include "trace.inc"
 #include "decode.inc" % if cpu.decoding
 
-% if skips then
-% include("cpu/skipped.tpl")
-
-% end
+% paragraph("cpu/skipped.tpl") % if skips
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 % if task.counted then

@@ -3,10 +3,7 @@
 /* The pass is the same as in evaluation, so its results are equal. After each layer its queries and keys are still in
  * the workspace, and the same functions recompute and store their logits. */
 
-% for _, family in ipairs(attentions) do
-% include("attention/cpu/trace.tpl", family)
-
-% end
+% paragraph("attention/cpu/trace.tpl", family) % for _, family in ipairs(attentions)
 % if streams[2] then
 static void trace_activation(int tokens, const real *x, const lh_trace *to) {
     if (to->activation) memcpy(to->activation, x, (size_t)tokens * WIDTH * sizeof(real));

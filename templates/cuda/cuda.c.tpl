@@ -86,10 +86,7 @@ static int evaluation_group(const lh_shape *shape) {
     return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1;
 }
 
-% if cuda.products == "library" then
-% include("cuda/launches.tpl")
-
-% end
+% paragraph("cuda/launches.tpl") % if cuda.products == "library"
 #if defined(LH_CUDA_SOURCE)
 extern const char longhand_text_${symbol}[];
 #endif

@@ -46,26 +46,11 @@ enum {
 
 % slot("functions", family.on_device) % for _, family in ipairs(attentions)
 % slot("make_tables", family.on_device) % for _, family in ipairs(attentions)
-% if cuda.begins then
-% include("cuda/begin.tpl")
-
-% end
-% if device.bits[1] then
-% include("cuda/draw_bits.tpl")
-
-% end
-% for _, family in ipairs(attentions) do
-% include(family.attends.template, family.on_device)
-
-% end
-% if device.drops then
-% include("cuda/masks.tpl")
-
-% end
-% if noise then
-% include("cuda/noise.tpl")
-
-% end
+% paragraph("cuda/begin.tpl") % if cuda.begins
+% paragraph("cuda/draw_bits.tpl") % if device.bits[1]
+% paragraph(family.attends.template, family.on_device) % for _, family in ipairs(attentions)
+% paragraph("cuda/masks.tpl") % if device.drops
+% paragraph("cuda/noise.tpl") % if noise
 % for i, embedding in ipairs(device.embeddings) do
 % if i > 1 then
 
@@ -74,10 +59,7 @@ enum {
 % end
 % slot("turn", family.on_device) % for _, family in ipairs(attentions)
 
-% for _, f in ipairs(device.rows) do
-% include(f.template, f)
-
-% end
+% paragraph(f.template, f) % for _, f in ipairs(device.rows)
 % include("cuda/loss.tpl")
 
 % if cuda.products == "generated" then

@@ -1,20 +1,11 @@
-% if tables then
-% include("parts/position_row.tpl")
-
-% end
+% paragraph("parts/position_row.tpl") % if tables
 % for _, family in ipairs(attentions) do
-% if family.on_device.terms.beside then
-% include("attention/cuda/distances.tpl", family.on_device)
-
-% end
+% paragraph("attention/cuda/distances.tpl", family.on_device) % if family.on_device.terms.beside
 % end
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-% if streams[2] then
-% include("cuda/lengths.tpl")
-
-% end
+% paragraph("cuda/lengths.tpl") % if streams[2]
 % include("cuda/layout.tpl")
 
 /* A block's view of one step or evaluation. */

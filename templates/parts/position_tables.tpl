@@ -34,15 +34,9 @@ static void make_sinusoid(int position, real *row) {
 }
 
 % end
-% if additive.member == "place" then
-% include("parts/make_place.tpl")
-
-% end
+% paragraph("parts/make_place.tpl") % if additive.member == "place"
 % for _, family in ipairs(attentions) do
-% if family.rotation.kind == "rope" then
-% include("parts/make_rotation.tpl", family)
-
-% end
+% paragraph("parts/make_rotation.tpl", family) % if family.rotation.kind == "rope"
 % end
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;

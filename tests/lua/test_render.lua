@@ -92,6 +92,13 @@ function TestText.test_include_indents_to_its_column()
   lu.assertEquals(#map, 5)
 end
 
+function TestText.test_paragraph_includes_and_adds_an_empty_line()
+  local text, map = run({ ["t.tpl"] = '  % paragraph("p", { a = 1 })\n% paragraph("p") % if not flag\nx\n',
+    p = "${a}\n" })
+  lu.assertEquals(text, "  1\n\nx\n")
+  lu.assertEquals(map[2], { { "t.tpl", 1 } })
+end
+
 function TestText.test_include_arguments_may_span_lines()
   local text = run({ ["t.tpl"] = "% include(\"p\", {\n%   a = 1,\n% })\nend\n", p = "${a}\n" })
   lu.assertEquals(text, "1\nend\n")

@@ -169,6 +169,13 @@ local function add_line(run, text, place, depth)
   run.map[#run.map + 1] = chain
 end
 
+-- Includes a template and adds an empty line behind it.
+local function paragraph(run, name, extra)
+  include(run, name, extra)
+  local here = run.stack[#run.stack]
+  add_line(run, "", { here.name, here.line }, #run.stack - 1)
+end
+
 local function finish_line(run, line)
   local text = table.concat(run.pieces)
   run.pieces = {}
@@ -247,8 +254,8 @@ end
 local CODE = { __text = add_text, __at = stand_at, __hole = add_hole, __end = finish_line }
 local CONVERT = { c_comment = text_helper(escape.c_comment), c_string = text_helper(escape.c_string),
   f32 = literals.f32, f64 = literals.f64, ident = ident }
-local ACT = { include = include, splice = splice, slot = slots.fill, inline = slots.inline, call = call,
-  invoke = invoke, define = define }
+local ACT = { include = include, paragraph = paragraph, splice = splice, slot = slots.fill, inline = slots.inline,
+  call = call, invoke = invoke, define = define }
 
 -- A copy of a table of functions, each with the run as its first argument.
 local function bound(run, functions)

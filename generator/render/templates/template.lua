@@ -22,7 +22,7 @@ local FORBIDDEN = {
   ["goto"] = "use if",
 }
 -- Calls that give lines of output; each must be on a line of its own.
-local LINES = { include = true, splice = true, call = true, define = true, slot = true }
+local LINES = { include = true, paragraph = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
 local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "string", "^([\"']).-%1" },

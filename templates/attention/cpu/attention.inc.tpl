@@ -28,20 +28,11 @@
 
 % slot("back_to_queries")
 
-% if paired then
-% include("attention/cpu/attend_pairs.tpl")
-
-% end
+% paragraph("attention/cpu/attend_pairs.tpl") % if paired
 % include("attention/cpu/attend_keys.tpl")
 
-% if recomputed then
-% include("attention/cpu/attend_backward_recomputed.tpl")
-
-% end
-% if not always then
-% include("attention/cpu/attend_backward.tpl")
-
-% end
+% paragraph("attention/cpu/attend_backward_recomputed.tpl") % if recomputed
+% paragraph("attention/cpu/attend_backward.tpl") % if not always
 /* Advances the kept values to the next head. */
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;

@@ -1,17 +1,8 @@
 % include("attention/cpu/head_constants.tpl")
 
 % slot("distances")
-% if behind then
-% include("attention/cpu/behind_shared.tpl")
-
-% end
+% paragraph("attention/cpu/behind_shared.tpl") % if behind
 % slot("tables")
-% if behind then
-% include("attention/cpu/behind_end.tpl")
-
-% end
-% if terms.sums then
-% include("attention/cpu/sums.tpl")
-
-% end
+% paragraph("attention/cpu/behind_end.tpl") % if behind
+% paragraph("attention/cpu/sums.tpl") % if terms.sums
 % include("attention/cpu/kept.tpl")

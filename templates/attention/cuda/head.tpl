@@ -10,10 +10,7 @@ typedef struct ${prefix}head {
     int T${cross and ", S; /* numbers of queries and of keys */" or ";"}
 } ${prefix}head;
 
-% if attends.head_lanes > 1 then
-% include("attention/cuda/head_lanes.tpl")
-
-% end
+% paragraph("attention/cuda/head_lanes.tpl") % if attends.head_lanes > 1
 INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends.state} *s,
         const ${prefix}score_tables *score, int sequence, int h) {
     ${prefix}head a;

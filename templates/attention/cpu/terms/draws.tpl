@@ -3,10 +3,7 @@
 % local site = first_site > 0 and " + " .. first_site or ""
 % local given = ("step->distances[%d]"):format(queries.stream)
 % section("distances")
-% if positions.distance.draws then
-% include("parts/drawn_distance.tpl")
-
-% end
+% paragraph("parts/drawn_distance.tpl") % if positions.distance.draws
 % section("step_functions")
 % if positions.kind == "randomized" then
 /* Makes draw d of this step's positions: ${positions.about}. */

@@ -4,10 +4,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % section("forward")
 % include("attention/cpu/attend_weights.tpl")
 
-% if tiles then
-% include("attention/cpu/attend_one.tpl")
-
-% end
+% paragraph("attention/cpu/attend_one.tpl") % if tiles
 % include("attention/cpu/attend.tpl")
 % section("back_to_queries")
 % include("attention/cpu/attend_queries.tpl")
