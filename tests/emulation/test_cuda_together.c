@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "eval/evaluate.h"
+#include "longhand/cuda_place.h"
 #include "support/lh_run.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
@@ -274,6 +275,62 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     close_trained(engines);
 }
 
+static CUresult launch_and_fail(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                CUstream stream, void **arguments) {
+    if (++launched == stop_at) return 719;
+    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                           shared_bytes, stream, arguments);
+}
+
+/* The device fails in a pass over the targets or over answers: it is lost, and all memory is released. */
+static void test_greedy_on_a_failing_device_is_reported(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_pair();
+    for (stop_at = 1; stop_at <= 3; stop_at++) {
+        lh_engine *engines[REPLICAS];
+        lh_error error;
+        evaluated e;
+        lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
+        lh_cuda_driver driver = *lh_toy_device.driver;
+        driver.cuLaunchCooperativeKernel = launch_and_fail;
+        fleet->driver = &driver;
+        launched = 0;
+        lh_assert_error(try_evaluation(engines[0], &greedy, &e, &error), LH_ERR_ENVIRONMENT, &error, "is lost");
+        assert_int_equal(fleet->early_bytes, 0);
+        release(&e);
+        close_trained(engines);
+    }
+}
+
+/* The toy as a wide model, whose evaluation is one phase. */
+static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
+                         lh_cuda_launch *launch) {
+    (void)shape, (void)workspace, (void)parameters, (void)gradient;
+    *launch = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? (int)LH_CUDA_END : (int)LH_CUDA_FIRST};
+    return 1;
+}
+
+/* The first request starts the passes of all replicas, each with the groups that it has alone. */
+static void test_greedy_wide_replicas_share_passes(void **state) {
+    (void)state;
+    lh_cuda_program wide = toy_cuda;
+    lh_engine *engines[REPLICAS];
+    int launches[REPLICAS], alone;
+    wide.most_launches = 1;
+    wide.launches = wide_launches;
+    wide.train_kernel = "toy_wide_train_kernel";
+    lh_toy_program = &wide;
+    lh_spec spec = lh_toy_fleet_pair();
+    const lh_cuda_fleet *fleet = open_trained(&spec, 1, engines);
+    assert_non_null(fleet->library);
+    check_replicas(engines, &greedy, launches, &alone);
+    assert_int_equal(launches[0], alone);
+    for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
+    close_trained(engines);
+    lh_toy_program = &toy_cuda;
+}
+
 static atomic_bool signals;
 
 static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
@@ -325,6 +382,7 @@ static void test_greedy_runs_equal_single_and_resumed_runs(void **state) {
 
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_greedy_replicas_share_passes),
         cmocka_unit_test(test_greedy_in_several_passes_if_batches_do_not_fit),
@@ -332,6 +390,8 @@ int main(void) {
         cmocka_unit_test(test_greedy_draws_by_index_in_the_batch),
         cmocka_unit_test(test_greedy_of_other_steps_and_requests_apart),
         cmocka_unit_test(test_greedy_ends_after_the_pass_at_a_signal),
+        cmocka_unit_test(test_greedy_on_a_failing_device_is_reported),
+        cmocka_unit_test(test_greedy_wide_replicas_share_passes),
         cmocka_unit_test_setup_teardown(test_greedy_runs_equal_single_and_resumed_runs, lh_test_make_directory,
                                         lh_test_remove_directory),
     };
