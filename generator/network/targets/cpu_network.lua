@@ -74,7 +74,6 @@ local function block_of(cpu, block, panels)
   }
 end
 
--- The functions that embed streams, one for each embedding.
 local function embedding_functions(cpu)
   return embeddings.functions(cpu.net, function(op)
     return { keep = op.keep or false, stream = op.stream.index, of = cpu_buffers.of_stream(cpu.net, op.stream),

@@ -17,9 +17,9 @@ local M = {}
 
 local function_for, suffix = calls.function_for, calls.suffix
 
--- ---- forward ----
-
-local forward = {}
+local forward = {
+  classify = function() return { call = "classify(self, x, 'sums')" } end,
+}
 
 -- The function of a norm in a form; drops: the name of the dropout rate in the norm, or false.
 local function norm_routine(cpu, op, form, drops, new)
@@ -188,13 +188,12 @@ function forward.block(cpu, at, op, mode)
       or home }
 end
 
-function forward.classify()
-  return { call = "classify(self, x, 'sums')" }
-end
-
--- ---- backward ----
-
-local back = {}
+local back = {
+  accumulate = function(cpu, _, b) return adding(cpu, b.to.width, false, "routine(tokens, to, from, to)") end,
+  copy = function(_, at, b) return { tokens = at.tokens, width = b.to.width.text, from = at.from, to = at.to } end,
+  classify_grad = function() return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" } end,
+}
+back.clear = back.copy
 
 function back.norm_grad(cpu, at, b)
   local op, drops = b.op, b.dbranch and b.op.dropout.name or false
@@ -256,20 +255,6 @@ function back.place_grad(cpu, at, b)
       "routine(self, positions, dy, vectors)"))
 end
 
-function back.accumulate(cpu, _, b)
-  return adding(cpu, b.to.width, false, "routine(tokens, to, from, to)")
-end
-
-function back.copy(_, at, b)
-  return { tokens = at.tokens, width = b.to.width.text, from = at.from, to = at.to }
-end
-
-back.clear = back.copy
-
-function back.classify_grad()
-  return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" }
-end
-
 function back.block_grad(_, _, b)
   local block = b.op.block
   local layer = block.loops > 1 and "l % " .. block.count_name or "l"
@@ -283,8 +268,6 @@ function back.embed_grad(cpu, at, b)
     routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
     self = not of_vocabulary and at.self }
 end
-
--- ---- lists ----
 
 -- Makes a function that appends the records of an entry: maker(by_kind, entry).
 local function maker_of(cpu, scope, at, place, records, mode)

@@ -232,8 +232,6 @@ local function phase_names(pass, blocks)
   end))
 end
 
--- ---- the whole ----
-
 local function of_kind(list, kind)
   return lists.find(list, function(one) return one.kind == kind end)
 end

@@ -91,9 +91,13 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
 
--- ---- forward ----
-
-local forward = {}
+local forward = {
+  chain = warp_products.chain,
+  block = function(_, _, op, training)
+    return { call = "routine()", routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
+  end,
+  classify = function(_, at, _, training) return { x = at.x, training = training } end,
+}
 
 function forward.product(device, at, op, training)
   if device.given.chains then
@@ -104,8 +108,6 @@ function forward.product(device, at, op, training)
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
     out = at.out }
 end
-
-forward.chain = warp_products.chain
 
 -- The record that adds the bias and applies the rectifier to a product that a library has computed.
 function forward.add_bias(_, at, op)
@@ -221,17 +223,19 @@ function forward.place(device, at, op, training)
     mask = mask_of(device, op, training) }
 end
 
-function forward.block(_, _, op, training)
-  return { call = "routine()", routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
-end
-
-function forward.classify(_, at, _, training)
-  return { x = at.x, training = training }
-end
-
--- ---- backward ----
-
-local back = {}
+local back = {
+  chain_grad = warp_products.chain_grad,
+  classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
+  block_grad = function(_, _, b)
+    return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) }
+  end,
+  embed_grad = function(device, _, b)
+    return { call = "routine(gradients)", routine = embeddings.routine(device.net, b.op) .. "_backward" }
+  end,
+  rectify_grad = function(_, at, b) -- of an input gradient that a library has computed
+    return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
+  end,
+}
 
 function back.norm_grad(device, at, b)
   local op, drop = b.op, b.dbranch and dropped(device, b.op, true) or {}
@@ -276,13 +280,6 @@ function back.input_grad(device, at, b)
     other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
 end
 
-back.chain_grad = warp_products.chain_grad
-
--- The record that rectifies an input gradient that a library has computed.
-function back.rectify_grad(_, at, b)
-  return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
-end
-
 -- Adds makers for operations over rows; dropout of their results is a separate operation, forward.drop.
 calls.over_rows(forward, back, kernel_routine, function(_, _, _, record) return record end)
 
@@ -311,20 +308,6 @@ end
 
 back.accumulate, back.copy, back.clear = of_rows("add_branch(rows, to, from, to)"),
   of_rows("copy_rows(rows, from, to)"), of_rows()
-
-function back.classify_grad()
-  return { call = "classify_backward(x, gradients)" }
-end
-
-function back.block_grad(_, _, b)
-  return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) }
-end
-
-function back.embed_grad(device, _, b)
-  return { call = "routine(gradients)", routine = embeddings.routine(device.net, b.op) .. "_backward" }
-end
-
--- ---- both ----
 
 -- The names (calls.lua) and the records of an operation. at: names_of(device, scope), or the names of the host's list
 -- of launches (cuda_network.lua). training: false in evaluation.
