@@ -223,7 +223,6 @@ function Emitter:line(node, defines, taken, binding)
   return text
 end
 
--- The text of an integer in one line.
 function Emitter:whole(node, level)
   local text = self:integer(node, level)
   if #text > LINE // 2 then

@@ -171,8 +171,6 @@ local function pow_gradient(b, node, a, wants)
   return dx, dy
 end
 
--- ---- the rows ----
-
 M.rows = {
   abs = { most = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
     gradient = function(b, node, a) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a) end },

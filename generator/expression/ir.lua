@@ -223,7 +223,6 @@ function Builder:sum_over(index, term)
     low = index.count * term.low, high = index.count * term.high, sure = term.sure })
 end
 
--- Whether a node needs a given leaf.
 function M.depends(root, leaf)
   local found = false
   walk(root, function(node)

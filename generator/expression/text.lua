@@ -145,7 +145,6 @@ function M.shared_parts(root, small)
   return list
 end
 
--- The number of operations in the text of a formula.
 function M.written(root)
   local parts, count = lists.set(M.shared_parts(root, SMALL)), {}
   local function visit(node)

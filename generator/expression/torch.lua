@@ -39,7 +39,6 @@ local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
 local Printer = {}
 Printer.__index = Printer
 
--- The tensor that holds a parameter.
 function Printer:store(p)
   local place = not p.learned and "constant" or shapes.has_layer(p) and "own" or "shared"
   self.uses[place] = true

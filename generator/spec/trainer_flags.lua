@@ -77,7 +77,6 @@ local function number_problem(name, flag, text)
   end
 end
 
--- Returns the problem with the value of a flag, or nil.
 local function value_problem(name, flag, text)
   local form = NUMBERS[flag.kind]
   if not form then
@@ -87,7 +86,6 @@ local function value_problem(name, flag, text)
   return lists.any(parts, function(part) return number_problem(name, flag, part) end) or nil
 end
 
--- Returns the problem with the words, or nil.
 function M.problem(words, root)
   local flags, i = M.read(root), 1
   while words[i] and words[i] ~= "--help" and words[i] ~= "-h" do

@@ -30,7 +30,6 @@ local show = diagnostics.show
 local add = values.add
 local DEFAULT = { default = true }
 
--- Records the origin of a value and of its parts.
 local function record_origin(context, path, node)
   context.origins[path] = node.origin
   for i, item in ipairs(node.items or {}) do

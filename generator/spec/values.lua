@@ -43,7 +43,6 @@ local function found(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
 
--- Reports that a value has the wrong type for its field.
 local function wrong_type(context, field, node, hint, expected)
   local text = found(node)
   if type(node.value) == "function" then
@@ -53,12 +52,10 @@ local function wrong_type(context, field, node, hint, expected)
     expected or schema.expected(field), hint)
 end
 
--- Reports that a value is not among the expected values.
 local function misfit(context, node, path, expected)
   add(context, node, path, tree.show(node) .. " does not fit here", expected)
 end
 
--- Reports the problem with a value of the right type for its field.
 local function refuse(context, field, node, what, hint)
   add(context, node, field.path, what, schema.expected(field), hint)
 end
@@ -83,7 +80,9 @@ local function number_fault(field, value)
   end
 end
 
-local readers = {}
+local readers = {
+  boolean = function(_, _, node) return node.value end,
+}
 
 function readers.number(context, field, node)
   local value = node.value
@@ -105,10 +104,6 @@ function readers.number(context, field, node)
 end
 
 readers.integer = readers.number
-
-function readers.boolean(_, _, node)
-  return node.value
-end
 
 local function one_of(context, field, node, names, expected)
   local value = node.value

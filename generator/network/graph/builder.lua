@@ -278,7 +278,6 @@ function Scope:block(name, count, about, options)
   return block
 end
 
--- The largest number of dropouts in a scope.
 function M.most_places(net)
   return lists.most(net.order, function(scope) return scope.places end)
 end

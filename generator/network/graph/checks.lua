@@ -33,8 +33,6 @@ end
 
 local fail = M.fail
 
--- ---- names ----
-
 function M.name(net, name, of_what)
   if not names.is(name) then
     fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
@@ -85,8 +83,6 @@ function M.prefix(net, known, name, what)
   known[name] = title
 end
 
--- ---- values ----
-
 -- Checks that an operation may read a value: the value was made earlier in the same scope, or brought in from outside.
 function M.is_readable(scope, value, role)
   if value.scope ~= scope then
@@ -96,7 +92,6 @@ function M.is_readable(scope, value, role)
   end
 end
 
--- Checks a value that an operation reads.
 function M.read(scope, value, role)
   M.is_readable(scope, value, role)
   value.reads = (value.reads or 0) + 1
@@ -123,7 +118,6 @@ local function check_in_place(block, value)
   end
 end
 
--- Checks the output of a block.
 function M.output(block, value)
   if not block.first then
     fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")
@@ -137,8 +131,6 @@ function M.output(block, value)
   end
   check_in_place(block, value)
 end
-
--- ---- the whole ----
 
 -- Checks that every value is read: an unread value costs time, and is probably a mistake in the description.
 local function check_read(scope)
@@ -180,7 +172,6 @@ local function check_names_differ(scope)
   end
 end
 
--- Checks a whole network at the end of its description.
 function M.finished(net)
   if not net.classified then
     fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")

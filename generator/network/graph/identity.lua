@@ -11,7 +11,6 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Words that distinguish operations of a kind.
 local function words_of(op)
   local words = {
     op.activation or false,

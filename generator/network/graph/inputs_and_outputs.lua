@@ -36,7 +36,6 @@ function M:place(x, encoding)
   return self:push(op, "placed", x.width, true)
 end
 
--- A stream of tokens.
 function M:stream(name)
   local net = self.net
   if lists.has(lists.names(net.streams), name) then

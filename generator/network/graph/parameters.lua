@@ -20,7 +20,6 @@ local CHUNK = 4096 -- LH_CHUNK
 local GROUPED = 90 -- columns after which a line of members takes no further member
 local LONGEST = 108 -- columns of members and their comment, at most
 
--- Elements of a tensor.
 local function elements(shape)
   return shape[1] * (shape[2] or 1)
 end
@@ -246,7 +245,6 @@ local function struct_of(scope, name, gradients_type, block, count)
     first_use = scope.first_use or false }
 end
 
--- The number of learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
   return lists.sum(tensors, function(t) return t.frozen and 0 or elements(t.shape) end)

@@ -22,8 +22,6 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- ---- forward ----
-
 local find
 
 -- Marks an operation whose result is read at labelled rows alone.
@@ -62,8 +60,6 @@ function find(found, executed, scope)
     end
   end
 end
-
--- ---- backward ----
 
 -- compact: names of the buffers that hold gradients of labelled rows at this point.
 local Walk = {}
@@ -120,8 +116,6 @@ local function walk(found, executed, scope)
   end
   return fits
 end
-
--- ---- both ----
 
 -- Derives the result, given the scopes that are computed whole; nil if another scope must be computed whole.
 local function derive(net, executed, whole)

@@ -17,8 +17,6 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
--- ---- forward ----
-
 -- The name of a value's buffer; all outputs of blocks share the buffer of their stream.
 local function name_of(value)
   local given = value.op and value.op.kind == "block" and value.carried
@@ -69,8 +67,6 @@ local function forward_entry(net, op, seen)
   add_flops(e, op, 1)
   return e
 end
-
--- ---- backward ----
 
 -- Each function returns the words for a backward operation, the values that the operation reads in addition to the
 -- gradient `dy`, and its work as a multiple of the forward operation's work (nil if there is none).
@@ -125,8 +121,6 @@ local function backward_entry(net, b)
   end
   return e
 end
-
--- ---- the whole ----
 
 -- writer -> names of the buffers whose first writer it is, in order; the writer of a repetition's input is a list.
 local function written_by(buffer_lists, executed)

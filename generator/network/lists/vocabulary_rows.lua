@@ -31,8 +31,6 @@ local function note(found, width)
   end
 end
 
--- ---- forward ----
-
 -- The operations that run for the vocabulary; barred: operations that must run for all tokens.
 local function select(block, list, part, barred)
   local values, done = { [block.entry] = true }, {}
@@ -82,8 +80,6 @@ local function find(found, list, part)
   end
 end
 
--- ---- backward ----
-
 -- summed: names of the buffers that hold gradients of the vocabulary's rows at this point.
 local Walk = {}
 Walk.__index = Walk
@@ -125,8 +121,6 @@ function Walk:entry(b)
   end
   return true
 end
-
--- ---- both ----
 
 -- The embedding, if no other operation reads the gradient that a block leaves; otherwise nil.
 local function embedded(list)

@@ -253,8 +253,6 @@ local function build_own(plan, model, file)
     feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
 end
 
--- ---- derived parts ----
-
 -- The identity of a network; nil for a kind's default network, which adds nothing to digests.
 local function identity_of(plan, net, model)
   local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,

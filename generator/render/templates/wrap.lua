@@ -154,8 +154,6 @@ local function fit_comment(list)
   return list
 end
 
--- ---- the whole ----
-
 -- Whether the next line continues a line of code. Labels end like conditional expressions, and lists keep their lines.
 local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")

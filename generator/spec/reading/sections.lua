@@ -14,7 +14,6 @@ local M = {}
 -- Fields that choose a task; a task has one of these.
 M.TASK_CHOICES = { "kind", "source", "data" }
 
--- The field that chooses the task, or nil.
 function M.task_choice(task)
   return lists.find(M.TASK_CHOICES, function(choice)
     return task.fields[choice] and not task.fields[choice].unstated

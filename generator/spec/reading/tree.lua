@@ -89,12 +89,10 @@ function M.is_table(node)
   return node ~= nil and node.fields ~= nil
 end
 
--- Whether a node is a table that has only named fields, or none.
 function M.is_record(node)
   return M.is_table(node) and #node.items == 0
 end
 
--- Whether a node is a list: at least one item, and no named fields.
 function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
@@ -105,7 +103,6 @@ function M.integer(node, low, high)
   return whole and whole >= low and whole <= high and whole or nil
 end
 
--- Formats the value of a node for a message.
 function M.show(node)
   return M.is_table(node) and "a table" or diagnostics.show(node.value)
 end

@@ -112,7 +112,6 @@ local function with_constants(context, node, path, parameters)
   return lay_parameters(parameters, given)
 end
 
--- Whether a table has only this field.
 local function has_alone(node, name)
   return tree.is_record(node) and node.fields[name] ~= nil and not tree.strangers(node, { name })()
 end

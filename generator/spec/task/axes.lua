@@ -122,7 +122,6 @@ local function check_novel(facts, say)
   end
 end
 
--- Refuses noise outside the final evaluation.
 local function check_noise(eval, say)
   if say.place("eval.during.by") and lists.at(eval, "during.by.noise") then
     say.add({ "eval.during.by.noise", "eval.during.by" }, { what = "evaluations during training have no noise",
