@@ -36,14 +36,12 @@ M.fields = {
   { path = "encoding.lines.list", seldom = true, type = "lines", required = true, doc = "the lines, in any order",
     more = { "a line holds these pairs of query i and key j, counted from 0, with S keys, by its direction:",
       "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: j = line, counted from the side that columns names" } },
-  { path = "encoding.lines.zero_corner", seldom = true, type = "choice", choices = { "lines", "all", "none" },
-    default = "lines",
+  { path = "encoding.lines.zero_corner", seldom = true, type = "choice", default = "lines",
     doc = "heads in which the first query of cross-attention also sees the last key, with constant 0",
-    more = {
-      "lines: heads that have lines",
-      "all: all heads",
-      "none: no head",
-    } },
+    choices = {
+      { "lines", "heads that have lines" },
+      { "all", "all heads" },
+      { "none", "no head" } } },
   { path = "encoding.lines.columns", seldom = true, type = "choice", choices = { "left", "right" }, optional = true,
     doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, otherwise left" },
 }

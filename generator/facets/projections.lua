@@ -11,14 +11,11 @@ M.fields = {
     doc = "whether these maps have biases; absent: as model.bias states" },
   { path = "encoding.projections.output", seldom = true, type = "boolean", default = true, left_out = true,
     doc = "whether the output of attention goes through a linear map before it is added to the residual stream" },
-  { path = "encoding.projections.init", seldom = true, type = "choice", choices = { "attention", "linear" },
-    default = "attention",
-    left_out = "attention",
+  { path = "encoding.projections.init", seldom = true, type = "choice", default = "attention", left_out = "attention",
     doc = "initial values, if model.init treats attention separately",
-    more = {
-      "attention: the values for attention",
-      "linear: the values for other linear maps",
-    } },
+    choices = {
+      { "attention", "the values for attention" },
+      { "linear", "the values for other linear maps" } } },
 }
 
 -- Warns about biases of keys: a bias adds the same to all keys of a query, unless keys are rotated by their positions.

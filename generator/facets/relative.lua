@@ -35,13 +35,12 @@ M.fields = {
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "the longest distance that has a vector of its own; longer distances share this vector" },
-  { path = "encoding.relative.sides", seldom = true, type = "choice", choices = { "both", "left" }, default = "both",
+  { path = "encoding.relative.sides", seldom = true, type = "choice", default = "both",
     default_text = "left if no query sees a later key, otherwise both", left_out = "both", only = { "shaw" },
     doc = "the distances that have a vector",
-    more = {
-      "both: all distances",
-      "left: the distances of the query's own token and of earlier keys, for causal masks",
-    } },
+    choices = {
+      { "both", "all distances" },
+      { "left", "the distances of the query's own token and of earlier keys, for causal masks" } } },
   { path = "encoding.relative.init_sigma", seldom = true, type = "number", above = 0, only = { "shaw" },
     optional = true,
     doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },

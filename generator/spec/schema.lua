@@ -16,7 +16,7 @@
 --   left_out       a value that is absent from the resolved spec, or a kind whose table is absent if it holds nothing
 --                  else: a spec means the same with it and without. For a table also "empty": the table is absent if it
 --                  has no fields
---   choices        valid strings
+--   choices        valid strings; or pairs of a string and its meaning, which become lines of `more`
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  Optional functions of the resolved spec: `used`, false if the kind is on but adds no code; `shared`,
 --                  true if another feature uses the same code. The kind of a model has `families`, the names of its
@@ -77,6 +77,11 @@ M.copies = {}
 
 local function enter(field)
   local parent, name = field.path:match("^(.*)%.([^%.]+)$")
+  if field.choices and type(field.choices[1]) == "table" then
+    local lines = lists.map(field.choices, function(choice) return ("%s: %s"):format(choice[1], choice[2]) end)
+    field.choices = lists.map(field.choices, function(choice) return choice[1] end)
+    field.more = lists.append(lines, field.more or {})
+  end
   field.name = name or field.path
   M.at[field.path] = field
   table.insert(M.children[parent or ""], field)

@@ -13,13 +13,11 @@ return {
     doc = "axes by which examples of data files are grouped: each combination of values is a condition; absent: by "
       .. "length",
     more = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition" } },
-  { path = "eval.noise", seldom = true, type = "choice", choices = { "absolute", "relative" }, default = "absolute",
-    left_out = "absolute",
+  { path = "eval.noise", seldom = true, type = "choice", default = "absolute", left_out = "absolute",
     doc = "the unit of the deviations in eval.by.noise",
-    more = {
-      "absolute: the deviations as given",
-      "relative: multiples of the root mean square of the token's embedding",
-    } },
+    choices = {
+      { "absolute", "the deviations as given" },
+      { "relative", "multiples of the root mean square of the token's embedding" } } },
   { path = "eval.splits", type = "names", choices = { "train", "test", "validation" }, optional = true,
     doc = "sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples "
       .. "if there are none" },
@@ -27,26 +25,22 @@ return {
     doc = "whether to leave out held-out examples that, by the task's own check, also occur in training" },
   { path = "eval.examples", type = "integer", min = 1, max = 1048576, word = "all", default = 500, unit = "sequences",
     doc = "number of examples per condition; if a data file has more, eval.order chooses from them" },
-  { path = "eval.order", seldom = true, type = "choice", choices = { "hash", "file" }, default = "hash",
-    left_out = "hash",
+  { path = "eval.order", seldom = true, type = "choice", default = "hash", left_out = "hash",
     doc = "the examples to evaluate if a data file has more than eval.examples",
-    more = {
-      "hash: a pseudo-random subset by the evaluation's seed and the line numbers, the same for every run",
-      "file: the first examples of the file",
-    } },
+    choices = {
+      { "hash", "a pseudo-random subset by the evaluation's seed and the line numbers, the same for every run" },
+      { "file", "the first examples of the file" } } },
   { path = "eval.batch", seldom = true, type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
     doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
       .. "batch of all examples" },
   { path = "eval.draws", seldom = true, type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
     doc = "number of samples per condition of all random values in a pass: positions, and with eval.dropout the "
       .. "dropped elements" },
-  { path = "eval.decoding", type = "choice", choices = { "greedy", "teacher_forced" }, default = "greedy",
-    left_out = "greedy",
+  { path = "eval.decoding", type = "choice", default = "greedy", left_out = "greedy",
     doc = "the tokens that a generative model reads before each answer",
-    more = {
-      "greedy: its own answers",
-      "teacher_forced: the tokens of the target (cheaper)",
-    } },
+    choices = {
+      { "greedy", "its own answers" },
+      { "teacher_forced", "the tokens of the target (cheaper)" } } },
   { path = "eval.dropout", seldom = true, type = "boolean", default = false,
     left_out = false, fingerprints = { "EVAL_DROPOUT" },
     used = features.drops,

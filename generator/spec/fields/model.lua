@@ -49,12 +49,11 @@ return {
       { name = "layer", doc = "layer norm: by mean and variance, with a learned scale and offset (Ba et al. 2016)" },
       { name = "rms", doc = "RMS norm: by the root mean square, with a learned scale (Zhang and Sennrich 2019)" },
     } },
-  { path = "model.norm.place", type = "choice", choices = { "post", "pre" }, default = "post", left_out = "post",
+  { path = "model.norm.place", type = "choice", default = "post", left_out = "post",
     doc = "the values that are normalised",
-    more = {
-      "post: the sum after every branch (Vaswani et al. 2017)",
-      "pre: the input of every branch, and the final output (Xiong et al. 2020)",
-    } },
+    choices = {
+      { "post", "the sum after every branch (Vaswani et al. 2017)" },
+      { "pre", "the input of every branch, and the final output (Xiong et al. 2020)" } } },
   { path = "model.activation", type = "choice", default = "relu", left_out = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
     doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels in "
@@ -62,38 +61,32 @@ return {
   { path = "model.branch_activation", seldom = true, type = "choice",
     choices = { "none", "relu", "gelu", "gelu_tanh", "silu" },
     default = "none", left_out = "none", doc = "an activation after the second linear map of a feed-forward part" },
-  { path = "model.bias", type = "choice", choices = { "feedforward", "all", "none" }, default = "feedforward",
-    left_out = "feedforward",
+  { path = "model.bias", type = "choice", default = "feedforward", left_out = "feedforward",
     doc = "the linear maps of a block that have biases",
-    more = {
-      "feedforward: those of the feed-forward part",
-      "all: those of attention, too",
-      "none: no linear map",
-    } },
-  { path = "model.init", seldom = true, type = "choice", choices = { "haiku", "torch", "xavier" }, default = "haiku",
-    left_out = "haiku", doc = "the distribution of initial weights and biases",
-    more = {
-      "haiku: truncated normal of standard deviation 1 / sqrt(fan in), biases 0, as in Ruoss et al.'s code",
-      "torch: PyTorch's defaults: uniform in +-1 / sqrt(fan in); queries, keys and values as xavier; embeddings normal",
-      "xavier: matrices uniform in +-sqrt(6 / (fan in + fan out)), with queries, keys and values as one matrix "
-        .. "(Glorot and Bengio 2010)",
-    } },
-  { path = "model.embedding", seldom = true, type = "choice", choices = { "table", "linear" }, default = "table",
-    left_out = "table",
+    choices = {
+      { "feedforward", "those of the feed-forward part" },
+      { "all", "those of attention, too" },
+      { "none", "no linear map" } } },
+  { path = "model.init", seldom = true, type = "choice", default = "haiku", left_out = "haiku",
+    doc = "the distribution of initial weights and biases",
+    choices = {
+      { "haiku", "truncated normal of standard deviation 1 / sqrt(fan in), biases 0, as in Ruoss et al.'s code" },
+      { "torch", "PyTorch's defaults: uniform in +-1 / sqrt(fan in); queries, keys and values as xavier; "
+        .. "embeddings normal" },
+      { "xavier", "matrices uniform in +-sqrt(6 / (fan in + fan out)), with queries, keys and values as one "
+        .. "matrix (Glorot and Bengio 2010)" } } },
+  { path = "model.embedding", seldom = true, type = "choice", default = "table", left_out = "table",
     doc = "the computation of a token's vector",
-    more = {
-      "table: a learned row for each token, times sqrt(width)",
-      "linear: a linear map with a bias of the one-hot token; tokens that the task declares blank are zero vectors",
-    } },
-  { path = "model.readout", seldom = true, type = "choice", choices = { "outputs", "last", "probe" },
-    default = "outputs",
-    left_out = "outputs", only = { "encoder" },
-    doc = "the tokens at which answers are read",
-    more = {
-      "outputs: one empty token per output",
-      "last: for tasks with one output, the last token of the input",
-      "probe: for tasks with one output, the token that the task declares as its probe",
-    } },
+    choices = {
+      { "table", "a learned row for each token, times sqrt(width)" },
+      { "linear", "a linear map with a bias of the one-hot token; tokens that the task declares blank are zero "
+        .. "vectors" } } },
+  { path = "model.readout", seldom = true, type = "choice", default = "outputs", left_out = "outputs",
+    only = { "encoder" }, doc = "the tokens at which answers are read",
+    choices = {
+      { "outputs", "one empty token per output" },
+      { "last", "for tasks with one output, the last token of the input" },
+      { "probe", "for tasks with one output, the token that the task declares as its probe" } } },
   { path = "model.tied", seldom = true, type = "boolean", default = false, left_out = false,
     only = { "decoder", "encoder_decoder" },
     doc = "whether the output layer has the embeddings of the output symbols as its weights, instead of weights of its "

@@ -33,14 +33,12 @@ return {
   { path = "task.options", type = "options", default = common.settled_by_the_plan,
     default_text = "the first choice of each option, or the number in parentheses after a range",
     doc = "options of the task, by name; ./longhand list tasks shows them" },
-  { path = "task.loss", type = "choice", choices = { "all", "counted" },
-    default = common.settled_by_the_plan,
+  { path = "task.loss", type = "choice", default = common.settled_by_the_plan,
     default_text = "counted for data files; for a C file, its line `mask:` decides",
     doc = "the labels whose mean is the loss (docs/own-task.md)",
-    more = {
-      "all: masked labels are included",
-      "counted: masked labels are left out",
-    } },
+    choices = {
+      { "all", "masked labels are included" },
+      { "counted", "masked labels are left out" } } },
   { path = "task.computation", seldom = true, type = "integer", min = 0, max = 1000, default = 0, left_out = 0,
     unit = "tokens per input token",
     doc = "tokens without content (pause tokens) between input and outputs, which give the network space for "

@@ -71,11 +71,10 @@ return lists.join({
   { path = "train.checkpoint.minutes", seldom = true, type = "number", min = 0, max = 525600, default = 10,
     unit = "minutes",
     doc = "time after which a further checkpoint is written; 0: no checkpoints by time" },
-  { path = "train.checkpoint.keep", seldom = true, type = "keep", choices = { "last", "all" }, default = "last",
+  { path = "train.checkpoint.keep", seldom = true, type = "keep", default = "last",
     doc = "the checkpoints that are kept",
-    more = {
-      "last: the last checkpoint",
-      "all: every checkpoint",
-      "a list of steps or epochs (train.cadence): these and the last one; 0 is the state before training",
-    } },
+    choices = {
+      { "last", "the last checkpoint" },
+      { "all", "every checkpoint" } },
+    more = { "a list of steps or epochs (train.cadence): these and the last one; 0 is the state before training" } },
 }))
