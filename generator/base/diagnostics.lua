@@ -102,10 +102,7 @@ local function source_lines(self, at, out)
 end
 
 local function hint_of(record)
-  if type(record.hint) == "function" then
-    return record.hint()
-  end
-  return record.hint
+  return type(record.hint) ~= "function" and record.hint or record.hint and record.hint()
 end
 
 local function format(self, record, out)

@@ -16,10 +16,7 @@ function M.line(words)
 end
 
 local function outcome(ok, how, code)
-  if ok then
-    return 0
-  end
-  return how == "signal" and 128 + code or code
+  return ok and 0 or how == "signal" and 128 + code or code
 end
 
 -- Runs a command, which writes to our standard streams, or its output to the file options.output; with errors_too also

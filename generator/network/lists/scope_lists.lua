@@ -11,6 +11,7 @@
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
+local diagnostics = require("base.diagnostics")
 local fuse = require("network.lists.fuse")
 local lists = require("base.lists")
 local base_names = require("base.names")
@@ -67,7 +68,7 @@ Walk.__index = Walk
 local function meet(value, taker)
   for _, v in ipairs({ value, taker }) do
     if v.carried or v.op and v ~= v.op.scope.last then
-      error({ meets = v }, 0)
+      error({ problem = true, meets = v }, 0)
     end
   end
   error(("%s and %s would need one buffer"):format(value.name, taker and taker.name or "nothing"), 0)
@@ -224,27 +225,16 @@ end
 
 -- The value that must be renamed; nil if there is none.
 local function meeting(net, executed)
-  local ok, err = pcall(function()
+  local _, problem = diagnostics.attempt(function()
     walk(net, executed, true)
     walk(net, executed, false)
     check_gradients(executed)
   end)
-  if not ok and not (type(err) == "table" and err.meets) then
-    error(err, 0)
-  end
-  return not ok and err.meets or nil
+  return problem and problem.meets
 end
 
--- Renames a value and all values of its scope that share its buffer by name, width and stream.
-local function rename_together(value, name)
-  local old = value.name
-  for _, op in ipairs(value.scope.ops) do
-    local is_one = op.out.name == old and op.out.width == value.width and op.out.stream == value.stream
-    op.out.name = is_one and name or op.out.name
-  end
-end
-
--- Renames a value: a value in a stream other than the first gets its stream before its name, another value a number.
+-- Renames a value: a value in a stream other than the first gets its stream before its name, together with all values
+-- of its scope that share its buffer by name, width and stream; another value gets a number.
 local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
   local taken = lists.set(lists.flat(net.order, function(scope)
@@ -253,7 +243,11 @@ local function rename(net, value)
   taken[stem] = true
   local of_stream = ("%s_%s"):format(value.stream.name, stem)
   if value.stream.index > 0 and not taken[of_stream] and stem:sub(1, #value.stream.name) ~= value.stream.name then
-    rename_together(value, of_stream)
+    local old = value.name
+    for _, op in ipairs(value.scope.ops) do
+      local shares = op.out.name == old and op.out.width == value.width and op.out.stream == value.stream
+      op.out.name = shares and of_stream or op.out.name
+    end
   else
     value.name = base_names.unused(stem, taken)
   end

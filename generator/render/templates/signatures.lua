@@ -9,6 +9,7 @@
 -- called, in the same file or in a file that was rendered before; a second definition holds for the text below it.
 -- Heads become one line; wrap.lua breaks them.
 
+local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 
 local M = {}
@@ -89,7 +90,7 @@ local function fit_calls(functions, text, at, from)
       local close = select(2, line:find("^%b()", open))
       local words = M.split(line:sub(open + 1, close - 1))
       if #words ~= #stays and not (#words == 0 and #stays == 1) then
-        error({ what = ("%s takes %d arguments, not %d"):format(name, #stays, #words), line = at }, 0)
+        error({ problem = true, what = ("%s takes %d arguments, not %d"):format(name, #stays, #words), line = at }, 0)
       end
       replace(text, at, last, ("%s(%s)%s"):format(line:sub(1, open - 1), kept_of(words, stays), line:sub(close + 1)))
     end
@@ -198,7 +199,7 @@ end
 -- number of arguments in a call differs from the number of the function's parameters.
 function M.fit(functions, lines, map)
   local text, at = { lines = lines, map = map, defined = {} }, 1
-  local ok, err = pcall(function()
+  local fits, problem = diagnostics.attempt(function()
     while lines[at] do
       local line, own = lines[at], map[at][1][3] == nil
       local is_head = own and (line:find("^static ") or line:find("^N?O?INLINE "))
@@ -210,11 +211,9 @@ function M.fit(functions, lines, map)
       end
       at = at + 1
     end
+    return true
   end)
-  if not ok and type(err) ~= "table" then
-    error(err, 0)
-  end
-  return ok or nil, not ok and err.what, not ok and err.line
+  return fits, problem and problem.what, problem and problem.line
 end
 
 return M

@@ -11,6 +11,7 @@
 -- A file may have sections, each below a line `% section("name")`: then one section is read at a time, together with
 -- the text before the first section.
 
+local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 
 local M = {}
@@ -48,7 +49,7 @@ local function tokenise(code, first_column)
 end
 
 local function fail(reader, line, col, what, hint)
-  error({ path = reader.path, line = line, col = col, what = what, hint = hint }, 0)
+  error({ problem = true, path = reader.path, line = line, col = col, what = what, hint = hint }, 0)
 end
 
 local function close(reader, token, line)
@@ -305,11 +306,8 @@ end
 
 local function read(name, path, text, section)
   local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, section = section }
-  local ok, err = pcall(read_lines, reader, text == "" and "\n" or text)
-  if not ok then
-    if type(err) ~= "table" then
-      error(err, 0)
-    end
+  local _, err = diagnostics.attempt(read_lines, reader, text == "" and "\n" or text)
+  if err then
     return nil, err
   end
   return { name = name, path = path, source = reader.source, code = table.concat(reader.code, "\n") }
