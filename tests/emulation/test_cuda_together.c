@@ -303,10 +303,15 @@ static void test_greedy_on_a_failing_device_is_reported(void **state) {
     }
 }
 
+static const void *multiplied; /* parameters of the last listed launches */
+static int models_listed;      /* number of times that these parameters changed */
+
 /* The toy as a wide model, whose evaluation is one phase. */
 static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                          lh_cuda_launch *launch) {
-    (void)shape, (void)workspace, (void)parameters, (void)gradient;
+    (void)shape, (void)workspace, (void)gradient;
+    models_listed += parameters != multiplied;
+    multiplied = parameters;
     *launch = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? (int)LH_CUDA_END : (int)LH_CUDA_FIRST};
     return 1;
 }
@@ -327,6 +332,11 @@ static void test_greedy_wide_replicas_share_passes(void **state) {
     check_replicas(engines, &greedy, launches, &alone);
     assert_int_equal(launches[0], alone);
     for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
+    models_listed = 0;
+    evaluated again = evaluate(engines[0], &greedy);
+    assert_true(models_listed >=
+                2 * LENGTHS * REPLICAS); /* in each pass over targets the parameters of every replica */
+    release(&again);
     close_trained(engines);
     lh_toy_program = &toy_cuda;
 }
