@@ -178,6 +178,33 @@ static void test_passes_of_few_replicas_compute_each_once(void **state) {
     close_trained(engines);
 }
 
+static int sizes_asked;
+
+static size_t count_sizes(const lh_shape *part, lh_mode mode) {
+    sizes_asked++;
+    return toy_cuda.workspace_bytes(part, mode);
+}
+
+/* One size of each length suffices for any number of replicas. */
+static void test_reserve_asks_for_each_length_once(void **state) {
+    (void)state;
+    lh_cuda_program counted = toy_cuda;
+    lh_engine *engines[REPLICAS];
+    lh_error error;
+    const lh_lengths lengths = {NULL, 0, 1, 20, 1};
+    counted.workspace_bytes = count_sizes;
+    lh_toy_program = &counted;
+    lh_spec spec = lh_toy_fleet_pair();
+    open_trained(&spec, 8, engines);
+    for (int i = 0; i < REPLICAS; i++) {
+        sizes_asked = 0;
+        lh_assert_ok(engines[i]->ops->reserve(engines[i], &lengths, EXAMPLES, &error), &error);
+        assert_int_equal(sizes_asked, 20);
+    }
+    close_trained(engines);
+    lh_toy_program = &toy_cuda;
+}
+
 static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
 
 /* Draws that depend on the batch index of the first sequence. */
@@ -397,6 +424,7 @@ int main(void) {
         cmocka_unit_test(test_greedy_replicas_share_passes),
         cmocka_unit_test(test_greedy_in_several_passes_if_batches_do_not_fit),
         cmocka_unit_test(test_passes_of_few_replicas_compute_each_once),
+        cmocka_unit_test(test_reserve_asks_for_each_length_once),
         cmocka_unit_test(test_greedy_draws_by_index_in_the_batch),
         cmocka_unit_test(test_greedy_of_other_steps_and_requests_apart),
         cmocka_unit_test(test_greedy_ends_after_the_pass_at_a_signal),
