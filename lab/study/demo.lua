@@ -12,11 +12,14 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
 local shell = require("base.shell")
+local stop = require("lab.stop")
 local statistics = require("lab.study.read.statistics")
 local wording = require("base.wording")
 local write = require("base.write")
 
 local M = {}
+
+local must = stop.must
 
 local OUT = "runs/demo"
 local TRAINED_TO = 40
@@ -108,16 +111,13 @@ local function build_all(options)
   for i, run in ipairs(RUNS) do
     options.say(("[%d/%d] %s: generate and compile"):format(i, #RUNS, run.id))
     local dir, code = options.provide(run.id, {})
-    if not dir then
-      return code
-    end
+    must(code, dir)
     run.dir = dir:sub(1, 1) == "/" and dir or "./" .. dir
     local spec = options.project:plan(run.id, {})
     local lengths = spec.resolved.eval.lengths
     run.plan, run.lengths = spec.plan, lengths.list and "lengths " .. table.concat(lengths.list, ", ")
       or ("lengths %d to %d"):format(lengths.first, lengths.last)
   end
-  return 0
 end
 
 -- Trains one run from the start; files of an earlier demo are deleted first.
@@ -126,36 +126,31 @@ local function train(run, steps, options)
   local code = shell.run({ run.dir .. "/trainer", "train", "--steps", steps, "--seed", 1, "--out", OUT })
   if code ~= 0 then
     options.say(("%s stopped (exit code %d)"):format(run.id, code))
-    return code
+    stop.with(code)
   end
   local dir = run_folder(run)
   local found = runs.read(dir)
   if not found or found.damaged then
     options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
-    return 4
+    stop.with(4)
   end
   run.accuracy = accuracy_of(found)
-  return 0
 end
 
 local function train_all(options, steps)
   for i, run in ipairs(RUNS) do
     options.say(("\n[%d/%d] %s: training %s, then accuracy at %s"):format(i, #RUNS, run.id,
       wording.count(steps, "step"), run.lengths))
-    local code = train(run, steps, options)
-    if code ~= 0 then
-      return code
-    end
+    train(run, steps, options)
   end
-  return 0
 end
 
--- Prints the expected duration, from a measurement; returns the number of steps, or nil and an exit code.
+-- Prints the expected duration, from a measurement; returns the number of steps.
 local function announce(options)
   local rate, code = measure(RUNS[1].dir .. "/trainer")
   if not rate then
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
-    return nil, code
+    stop.with(code)
   end
   local wanted = options.steps or RUNS[1].plan.resolved.train.steps
   local steps, seconds = decide_steps(options, rate, wanted)
@@ -241,27 +236,20 @@ local function report(options, steps)
   local written, message = write.files(OUT, files)
   if not written or problem then
     options.say(message or problem)
-    return 4
+    stop.with(4)
   end
   options.say(("\nplot: %s/accuracy.svg and .png; numbers and runs: in the same folder"):format(OUT))
-  return 0
 end
 
 function M.run(options)
   options.say(("Two encoders learn to sort sequences of 1 to %d tokens and are then given longer ones."):format(
     TRAINED_TO))
   options.say("One adds plain sinusoids to its input, the other sinusoids of random positions (Ruoss et al. 2023).\n")
-  local code = build_all(options)
-  if code ~= 0 then
-    return code
-  end
-  local steps
-  steps, code = announce(options)
-  if not steps then
-    return code
-  end
-  code = train_all(options, steps)
-  return code == 0 and report(options, steps) or code
+  build_all(options)
+  local steps = announce(options)
+  train_all(options, steps)
+  report(options, steps)
+  return 0
 end
 
 return M

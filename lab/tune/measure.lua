@@ -9,10 +9,13 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local search = require("lab.tune.search")
 local shell = require("base.shell")
+local stops = require("lab.stop")
 local tuning = require("plan.deriving.tuning")
 local write = require("base.write")
 
 local M = {}
+
+local INPUT, ENVIRONMENT = 1, 4
 
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
 local CLEAR = 0.97 -- ratio of rates: a candidate below it gets no further rounds after the first ones
@@ -32,7 +35,7 @@ local function check(code, what, passed)
     error("interrupted!", 0)
   elseif code ~= 0 then
     local how = code > 128 and ("signal %d"):format(code - 128) or ("exit code %d"):format(code)
-    error({ code = passed and passed[code] and code or 4, text = ("longhand tune: %s: %s"):format(what, how) }, 0)
+    stops.with(passed and passed[code] and code or ENVIRONMENT, ("longhand tune: %s: %s"):format(what, how))
   end
 end
 
@@ -43,13 +46,8 @@ function M.trainer(work, values)
   end
   local spec, log = work.spec, work.dir .. "/log"
   spec.plan.tuned = tuning.derive(spec.plan, nil, { [work.level] = { date = "now", values = values } })
-  local files, message = work.project:files(spec.plan, false)
-  files = files or error({ code = 1, text = message }, 0)
-  local written
-  written, message = write.files(work.dir .. "/src", files)
-  if not written then
-    error({ code = 4, text = message }, 0)
-  end
+  local files = stops.must(INPUT, work.project:files(spec.plan, false))
+  stops.must(ENVIRONMENT, write.files(work.dir .. "/src", files))
   local words = build.compile_words(work.project, work.job, work.dir, math.min(build.processors(), 16))
   local code = shell.run(words, { output = log, errors_too = true })
   check(code, code ~= 0 and (write.read(log) or "") .. "make" or "make")

@@ -11,6 +11,7 @@ local lists = require("base.lists")
 local measure = require("lab.tune.measure")
 local search = require("lab.tune.search")
 local shell = require("base.shell")
+local stops = require("lab.stop")
 local tasks = require("spec.task.tasks")
 local trainer_flags = require("spec.trainer_flags")
 local tuned = require("render.builds.tuned")
@@ -19,6 +20,8 @@ local wording = require("base.wording")
 local write = require("base.write")
 
 local M = {}
+
+local must = stops.must
 
 local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
 local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
@@ -169,8 +172,8 @@ local function work_through(job)
   take_floor(job)
   local best = search_choices(job)
   if job.tried == 0 then
-    error({ code = INPUT, text = ("longhand tune: --seconds %d: too short to try anything here; the model's choices "
-      .. "stay"):format(job.seconds) }, 0)
+    stops.with(INPUT, ("longhand tune: --seconds %d: too short to try anything here; the model's choices stay"):format(
+      job.seconds))
   end
   propose(job, confirm(job, best))
 end
@@ -209,40 +212,28 @@ end
 
 local function level_of(arguments)
   local words, message = build.levels(arguments.project, arguments.level)
-  if not words then
-    return nil, ENVIRONMENT, "longhand tune: " .. message
-  end
-  local level = known_levels[words]
-  return level, INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
+  must(ENVIRONMENT, words, "longhand tune: " .. (message or ""))
+  return (must(INPUT, known_levels[words], ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(
+    arguments.level)))
 end
 
--- An exit code and a message if trainers would be built in a folder whose name make does not support; else nil.
-local function refused_folder(project)
+-- Ends the search if trainers would be built in a folder whose name make does not support.
+local function check_folder(project)
   local folder = os.getenv("TMPDIR")
+  local code, problem
   if folder and folder:sub(1, 1) == "/" then
-    return build.refused(project, folder, "TMPDIR")
+    code, problem = build.refused(project, folder, "TMPDIR")
   end
+  must(code, not code, problem)
 end
 
-function M.run(arguments)
+local function tune(arguments)
   local project = arguments.project
-  local spec, message = arguments.find({})
-  if not spec then
-    return INPUT, message
-  end
-  local level, code, problem = level_of(arguments)
-  if not level then
-    return code, problem
-  end
-  local dir
-  code, problem = refused_folder(project)
-  if code then
-    return code, problem
-  end
-  dir, message = shell.temporary()
-  if not dir then
-    return ENVIRONMENT, "longhand tune: " .. message
-  end
+  local spec = must(INPUT, arguments.find({}))
+  local level = level_of(arguments)
+  check_folder(project)
+  local dir, message = shell.temporary()
+  must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
   local job = { project = project, spec = spec, find = arguments.find, say = arguments.say, dir = dir, level = level,
     seconds = arguments.seconds, tried = 0,
     key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
@@ -251,12 +242,15 @@ function M.run(arguments)
   job.earlier = earlier_of(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
   job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))
-  local ok
-  ok, problem = xpcall(work_through, function(err)
+  local ok, problem = xpcall(work_through, function(err)
     return type(err) == "table" and err or debug.traceback(tostring(err))
   end, job)
   write.remove_tree(dir)
   return conclude(job, ok, problem)
+end
+
+function M.run(arguments)
+  return stops.catch(tune, arguments)
 end
 
 return M

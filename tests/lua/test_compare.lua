@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local compare = require("lab.study.report.compare")
 local lu = require("luaunit")
 local reports = require("reports")
+local stop = require("lab.stop")
 
 local spec_of, write_run, scored = reports.spec_of, reports.write_run, reports.scored
 
@@ -67,11 +68,11 @@ function TestCompare.test_the_same_run_twice()
   local result = assert(compare.result(a, a))
   lu.assertEquals(result.differences, {})
   lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")
-  local nothing, message = compare.result(a, a .. "/..")
-  lu.assertNil(nothing)
+  local code, message = stop.catch(compare.result, a, a .. "/..")
+  lu.assertEquals(code, 1)
   lu.assertStrContains(message, "is no folder of a run")
-  nothing, message = compare.result(a, "LICENSE")
-  lu.assertNil(nothing)
+  code, message = stop.catch(compare.result, a, "LICENSE")
+  lu.assertEquals(code, 1)
   lu.assertStrContains(message, "LICENSE is no folder of a run")
 end
 

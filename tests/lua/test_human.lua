@@ -8,6 +8,7 @@ local correlation = require("lab.study.analyze.mathematics.correlation")
 local lu = require("luaunit")
 local human_data = require("lab.study.read.human_data")
 local reports = require("reports")
+local stop = require("lab.stop")
 
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
 local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
@@ -22,6 +23,11 @@ local function table_of(first, row, line)
 end
 
 TestPeople = {}
+
+-- The message with which a reader refuses its file.
+local function refusal(read, ...)
+  return select(2, stop.catch(read, ...))
+end
 
 function TestPeople.tearDown()
   support.clean()
@@ -48,14 +54,12 @@ function TestPeople.test_tables_that_do_not_match()
     { 6, "5,3", "line 7: 2 fields" },
     { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
   }) do
-    local accuracy, message = human_data.accuracy(table_of(0, case[1], case[2]), nil, PUZZLES)
-    lu.assertNil(accuracy)
-    lu.assertStrContains(message, case[3])
+    lu.assertStrContains(refusal(human_data.accuracy, table_of(0, case[1], case[2]), nil, PUZZLES), case[3])
   end
-  lu.assertStrContains(select(2, human_data.accuracy(table_of(0), "shares", PUZZLES)),
+  lu.assertStrContains(refusal(human_data.accuracy, table_of(0), "shares", PUZZLES),
     "there is no column shares\n  expected: one of: id, vectors, share")
-  lu.assertStrContains(select(2, human_data.accuracy("no/such.csv", nil, PUZZLES)), "no/such.csv: no such file")
-  lu.assertStrContains(select(2, human_data.accuracy("tests", nil, PUZZLES)),
+  lu.assertStrContains(refusal(human_data.accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
+  lu.assertStrContains(refusal(human_data.accuracy, "tests", nil, PUZZLES),
     "tests: found a directory; expected a file")
 end
 
@@ -73,9 +77,7 @@ function TestPeople.test_trials()
     ["subject,LST_id,accuracy\na,1,0.5\n"] = 'line 2: accuracy: found "0.5"; expected 0 or 1',
     ["subject,LST_id,accuracy\na,1,1\n"] = "trials of 1 participant; expected at least 2",
   }) do
-    local found, message = human_data.trials(support.write("trials.csv", text), PUZZLES)
-    lu.assertNil(found)
-    lu.assertStrContains(message, expected)
+    lu.assertStrContains(refusal(human_data.trials, support.write("trials.csv", text), PUZZLES), expected)
   end
 end
 

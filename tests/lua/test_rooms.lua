@@ -35,7 +35,7 @@ local ROOMS = {
   { "lab.study.report.tables", "base lab.study.read" },
   { "lab.study.report.figures", "base lab.study.read lab.study.report.tables" },
   { "lab.study.report.page", "base lab.study.read lab.study.report.tables lab.study.report.figures" },
-  { "lab.study.report", "base lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "
+  { "lab.study.report", "base lab.stop lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "
     .. "lab.study.report.page" },
   { "lab.study.analyze.mathematics", "base lab.study.read" },
   { "lab.study.analyze.pictures", "base lab.study.report.figures" },
@@ -43,8 +43,8 @@ local ROOMS = {
     .. "lab.study.report.page lab.study.report lab.study.analyze.mathematics lab.study.analyze.pictures" },
   { "lab.study.calibrate", "base lab.stop spec lab.study.read lab.study.report.figures lab.study.analyze.mathematics "
     .. "lab.study.analyze.pictures lab.study.analyze" },
-  { "lab.study.demo", "base lab.study.read lab.study.run lab.study.report.figures" },
-  { "lab.tune", "base spec plan.deriving render.builds" },
+  { "lab.study.demo", "base lab.stop lab.study.read lab.study.run lab.study.report.figures" },
+  { "lab.tune", "base lab.stop spec plan.deriving render.builds" },
   { "lab.export",
     "base lab.stop expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
   { "lab.verbs", "base lab.stop lab.pages lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "

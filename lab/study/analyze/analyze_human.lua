@@ -150,8 +150,8 @@ end
 
 -- Returns human accuracy by puzzle, from the table or the trials, and the participants of the trials.
 local function humans(options, puzzles)
-  local participants = options.trials and must(1, human_data.trials(options.trials, puzzles))
-  local accuracy = options.human and must(1, human_data.accuracy(options.human, options.column, puzzles))
+  local participants = options.trials and human_data.trials(options.trials, puzzles)
+  local accuracy = options.human and human_data.accuracy(options.human, options.column, puzzles)
     or human_data.means(participants, puzzles.count)
   return accuracy, participants
 end

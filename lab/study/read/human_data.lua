@@ -1,8 +1,8 @@
 -- Human accuracies for each puzzle: a table with one row per puzzle, and the trials of participants.
 --
 -- Input: the path of a CSV file, and the puzzles of the runs as { count, vectors, run }: the number of puzzles, the
--- vectors of each puzzle, and a run with these numbers. Output: lists by puzzle, from 1 on; or nil and a message with
--- file, line and column.
+-- vectors of each puzzle, and a run with these numbers. Output: lists by puzzle, from 1 on. A wrong file ends the
+-- command with its line and column.
 -- Invariants: each puzzle occurs once; shares are from 0 to 1; files with a different number of puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
@@ -10,29 +10,29 @@ local input = require("base.input")
 local lists = require("base.lists")
 local published = require("lab.study.read.published")
 local statistics = require("lab.study.read.statistics")
+local stop = require("lab.stop")
 local wording = require("base.wording")
 
 local M = {}
+
+local must, INPUT = stop.must, 1
 
 local LARGEST = 64 << 20 -- bytes
 local SUBJECT, ITEM, RIGHT = "subject", "LST_id", "accuracy" -- names of the columns in published trials
 
 local function read(path)
   local text, problem = input.read(path, LARGEST)
-  if not text then
-    return nil, problem and ("%s: found %s; expected %s"):format(path, problem.found, problem.expected)
-      or path .. ": no such file; expected a CSV file"
-  end
+  must(INPUT, text, problem and ("%s: found %s; expected %s"):format(path, problem.found, problem.expected)
+    or path .. ": no such file; expected a CSV file")
   local parsed, message = published.parse(text)
-  if not parsed then
-    return nil, ("%s: %s"):format(path, message)
-  end
+  must(INPUT, parsed, ("%s: %s"):format(path, message))
   parsed.has = lists.set(parsed.columns)
   return parsed
 end
 
-local function wrong(path, row, column, found, expected)
-  return ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found), expected)
+local function refuse(path, row, column, found, expected)
+  stop.with(INPUT, ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found),
+    expected))
 end
 
 -- The number of each row's puzzle, from 1 on: from the id, which counts from 0 or from 1, or else the row number.
@@ -41,7 +41,7 @@ local function numbers_of(file, path, count)
   for i, row in ipairs(file.rows) do
     local id = file.has.id and math.tointeger(tonumber(row.id)) or not file.has.id and i
     if not id then
-      return nil, wrong(path, i, "id", row.id, "an integer")
+      refuse(path, i, "id", row.id, "an integer")
     end
     numbers[i], first = id, math.min(first or id, id)
   end
@@ -49,7 +49,7 @@ local function numbers_of(file, path, count)
   for i, id in ipairs(numbers) do
     numbers[i] = id - first + 1
     if numbers[i] < 1 or numbers[i] > count or seen[numbers[i]] then
-      return nil, wrong(path, i, "id", id, ("%d to %d, each once"):format(first, first + count - 1))
+      refuse(path, i, "id", id, ("%d to %d, each once"):format(first, first + count - 1))
     end
     seen[numbers[i]] = true
   end
@@ -58,29 +58,19 @@ end
 
 -- The share of correct human answers for every puzzle. column: its name; nil: the last column.
 function M.accuracy(path, column, puzzles)
-  local file, message = read(path)
-  if not file then
-    return nil, message
-  end
+  local file = read(path)
   column = column or file.columns[#file.columns] or "accuracy"
-  if not file.has[column] then
-    return nil, ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
-      table.concat(file.columns, ", "))
-  elseif #file.rows ~= puzzles.count then
-    return nil, ("%s: %s; expected %d, as %s was evaluated on"):format(path, wording.count(#file.rows, "puzzle"),
-      puzzles.count, puzzles.run)
-  end
-  local numbers, problem = numbers_of(file, path, puzzles.count)
-  if not numbers then
-    return nil, problem
-  end
-  local accuracy = {}
+  must(INPUT, file.has[column], ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
+    table.concat(file.columns, ", ")))
+  must(INPUT, #file.rows == puzzles.count, ("%s: %s; expected %d, as %s was evaluated on"):format(path,
+    wording.count(#file.rows, "puzzle"), puzzles.count, puzzles.run))
+  local numbers, accuracy = numbers_of(file, path, puzzles.count), {}
   for i, row in ipairs(file.rows) do
     local value, number = tonumber(row[column]), numbers[i]
     if not value or not (value >= 0 and value <= 1) then
-      return nil, wrong(path, i, column, row[column], "a share from 0 to 1")
+      refuse(path, i, column, row[column], "a share from 0 to 1")
     elseif file.has.vectors and puzzles.vectors[number] and tonumber(row.vectors) ~= puzzles.vectors[number] then
-      return nil, wrong(path, i, "vectors", row.vectors, ("%d, as %s has of puzzle %d"):format(
+      refuse(path, i, "vectors", row.vectors, ("%d, as %s has of puzzle %d"):format(
         puzzles.vectors[number], puzzles.run, number))
     end
     accuracy[number] = value
@@ -100,22 +90,18 @@ end
 -- Trials as a list of participants { name, share }; share[puzzle] is nil for a puzzle that a participant has not seen.
 -- Item numbers start at 1; items beyond the number of puzzles belong to other trials and are skipped.
 function M.trials(path, puzzles)
-  local file, message = read(path)
-  if not file then
-    return nil, message
-  end
+  local file = read(path)
   for _, column in ipairs({ SUBJECT, ITEM, RIGHT }) do
-    if not file.has[column] then
-      return nil, ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT, ITEM, RIGHT)
-    end
+    must(INPUT, file.has[column], ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT,
+      ITEM, RIGHT))
   end
   local trials = {}
   for i, row in ipairs(file.rows) do
     local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[RIGHT])
     if not number or number < 1 then
-      return nil, wrong(path, i, ITEM, row[ITEM], "an integer from 1 on")
+      refuse(path, i, ITEM, row[ITEM], "an integer from 1 on")
     elseif number <= puzzles.count and value ~= 0 and value ~= 1 then
-      return nil, wrong(path, i, RIGHT, row[RIGHT], "0 or 1")
+      refuse(path, i, RIGHT, row[RIGHT], "0 or 1")
     elseif number <= puzzles.count then
       trials[#trials + 1] = { subject = row[SUBJECT], number = number, value = value }
     end
@@ -123,9 +109,8 @@ function M.trials(path, puzzles)
   local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(of)
     return { name = of.key, share = means_by_number(of) }
   end)
-  if #people < 2 then
-    return nil, ("%s: trials of %s; expected at least 2"):format(path, wording.count(#people, "participant"))
-  end
+  must(INPUT, #people > 1, ("%s: trials of %s; expected at least 2"):format(path,
+    wording.count(#people, "participant")))
   return people
 end
 

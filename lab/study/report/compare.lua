@@ -17,11 +17,14 @@ local measures = require("lab.study.read.metrics")
 local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
+local stop = require("lab.stop")
 local table_text = require("lab.study.report.tables.table_text")
 local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
+
+local must = stop.must
 
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100
@@ -39,13 +42,11 @@ local TIMES = { "seconds", "steps_per_second" }
 local function read(path)
   local dir = lfs.attributes(path, "mode") == "file" and (path:match("^(.*)/[^/]*$") or ".") or path
   local run = runs.read(dir)
-  if not run then
-    return nil, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
-      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path))
-  end
+  must(INPUT, run, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
+    .. "runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
   run.metrics = run.damaged and {} or runs.metrics(run)
   if run.damaged then
-    return nil, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes]))
+    stop.with(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes])))
   end
   return run
 end
@@ -292,16 +293,9 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- The comparison of two runs, or nil and a message. metric: the metric of the curves; nil: all metrics.
+-- The comparison of two runs. metric: the metric of the curves; nil: all metrics.
 function M.result(path_a, path_b, metric)
-  local a, message = read(path_a)
-  local b
-  if a then
-    b, message = read(path_b)
-  end
-  if not b then
-    return nil, message
-  end
+  local a, b = read(path_a), read(path_b)
   local result = { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
     pairs = pairs_of_curves(a, b, metric), notes = {} }
   for run, note in lists.nested({ a, b }, "notes") do
@@ -310,16 +304,17 @@ function M.result(path_a, path_b, metric)
   return result
 end
 
-function M.run(options)
-  local result, message = M.result(options.runs, options.other, options.metric)
-  if not result then
-    return INPUT, message
-  end
+local function compare(options)
+  local result = M.result(options.runs, options.other, options.metric)
   options.say((text_of(result):gsub("\n$", "")))
   if not options.out then
     return 0
   end
   return write_all(options, result)
+end
+
+function M.run(options)
+  return stop.catch(compare, options)
 end
 
 M.text = text_of

@@ -33,6 +33,7 @@ local runs = require("lab.study.read.runs")
 local settings = require("lab.study.report.settings")
 local shell = require("base.shell")
 local spread = require("lab.study.report.tables.spread")
+local stop = require("lab.stop")
 local table_latex = require("lab.study.report.tables.table_latex")
 local table_text = require("lab.study.report.tables.table_text")
 local escape = require("base.escape")
@@ -41,6 +42,8 @@ local wording = require("base.wording")
 local write = require("base.write")
 
 local M = {}
+
+local must = stop.must
 
 local WIDTH = 100
 local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
@@ -72,18 +75,14 @@ local function read_published(project, study, list)
       if key then
         message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
       end
-      if not file or key then
-        return nil, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message)
-      end
+      must(INPUT, file and not key, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message))
       by_item[item] = file
     end
     local of_setting = item.setting or type(name) == "string" and (name:match("^(.*/)") or "") .. "setting"
     if of_setting and not setting then
       local message
       setting, message = published_module.read(project, of_setting)
-      if not setting then
-        return nil, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message)
-      end
+      must(INPUT, setting, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message))
     end
   end
   return { by_item = by_item, setting = setting }
@@ -305,21 +304,11 @@ local function write_report(options, report, out)
     or damage or problem, not problem and files or nil
 end
 
--- Reads all inputs of a report; returns nil and a message on failure.
+-- Reads all inputs of a report.
 local function read_report(options)
-  local study, message = open_study.study(options, "longhand report: ")
-  if not study then
-    return nil, message
-  end
-  local list, papers
-  list, message = items.check(study, options.max)
-  if list then
-    papers, message = read_published(options.project, study, list)
-  end
-  if not papers then
-    return nil, message
-  end
-  return make_report(options, study, list, papers)
+  local study = must(INPUT, open_study.study(options, "longhand report: "))
+  local list = must(INPUT, items.check(study, options.max))
+  return make_report(options, study, list, read_published(options.project, study, list))
 end
 
 -- The key of a cached report: everything that the report depends on, except for files.
@@ -335,18 +324,11 @@ local function make(options, asked)
     said[#said + 1] = text
     options.say(text)
   end
-  local read, report, message = dependencies.observe(read_report, options)
-  if not report then
-    return INPUT, message
-  end
+  local read, report = dependencies.observe(read_report, options)
   say((text_of(report, false):gsub("\n$", "")))
-  local out
-  out, message = write.below(options.runs, study_analyses.folder("report", report.study.name), options.out)
-  if not out then
-    return INPUT, "longhand report: " .. message
-  end
-  local code, files
-  code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
+  local out, problem = write.below(options.runs, study_analyses.folder("report", report.study.name), options.out)
+  must(INPUT, out, "longhand report: " .. (problem or ""))
+  local code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
   if files and not options.no_cache then
     report_cache.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
       read)
@@ -361,7 +343,7 @@ function M.run(options)
   local asked = question(options)
   local record = not options.no_cache and report_cache.recall(asked)
   if not record then
-    return make(options, asked)
+    return stop.catch(make, options, asked)
   end
   for _, text in ipairs(record.said) do
     options.say(text)
