@@ -24,6 +24,7 @@ local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
 local tuned = require("render.builds.tuned")
 local wording = require("base.wording")
+local stop = require("lab.stop")
 local write = require("base.write")
 
 local M = {}
@@ -71,10 +72,15 @@ local function ready(study)
   return cells, #study.cells - #cells
 end
 
-local function must(folder, script, ...)
+local function step(...)
+  return stop.must(ENVIRONMENT, ...)
+end
+
+-- Runs lines of shell in a folder; ends the command if they fail.
+local function run_in(folder, script, ...)
   local said, code = shell.capture({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; } 2>&1", "sh", folder,
     ... })
-  return code == 0 or nil, (said:gsub("%s+$", ""))
+  step(code == 0, (said:gsub("%s+$", "")))
 end
 
 local function one_line(command)
@@ -135,25 +141,17 @@ local function texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Copies a trainer to its cell's name, without symbols; nil and a message after an error.
+-- Copies a trainer to its cell's name, without symbols.
 local function carry_trainer(options, folder, item)
   local copy = "trainers/" .. item.cell.id
-  local done, message = must(folder, "mkdir -p trainers")
-  if done then
-    done, message = trainers.copy(options.project, item, folder .. "/" .. copy, say)
-  end
-  if not done then
-    return nil, message
-  end
-  return must(folder, 'strip -s "$1"', copy)
+  run_in(folder, "mkdir -p trainers")
+  step(trainers.copy(options.project, item, folder .. "/" .. copy, say))
+  run_in(folder, 'strip -s "$1"', copy)
 end
 
--- Fills a folder below `staging` and packs it; raises an error { message }. parts: the argument of pack.
+-- Fills a folder below `staging` and packs it. parts: the argument of pack.
 local function fill(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
-  local function step(done, message)
-    return done or error({ message = message }, 0)
-  end
   step(write.make_directory(folder))
   step(write.files(folder, parts.own))
   step(overview.leave_note({ out = folder .. "/runs", given = options.given }, study))
@@ -161,15 +159,15 @@ local function fill(options, study, staging, bundle, parts)
   parts.unlicensed = step(text, missing) and missing
   step(write.files(folder, { { path = "NOTICE", text = text } }))
   for _, item in ipairs(parts.items) do
-    step(carry_trainer(options, folder, item))
+    carry_trainer(options, folder, item)
   end
   for path, name in pairs(parts.files) do
-    step(must(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name))
+    run_in(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
   end
-  step(must(folder, "find . -path ./runs -prune -o -type f ! -name SHA256SUMS -exec sha256sum {} + "
-    .. "| LC_ALL=C sort -k 2 >SHA256SUMS"))
-  step(must(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
-    .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out))
+  run_in(folder, "find . -path ./runs -prune -o -type f ! -name SHA256SUMS -exec sha256sum {} + "
+    .. "| LC_ALL=C sort -k 2 >SHA256SUMS")
+  run_in(staging, 'tar -cf archive.tar -- "$1" && gzip -n archive.tar && sync archive.tar.gz '
+    .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out)
 end
 
 -- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message after an error.
@@ -177,12 +175,9 @@ end
 local function pack(options, study, bundle, parts)
   local staging = write.temporary(bundle.out)
   write.remove_tree(staging)
-  local done, problem = pcall(fill, options, study, staging, bundle, parts)
+  local code, problem = stop.catch(fill, options, study, staging, bundle, parts)
   write.remove_tree(staging)
-  if not done and type(problem) ~= "table" then
-    error(problem, 0)
-  end
-  return done, not done and problem.message or nil
+  return code == DONE, problem
 end
 
 local function build(options, cells, linking)

@@ -26,6 +26,7 @@ local escape = require("base.escape")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
 local wording = require("base.wording")
+local stop = require("lab.stop")
 local write = require("base.write")
 
 local M = {}
@@ -224,34 +225,25 @@ end
 local function submit(options, study, site, plan, most)
   local folder, n = must(ENVIRONMENT, records.open(options.out))
   plan.folder, plan.name = paths.absolute(folder), records.job_name(options.out, study, n)
-  local written, message = true, nil
-  for _, item in ipairs(plan.items) do
-    if written then
-      written, message = stage_one(options.project, item, records.folder(options.out) .. "/trainers")
+  local job
+  local code, message = stop.catch(function()
+    for _, item in ipairs(plan.items) do
+      stop.must(ENVIRONMENT, stage_one(options.project, item, records.folder(options.out) .. "/trainers"))
     end
-  end
-  if written then
     local files = texts_of(options, study, site, plan)
     files[#files + 1] = { path = "record.json", text = records.text(study, site, plan.name) }
-    written, message = write.files(folder, files)
-  end
-  if written then
-    written, message = write.make_directory(folder .. "/logs")
-  end
-  for _, group in ipairs(plan.groups) do
-    if written then
-      written, message = set_aside.runs(options.out, group.cell, group.runs)
+    stop.must(ENVIRONMENT, write.files(folder, files))
+    stop.must(ENVIRONMENT, write.make_directory(folder .. "/logs"))
+    for _, group in ipairs(plan.groups) do
+      stop.must(ENVIRONMENT, set_aside.runs(options.out, group.cell, group.runs))
     end
-  end
-  local job
-  if written then
-    job, message = queue.submit(plan.folder .. "/job.sh")
-  end
-  job = job or written and accepted(plan.name)
+    job = stop.must(INPUT, queue.submit(plan.folder .. "/job.sh"))
+  end)
+  job = job or code == INPUT and accepted(plan.name)
   if not job then
     take_back(options, plan, folder)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
-    return written and INPUT or ENVIRONMENT
+    return code
   end
   say(describe(plan, site, most))
   io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
