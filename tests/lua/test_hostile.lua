@@ -162,9 +162,9 @@ function TestHostile.test_titles_of_a_study()
     local path = support.write(("study%d.lua"):format(i), ([[return { title = %s, seeds = { 1, 1 },
       axes = { { name = "task", values = { { name = "bucket_sort", spec = { task = { kind = "bucket_sort" } } } } },
         { name = "plain", values = { { name = "no", spec = {} } } } },
-      report = { { kind = "curves", lines = "task", title = %s },
-        { kind = "table", value = "max", rows = "task", columns = "plain", title = %s } } }]]):format(title, title,
-      title))
+      report = { { kind = "curves", lines = "task", title = %s, labels = { no = %s } },
+        { kind = "table", value = "max", rows = "task", columns = "plain", title = %s, labels = { bucket_sort = %s } } }
+      }]]):format(title, title, title, title, title))
     local code, message = report_of(root, root .. "/out" .. i, { study = path })
     lu.assertEquals(code, 4, message)
     assert_clean(root .. "/out" .. i, text)

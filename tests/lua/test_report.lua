@@ -8,6 +8,7 @@ local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local published = require("lab.study.read.published")
 local readings = require("lab.study.read.readings")
+local open_study = require("lab.study.report.open_study")
 local report = require("lab.study.report.report")
 local reports = require("reports")
 local settings = require("lab.study.report.settings")
@@ -81,6 +82,31 @@ function TestPage.test_report_of_a_folder()
   lu.assertStrContains(text, "lr0.1-seed1: failed, exit code 1")
   lu.assertStrContains(said[1], "13 of 14 runs have a score (1 failed)")
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
+end
+
+-- Labels replace names of values in tables and figures; items that are added do not change the names of files.
+function TestPage.test_labels_and_names_of_files()
+  local study, own = make_study("named", SCORES), open_study.study
+  local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  local curves = { kind = "curves", panels = "task", lines = "encoding", labels = { rope = "RoPE" }, width = 85 }
+  local function files_of(name, list)
+    study.report, study.problems, open_study.study = list, {}, function() return study end
+    report.run({ project = project, runs = root, out = root .. name, say = function() end, no_cache = true })
+    open_study.study = own
+    return support.read(root .. name .. "/curves-encoding-task.gnuplot"), support.read(root .. name .. "/index.html"),
+      support.read(root .. name .. "/tables.tex")
+  end
+  local script, page, tex = files_of("/one", { curves })
+  lu.assertStrContains(script, "title 'RoPE'")
+  lu.assertStrContains(script, "set terminal pdfcairo noenhanced size 8.50cm,")
+  lu.assertStrContains(page, '<a href="#cell-1">RoPE</a>')
+  local more, _, longer = files_of("/two", { { kind = "table", value = "max", rows = "encoding", columns = "task",
+    labels = { rope = "RoPE" } }, { kind = "curves", panels = "task", lines = "encoding",
+    only = { encoding = { "rope" } } }, curves })
+  lu.assertEquals(more, script)
+  lu.assertStrContains(longer, "\\label{tab:table-task-encoding-max}")
+  lu.assertStrContains(longer, "\nRoPE & ")
+  lu.assertNil(tex:find("RoPE", 1, true))
 end
 
 -- Pictures of an analysis in its folder next to the runs are shown; a file with only the name of a picture is not.

@@ -41,7 +41,7 @@ analyses() {
         ends_with 0 'fixed: dropout is off here' ./longhand analyze similarity "$out" --reference fixed &&
         ends_with 0 '108 puzzles of 36 bases' ./longhand analyze human "$out" --human "$work/people.csv" &&
         ends_with 0 'Differences between' ./longhand analyze compare "$out" --split validation &&
-        ./longhand report "$out" && [ -s "$out/report-puzzles/progress1.svg" ] || return
+        ./longhand report "$out" && [ -s "$out/report-puzzles/progress-encoding.svg" ] || return
     for what in compare similarity tables human; do
         grep -q "<h2>Analysis: $what</h2>" "$out/report-puzzles/index.html" || return
     done

@@ -32,13 +32,13 @@ end
 -- Returns the name of a cell's set: the labels of the cell on the other axes.
 local function set_name(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
-    return axis.name ~= along and #axis.values > 1 and score_tables.label(axis.name, cell.key[axis.name]) or nil
+    return axis.name ~= along and #axis.values > 1 and score_tables.label(study, axis.name, cell.key[axis.name]) or nil
   end), ", ")
 end
 
-local function group_of(cell, axis, split, metric)
+local function group_of(study, cell, axis, split, metric)
   local best = cell.summary.best or cell.summary.rates[1]
-  local group = { value = cell.key[axis], name = score_tables.label(axis, cell.key[axis]), cell = cell,
+  local group = { value = cell.key[axis], name = score_tables.label(study, axis, cell.key[axis]), cell = cell,
     asked = best.asked, rate = best.rate, rates = lists.count(cell.summary.rates, function(rate) return rate.mean end) }
   group.runs = lists.map(best.runs, function(run) return runs.score(run, split, metric) and run or nil end)
   table.sort(group.runs, function(a, b) return a.seed < b.seed end)
@@ -51,7 +51,7 @@ function M.sets(study, axis, split)
   local by_name = lists.group(study.cells, function(cell) return set_name(study, cell, axis) end)
   return lists.map(by_name, function(cells)
     return { name = cells.key, groups = lists.map(cells, function(cell)
-      return group_of(cell, axis, split, study.scored.metric)
+      return group_of(study, cell, axis, split, study.scored.metric)
     end) }
   end)
 end
@@ -59,7 +59,7 @@ end
 -- Returns all cells as one list of groups, named by the values that distinguish them; scores are token accuracies.
 function M.all(study, split)
   return lists.map(study.cells, function(cell)
-    local group, name = group_of(cell, study.axes[#study.axes].name, split, "accuracy"), set_name(study, cell)
+    local group, name = group_of(study, cell, study.axes[#study.axes].name, split, "accuracy"), set_name(study, cell)
     group.name = name ~= "" and name or group.name
     return group
   end)

@@ -137,6 +137,26 @@ function checks.percent(study, item, value)
   end
 end
 
+checks.width = of_form(function(value)
+  return type(value) == "number" and value >= 40 and value <= 400
+end, "%s is no width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
+
+-- Checks names to show, by value of any axis.
+function checks.labels(study, _, value)
+  if not is_named(value) then
+    return "not a table of names to show", '{ none = "NoPE" }'
+  end
+  for _, name in ipairs(keys(value)) do
+    if type(value[name]) ~= "string" or not value[name]:find("%S") then
+      return ("%s is no text"):format(diagnostics.show(value[name])), "a text to show", nil, name
+    elseif not study.scale and not lists.find(study.axes, function(axis) return lists.has(axis.values, name) end) then
+      local values = lists.flat(study.axes, function(axis) return axis.values end)
+      local what, expected, hint = unknown("no value of an axis", name, lists.distinct(values))
+      return what, expected, hint, name
+    end
+  end
+end
+
 -- Checks the name of a file below spec/published.
 local function is_file(value)
   return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil

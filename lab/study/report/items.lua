@@ -34,7 +34,8 @@ local KINDS = {
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
 -- Fields of items of every kind; `where`, `pages` and `over` are checked together, since they share the axes.
-local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?" }
+local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?",
+  labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
 
 local function common(names, values)
@@ -103,7 +104,7 @@ local function problem_of(study, item)
       return name, unknown(('no field of kind "%s"'):format(item.kind), name, keys(fields))
     end
   end
-  for _, name in ipairs(lists.append(keys(fields), { "title", "setting", "only" })) do
+  for _, name in ipairs(lists.append(keys(fields), { "title", "setting", "only", "labels", "width" })) do
     local kind, optional = (fields[name] or COMMON[name]):match("^(%a+)(%??)$")
     if item[name] == nil and optional == "" then
       return name, "missing", ('kind "%s" needs it'):format(item.kind)

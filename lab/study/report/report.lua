@@ -31,6 +31,7 @@ local report_page = require("lab.study.report.page.report_page")
 local report_cache = require("lab.study.report.report_cache")
 local runs = require("lab.study.read.runs")
 local settings = require("lab.study.report.settings")
+local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local spread = require("lab.study.report.tables.spread")
 local stop = require("lab.stop")
@@ -97,11 +98,34 @@ local FIGURES = { curves = figures.by_length, time = figures.by_time, axis = fig
 -- The part of a study that an item shows. `only` is applied before `over`: `only` may name values of the axis that
 -- `over` joins.
 local function cut_out(study, item)
-  if study.found then
-    return item.over and cells.over(study, item.over) or study
+  local shown = study.found and study or cells.within(study, nil, item.only)
+  shown = item.over and cells.over(shown, item.over) or shown
+  shown = study.found and shown or cells.within(shown, item.where)
+  return setmetatable({ labels = item.labels }, { __index = shown })
+end
+
+-- Fields of an item that are not in the names of its files.
+local UNNAMED = lists.words("kind place title setting published names titles labels width pages")
+local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
+
+-- The words of a value of an item's field.
+local function words_of(value)
+  if type(value) ~= "table" then
+    return { tostring(value) }
   end
-  local shown = cells.within(study, nil, item.only)
-  return cells.within(item.over and cells.over(shown, item.over) or shown, item.where)
+  local words = lists.flat(value, words_of)
+  return lists.append(words, lists.flat(canonical.sorted_keys(value), function(key)
+    return type(key) == "string" and lists.join({ key }, words_of(value[key])) or {}
+  end))
+end
+
+-- The name of an item's files: its kind and what its fields select, so that other items do not change it.
+local function file_name(item)
+  local words = lists.flat(canonical.sorted_keys(item), function(field)
+    return not UNNAMED[field] and words_of(item[field]) or {}
+  end)
+  local name = table.concat(lists.join({ item.kind }, words), "-"):gsub("[^%w-]+", "_")
+  return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hex(name):sub(1, 8))
 end
 
 -- Makes sentences on items that fit no cell on any of their pages.
@@ -118,11 +142,14 @@ end
 -- either.
 local function make_parts(study, list, papers)
   local parts, fitted = {}, {}
-  for i, item in ipairs(list) do
+  local taken = {}
+  for _, item in ipairs(list) do
     local shown = cut_out(study, item)
     if #shown.cells > 0 then
       fitted[item.place] = true
-      local name = ("%s%d"):format(item.kind, i)
+      local name = file_name(item)
+      taken[name] = (taken[name] or 0) + 1
+      name = taken[name] > 1 and ("%s-%d"):format(name, taken[name]) or name
       local figure, model
       if FIGURES[item.kind] then
         figure, model = FIGURES[item.kind](shown, item)
@@ -130,7 +157,7 @@ local function make_parts(study, list, papers)
         model = TABLES[item.kind](shown, item, papers.by_item[item])
       end
       if figure then
-        figure.name = name
+        figure.name, figure.width = name, item.width
         parts[#parts + 1] = figure
       end
       if model then

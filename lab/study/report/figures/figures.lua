@@ -137,8 +137,10 @@ local function add_cell(panel, cell, line, style, scored)
   add_curves(panel, found, style, mean_curve(found), line, { band = samples or quartiles(found), cell = cell.number })
 end
 
-local function legend_of(axis, names, styles)
-  return lists.map(names, function(name) return { title = score_tables.label(axis, name), style = styles[name] } end)
+local function legend_of(study, axis, names, styles)
+  return lists.map(names, function(name)
+    return { title = score_tables.label(study, axis, name), style = styles[name] }
+  end)
 end
 
 -- Styles by the names of the whole axis, so that a value looks the same in every figure and on every page.
@@ -154,16 +156,16 @@ end
 function M.by_length(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
-  local figure = { panels = {}, legend = legend_of(item.lines, names, styles) }
+  local figure = { panels = {}, legend = legend_of(study, item.lines, names, styles) }
   for _, name in ipairs(item.panels and score_tables.axis(study, item.panels) or { false }) do
-    local panel = { title = name and score_tables.label(item.panels, name) or "", xlabel = "length",
+    local panel = { title = name and score_tables.label(study, item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
       percent = is_percent(study), curves = {}, marks = {} }
     for _, line in ipairs(names) do
       local key = score_tables.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
       local cell = score_tables.find(study, key)
       if cell then
-        add_cell(panel, cell, score_tables.label(item.lines, line), styles[line], study.scored)
+        add_cell(panel, cell, score_tables.label(study, item.lines, line), styles[line], study.scored)
       end
     end
     if #panel.curves > 0 then
@@ -236,22 +238,23 @@ local function time_row(line, cell, timed_of, threshold)
   return row
 end
 
-local function ratio_row(rows, item)
-  local function row_of(title)
-    return lists.find(rows, function(row) return row.title == title end)
-  end
-  local slow, fast = row_of(item.slow), row_of(item.fast)
+local function ratio_row(study, rows, item)
+  local titles = lists.map({ item.slow, item.fast }, function(name)
+    return score_tables.label(study, item.lines, name)
+  end)
+  local rows_of = lists.by(rows, function(row) return row.title end)
+  local slow, fast = rows_of[titles[1]], rows_of[titles[2]]
   local function ratio_text(key)
     local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
     return ratio and ("%.1f times"):format(ratio) or entries.MISSING
   end
-  local row = entries.row(("%s / %s"):format(item.slow, item.fast), { "", ratio_text("median"), ratio_text("fastest") })
+  local row = entries.row(table.concat(titles, " / "), { "", ratio_text("median"), ratio_text("fastest") })
   row.last = true
   return row
 end
 
-local function time_table(rows, item, threshold, metric)
-  rows[#rows + 1] = ratio_row(rows, item)
+local function time_table(study, rows, item, threshold, metric)
+  rows[#rows + 1] = ratio_row(study, rows, item)
   local about = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
@@ -276,9 +279,9 @@ function M.by_time(study, item)
     for _, points in ipairs(timed_of) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    add_curves(panel, timed_of, styles[line], mean_timed(timed_of), score_tables.label(item.lines, line),
+    add_curves(panel, timed_of, styles[line], mean_timed(timed_of), score_tables.label(study, item.lines, line),
       { cell = cell and cell.number })
-    rows[#rows + 1] = time_row(line, cell, timed_of, threshold)
+    rows[#rows + 1] = time_row(score_tables.label(study, item.lines, line), cell, timed_of, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
@@ -288,7 +291,7 @@ function M.by_time(study, item)
     title = score_tables.title_of(item, entries.metric(study) .. " over training time"),
     caption = captions.before("bold: mean over the seeds at the chosen learning rate; faint: these seeds; evaluations "
       .. "during training", captions.rates_sentence(study)) }
-  return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold, entries.metric(study))
+  return #panel.curves > 0 and figure or nil, time_table(study, rows, item, threshold, entries.metric(study))
 end
 
 local function axis_lines(study, item, values)
@@ -315,8 +318,8 @@ local function axis_lines(study, item, values)
 end
 
 -- The curves of a line: the median with its band, or the best and the mean.
-local function add_along(panel, line, style, item)
-  local name = item.lines and score_tables.label(item.lines, line.name) or "median"
+local function add_along(study, panel, line, style, item)
+  local name = item.lines and score_tables.label(study, item.lines, line.name) or "median"
   if item.show ~= "max" then
     panel.curves[#panel.curves + 1] = { points = line.median, band = line.band, style = style, title = name,
       line = name, cells = line.cells }
@@ -348,7 +351,7 @@ function M.along_axis(study, item)
     x = range_of(ticks) }
   local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
   for _, line in ipairs(axis_lines(study, item, values)) do
-    add_along(panel, line, styles[line.name], item)
+    add_along(study, panel, line, styles[line.name], item)
   end
   scales.fit(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
@@ -366,7 +369,7 @@ function M.by_epoch(study, item)
   end)
   local what = (has.loss and "loss" or "") .. (has.loss and has.other and " and " or "") .. (has.other
     and entries.metric(study) or "")
-  return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
+  return #panels > 0 and { panels = panels, legend = legend_of(study, item.lines, names, styles),
     title = score_tables.title_of(item, what .. " while training"),
     caption = captions.before(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.progress(study)) } or nil

@@ -90,7 +90,7 @@ local function panels_of(study, item, value, splits, context)
   local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
-    local title = value and score_tables.label(item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
+    local title = value and score_tables.label(study, item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
     panels[split] = panel_of(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
@@ -100,7 +100,8 @@ local function panels_of(study, item, value, splits, context)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      context.add(panel, found, context.styles[entry.name], score_tables.label(item.lines, entry.name), entry.cell)
+      local name = score_tables.label(study, item.lines, entry.name)
+      context.add(panel, found, context.styles[entry.name], name, entry.cell)
     end
   end
   for _, split in ipairs(splits) do

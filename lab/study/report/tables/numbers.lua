@@ -87,11 +87,11 @@ function M.table(study, item, published)
   local known = M.axis(study)
   local axis = known or "length"
   published = known and published -- the paper's numbers can be shown only if some run names the axis
-  local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(axis, n) end))
+  local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(study, axis, n) end))
   local rows = lists.map(score_tables.axis(study, item.rows), function(name)
     local key = score_tables.with(item.where, { [item.rows] = name })
     local cell = score_tables.find(study, key)
-    return { title = score_tables.label(item.rows, name), cells = lists.map(item.at, function(n)
+    return { title = score_tables.label(study, item.rows, name), cells = lists.map(item.at, function(n)
       return entry_of(study, item, cell, score_tables.with(key, { [axis] = n }), n, published)
     end) }
   end)

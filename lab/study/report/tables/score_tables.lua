@@ -25,9 +25,14 @@ function M.axis(study, name)
   return found and found.values or {}
 end
 
--- The name of a value without context: a number is preceded by its axis.
-function M.label(axis, value)
-  return tonumber(value) and ("%s %s"):format(axis, value) or value
+-- The name of a value without context: its label in the study's report; else a number is preceded by its axis.
+function M.label(study, axis, value)
+  return study.labels and study.labels[value] or tonumber(value) and ("%s %s"):format(axis, value) or value
+end
+
+-- The title of a row, whose axis the corner of the table names.
+local function row_title(study, value)
+  return study.labels and study.labels[value] or value
 end
 
 -- The number in the name of an axis' value; nil if there is none.
@@ -79,10 +84,10 @@ end
 function M.table(study, item, published)
   local measure = entries.measure(study, item, published)
   local columns = lists.map(item.columns and M.axis(study, item.columns) or { false }, function(name)
-    return { title = name and M.label(item.columns, name) or measure.short, name = name or nil }
+    return { title = name and M.label(study, item.columns, name) or measure.short, name = name or nil }
   end)
   local rows = lists.map(M.axis(study, item.rows), function(name)
-    return { title = name, cells = lists.map(columns, function(column)
+    return { title = row_title(study, name), cells = lists.map(columns, function(column)
       local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
       local cell = M.find(study, key)
       return cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
@@ -109,7 +114,7 @@ function M.splits(study, item, published)
   local columns = entries.columns(lists.map(item.splits, function(split) return M.SETS[split] end))
   local rows = lists.map(M.axis(study, item.rows), function(name)
     local key = M.with(item.where, { [item.rows] = name })
-    return { title = name, cells = lists.map(item.splits, function(split)
+    return { title = row_title(study, name), cells = lists.map(item.splits, function(split)
       return entries.of_set(M.find(study, key), item, split, published, key, study.scored.metric)
     end) }
   end)
@@ -187,19 +192,19 @@ local function summary_rows(rows, published)
   return { mean, largest }
 end
 
-local function side_title(item, which)
-  local names = item[which]
+local function side_title(study, item, which)
+  local names = lists.map(item[which], function(name) return row_title(study, name) end)
   return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
 -- The table of the best of one group of encodings against the best of another group, row by row.
 function M.best(study, item, published)
   local measure = entries.measure(study, item, published)
-  local columns = entries.columns({ side_title(item, "of"), side_title(item, "against"), "gain" })
+  local columns = entries.columns({ side_title(study, item, "of"), side_title(study, item, "against"), "gain" })
   local rows = lists.map(M.axis(study, item.rows), function(name)
     local of = side_entry(study, item, measure, published, name, "of")
     local against = side_entry(study, item, measure, published, name, "against")
-    return { title = name, cells = { of, against, gain_entry(of, against, published) } }
+    return { title = row_title(study, name), cells = { of, against, gain_entry(of, against, published) } }
   end)
   local notes = entries.notes(rows, columns)
   lists.append(rows, summary_rows(rows, published))
@@ -209,7 +214,7 @@ end
 -- The values of a cell on the axes with several values; without such an axis, the cell's id.
 function M.key_text(study, cell)
   local parts = lists.map(study.axes, function(axis)
-    return #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
+    return #axis.values > 1 and M.label(study, axis.name, cell.key[axis.name]) or nil
   end)
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end

@@ -47,13 +47,13 @@ local function row_of(study, item, name)
     cell = score_tables.find(study, score_tables.with(item.where, { [item.rows] = name, [item.of] = value }))
     of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
     local note = entries.about(cell, "mean", {})
-    notes[#notes + 1] = note and ("%s: %s"):format(score_tables.label(item.of, value), note)
+    notes[#notes + 1] = note and ("%s: %s"):format(score_tables.label(study, item.of, value), note)
   end
   local got = M.of_groups(of_scores)
   local function entry(value, note)
     return entries.entry(cell, value, note, entries.number_text("%.1f", value))
   end
-  return { title = score_tables.label(item.rows, name), cells = {
+  return { title = score_tables.label(study, item.rows, name), cells = {
     entry(got.mean, #notes > 0 and table.concat(notes, "; ") or nil), entry(got.within), entry(got.between),
     { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
 end

@@ -64,10 +64,10 @@ local function entry(list, form, scale, cell)
     texts = { mean and entries.number_text(form, mean / scale, sd and sd / scale) or "" } }
 end
 
-local function row_of(row, item, length)
+local function row_of(study, row, item, length)
   local got, note = row.got, entries.about(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
-  return { title = score_tables.label(item.rows, row.name), cells = { entry(got.steps, "%.0f", 1, row.cell),
+  return { title = score_tables.label(study, item.rows, row.name), cells = { entry(got.steps, "%.0f", 1, row.cell),
     entry(got.seconds, "%.2f", length, row.cell), { texts = { count }, about = note,
       number = row.cell and row.cell.number } } }
 end
@@ -82,7 +82,7 @@ function M.table(study, item)
   end)
   local unit, length = wording.unit(seconds)
   local columns = entries.columns({ "steps", unit, "runs" })
-  local rows = lists.map(found, function(row) return row_of(row, item, length) end)
+  local rows = lists.map(found, function(row) return row_of(study, row, item, length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
     .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
   return score_tables.model(item, what, captions.rates_sentence(study), nil, columns, rows)
