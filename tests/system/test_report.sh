@@ -39,8 +39,8 @@ report() {
 }
 
 pictures() {
-    grep -q '<svg' "$work/report/curves-plain-task.svg" && grep -aq '^%PDF' "$work/report/curves3.pdf" &&
-        [ "$(head -c 4 "$work/report/curves-plain-task.png" | tail -c 3)" = PNG ]
+    grep -q '<svg' "$work/report/curves-encoding-task.svg" && grep -aq '^%PDF' "$work/report/curves3.pdf" &&
+        [ "$(head -c 4 "$work/report/curves-encoding-task.png" | tail -c 3)" = PNG ]
 }
 
 two_runs() {
@@ -67,7 +67,7 @@ without_gnuplot() {
     ends_with 4 "gnuplot is not installed; everything but the pictures is written" \
         env PATH="$work/bin" "$interpreter" generator/main.lua report "$work/runs" --out "$work/plain" &&
         grep -q '<details class="numbers" open' "$work/plain/index.html" && [ -s "$work/plain/report.csv" ] &&
-        [ ! -e "$work/plain/curves-plain-task.svg" ]
+        [ ! -e "$work/plain/curves-encoding-task.svg" ]
 }
 
 # A folder from another user may have hostile names, hostile contents of run.json, and hostile files.

@@ -20,7 +20,7 @@ M.POINTS = 100 -- the most points of a curve; curves with more points are averag
 
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
 local LEAST = 200 -- pixels of a panel in a figure of a given width
-local PAPER_FONT = 11 -- in a figure of a given width: 8 points
+local PAPER_FONT, LINE = 11, 14 -- in a figure of a given width: 8 points; pixels of a name in the legend
 local MARKS = 8 -- the most symbols on a curve, roughly
 
 local FRAME = [[
@@ -172,9 +172,10 @@ local function drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
   local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(M.has_levels(figure) and 17 or 3) }
   if #figure.panels == 1 then
+    local names = figure.width and lists.count(figure.panels[1].curves, function(curve) return curve.title end) or 0
     wide = wide or 800
-    return lists.append(lines, { "set key outside above left horizontal Left reverse samplen 2.2 width 2 textcolor rgb "
-      .. "'#222222'", panel_text(figure.panels[1]) }), wide, wide * 0.6
+    return lists.append(lines, { ("set key outside above left %s Left reverse samplen 2.2 width 2 textcolor rgb "
+      .. "'#222222'"):format(figure.width and "vertical maxcols 1" or "horizontal"), panel_text(figure.panels[1]) }), wide, wide * 0.6 + LINE * names
   end
   local places = #figure.panels + 1
   local across = wide and math.max(1, math.floor(wide / LEAST)) or places <= 4 and 2 or places <= 9 and 3 or 4
