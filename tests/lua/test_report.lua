@@ -8,6 +8,8 @@ local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local published = require("lab.study.read.published")
 local readings = require("lab.study.read.readings")
+local items = require("lab.study.report.items")
+local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local report = require("lab.study.report.report")
 local reports = require("reports")
@@ -107,6 +109,20 @@ function TestPage.test_labels_and_names_of_files()
   lu.assertStrContains(longer, "\\label{tab:table-task-encoding-max}")
   lu.assertStrContains(longer, "\nRoPE & ")
   lu.assertNil(tex:find("RoPE", 1, true))
+end
+
+function TestPage.test_labels_and_widths_are_checked()
+  local study = make_study("checked", SCORES)
+  for fields, expected in pairs({
+    [{ labels = { rop = "RoPE" } }] = 'labels.rop: no value of an axis: "rop"\n  expected: one of: even_pairs, bucket',
+    [{ labels = { rope = 3 } }] = "labels.rope: 3 is no text",
+    [{ width = 8.5 }] = "width: 8.5 is no width of a figure\n  expected: millimetres from 40 to 400",
+  }) do
+    study.report = { lists.merged({ kind = "curves", panels = "task", lines = "encoding" }, fields) }
+    local list, message = items.check(study)
+    lu.assertNil(list)
+    lu.assertStrContains(message, "report[1]." .. expected)
+  end
 end
 
 -- Pictures of an analysis in its folder next to the runs are shown; a file with only the name of a picture is not.

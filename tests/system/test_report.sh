@@ -39,8 +39,8 @@ report() {
 }
 
 pictures() {
-    grep -q '<svg' "$work/report/curves-encoding-task.svg" && grep -aq '^%PDF' "$work/report/curves3.pdf" &&
-        [ "$(head -c 4 "$work/report/curves-encoding-task.png" | tail -c 3)" = PNG ]
+    curves=$work/report/curves-encoding-task
+    grep -q '<svg' "$curves.svg" && grep -aq '^%PDF' "$curves.pdf" && [ "$(head -c 4 "$curves.png" | tail -c 3)" = PNG ]
 }
 
 two_runs() {
