@@ -8,7 +8,7 @@ local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local published = require("lab.study.read.published")
 local readings = require("lab.study.read.readings")
-local items = require("lab.study.report.items")
+local report_items = require("lab.study.report.items")
 local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local report = require("lab.study.report.report")
@@ -119,7 +119,7 @@ function TestPage.test_labels_and_widths_are_checked()
     [{ width = 8.5 }] = "width: 8.5 is no width of a figure\n  expected: millimetres from 40 to 400",
   }) do
     study.report = { lists.merged({ kind = "curves", panels = "task", lines = "encoding" }, fields) }
-    local list, message = items.check(study)
+    local list, message = report_items.check(study)
     lu.assertNil(list)
     lu.assertStrContains(message, "report[1]." .. expected)
   end

@@ -172,17 +172,11 @@ local SETTINGS = {
   "unset key", "set border 3 lc rgb '#444444'", "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'",
   "set xtics offset 0,0.4", "set ytics offset 0.6,0",
   "set colorbox user origin graph 1.08, graph 0 size graph 0.06, graph 1", "set cblabel 'token' offset -1,0 font ',9'",
-  "set offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03",
 }
 
 -- Returns the gnuplot lines of an axis for lists of numbers; flat: they are all 0.
 local function axis(letter, flat, numbers)
-  if flat then
-    return ("set %srange [-1:1]\nset %stics 1"):format(letter, letter)
-  end
-  local low, high = scales.range(numbers)
-  return ("set %srange [*:*]\nset autoscale %sfix\nset %stics %.6g"):format(letter, letter, letter,
-    scales.step(high - low))
+  return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fitting(letter, numbers)
 end
 
 local function panel(key, site, at, last)

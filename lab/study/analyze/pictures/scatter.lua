@@ -10,20 +10,10 @@ local scales = require("lab.study.report.figures.scales")
 
 local M = {}
 
-local MARGIN = 0.06 -- margin on either side of an axis, as a share of its range
-
 -- The given axis, or one that fits all numbers.
 local function axis(letter, groups, given)
-  if given then
-    return ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
-  end
-  local low, high = scales.range(lists.map(groups, function(group) return group[letter] end))
-  if low > high then
-    low, high = 0, 1
-  end
-  local pad = high > low and MARGIN * (high - low) or math.max(0.01, MARGIN * math.abs(high))
-  return ("set %srange [%.7g:%.7g]\nset %stics %.6g"):format(letter, low - pad, high + pad, letter,
-    scales.step(high - low + 2 * pad))
+  return given and ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
+    or scales.fitting(letter, lists.map(groups, function(group) return group[letter] end))
 end
 
 function M.panel(data, name, groups, title, more)

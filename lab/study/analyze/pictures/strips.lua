@@ -73,11 +73,9 @@ function M.script(picture)
   for _, of_set in ipairs(layers) do
     lists.append(data, lists.map(of_set, function(layer) return layer.data end))
   end
-  local low, high = scales.range(lists.map(groups, function(group) return group.scores end))
-  local pad = math.max(0.03 * (high - low), 0.1)
   local drawing = lists.join(SETTINGS, {
-    ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low - pad, high + pad,
-      scales.step(high - low + 2 * pad), gnuplot.quote(picture.xlabel)),
+    scales.fitting("x", lists.map(groups, function(group) return group.scores end)),
+    ("set xlabel %s font ',10'"):format(gnuplot.quote(picture.xlabel)),
     ("set multiplot layout %d,1 title %s"):format(#picture.sets, gnuplot.quote(picture.title)) })
   for i, set in ipairs(picture.sets) do
     panel(set, layers[i], drawing)

@@ -174,8 +174,8 @@ local function drawing(figure)
   if #figure.panels == 1 then
     local names = figure.width and lists.count(figure.panels[1].curves, function(curve) return curve.title end) or 0
     wide = wide or 800
-    lines[#lines + 1] = ("set key outside above left %s Left reverse samplen 2.2 width 2 textcolor rgb '#222222'"):format(
-      figure.width and "vertical maxcols 1" or "horizontal")
+    lines[#lines + 1] = "set key outside above left Left reverse samplen 2.2 width 2 textcolor rgb '#222222' "
+      .. (figure.width and "vertical maxcols 1" or "horizontal")
     lines[#lines + 1] = panel_text(figure.panels[1])
     return lines, wide, wide * 0.6 + LINE * names
   end

@@ -10,6 +10,7 @@ local M = {}
 M.REST = 0.1 -- gives 100% a finite position
 
 local NEAR, APART = 95, 0.1 -- percent: the limit of "close to 100", and the least difference between curves there
+local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
 local WIDE = 20 -- values with a larger ratio get a logarithmic axis
 
 -- A step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
@@ -50,6 +51,17 @@ function M.range(several, of)
     end
   end
   return low, high
+end
+
+-- gnuplot's lines for an axis, x or y, that fits several lists of numbers with a margin on either side.
+function M.fitting(letter, several)
+  local low, high = M.range(several)
+  if low > high then
+    low, high = 0, 1
+  end
+  local pad = high > low and MARGIN * (high - low) or math.max(0.01, MARGIN * math.abs(high))
+  return ("set %srange [%.7g:%.7g]\nset %stics %.6g"):format(letter, low - pad, high + pad, letter,
+    M.step(high - low + 2 * pad))
 end
 
 -- The y axis that shows most of a panel's curves. Percentages are zoomed if many are near 100. Other numbers have a
