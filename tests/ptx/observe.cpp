@@ -85,9 +85,9 @@ static void join(view *to, const view &from) {
     for (size_t i = 0; i < from.size(); i++) {
         reach &own = (*to)[i];
         own.before = std::max(own.before, from[i].before);
-        if (from[i].thread != NOBODY && (own.thread == NOBODY || from[i].host_state >= own.host_state)) {
+        if (from[i].thread != NOBODY && (own.thread == NOBODY || from[i].own >= own.own)) {
             own.thread = from[i].thread;
-            own.host_state = from[i].host_state;
+            own.own = from[i].own;
         }
     }
 }
@@ -162,7 +162,7 @@ static word &word_at(const lh_ptx_access &a, uint64_t address) {
 static bool comes_before(int from, const access &then, const lh_ptx_block &block, int thread, const view *known) {
     if (from == block.index) return then.interval < block.interval || then.thread == thread;
     const reach &r = (*known)[(size_t)from];
-    return then.interval < r.before || (then.thread == r.thread && then.interval <= r.host_state);
+    return then.interval < r.before || (then.thread == r.thread && then.interval <= r.own);
 }
 
 [[noreturn]] static void report(const lh_ptx_access &a, const char *then_did, int from, const access &then,
