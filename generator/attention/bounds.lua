@@ -8,6 +8,14 @@
 --                      weights and the values of a group, from its first key on
 --   from_query, to_query   the queries to compute; first_group: the first query of the group that contains from_query
 --   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
+--   cached      keys of earlier calls may precede those of the queries
+--   row_of_first, row_count   the row of query `first` and the number of rows, if only some queries have rows
+--   asked_from, asked_to      the queries whose results are used; forward_from, forward_to: those that have results
+--   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
+--   shown, open_score         functions that convert logits to scores, of any key and of a key that all queries see;
+--                             false if there is none
+--   score_start               the function that finds the tables of the score
+--   zeros, of_dlogits         zeros before the gradients of logits, and the function that counts these for a group
 --   of_head     the declaration of T, and of S if there are two lengths, from a head
 --   of_step, of_shape   both lengths, read from the step and from a shape
 
@@ -16,7 +24,7 @@ local M = {}
 function M.of(family)
   local cross, spans = family.cross, family.terms.spans
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
-  local bounded = family.bounded
+  local bounded, ranged, partial, terms, name = family.bounded, family.ranged, family.partial, family.terms, family.name
   local function lengths(of)
     local text = ("%s[%d]"):format(of, family.queries.stream)
     return cross and ("%s, %s[%d]"):format(text, of, family.keys.stream) or text
@@ -34,6 +42,20 @@ function M.of(family)
     from_query = bounded and "head->first_query" or "0",
     to_query = bounded and "head->end_query" or "T",
     first_group = bounded and "first_group" or "0",
+    cached = ranged and not cross,
+    row_of_first = ranged and "first - head->from" or "first",
+    row_count = ranged and "head->to - head->from" or "head->T",
+    asked_from = partial and "first_query" or "0",
+    asked_to = partial and "end_query" or "T",
+    forward_from = partial and "first_query" or ranged and "from" or "0",
+    forward_to = partial and "end_query" or ranged and "from + count" or "T",
+    rows_at = cross and "query" or "query_key_value",
+    keys_at = cross and "key_value" or "query_key_value + WIDTH",
+    shown = (terms.scaled or terms.hides) and name .. "_score",
+    open_score = terms.scaled and name .. "_open_score",
+    score_start = name .. (terms.made and "_score_start" or "_start"),
+    zeros = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",
+    of_dlogits = terms.by_offset and "dlogits" or "weights",
     span = spans and "begin, end" or S,
     span_words = spans and "int begin, int end" or "int " .. S,
     of_head = cross and "T = head->T, S = head->S" or "T = head->T",

@@ -106,6 +106,8 @@ function M.of(family)
     end
   end
   check(family, terms)
+  terms.opens_later = terms.opens_later and not terms.tests_all
+  terms.opens = terms.opens and not terms.tests_all
   return terms
 end
 

@@ -1,16 +1,12 @@
-% local cached = ranged and not cross
-% local stop, row = ranged and "head->to - head->from" or "T", ranged and "first - head->from" or "first"
-% local first_from, first_to = ranged and "head->from" or "0", ranged and "head->to" or "T"
-% if bounded then
-% first_from, first_to = "first_group", "head->end_query"
-% end
-% local asked, groups_words = ranged and "to - from" or "T", partial and " for groups with queries whose results are used" or ""
+% local first_from = bounded and "first_group" or ranged and "head->from" or "0"
+% local first_to = bounded and "head->end_query" or ranged and "head->to" or "T"
+% local asked = ranged and "to - from" or "T"
 % local of_first_group = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
 /* Attention of one head of one sequence.
  *
  *   query   [${asked}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
  *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after their keys
- *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${groups_words}
+ *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
  *   kept    values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -34,6 +30,6 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
 % end
-        store_columns(${PREFIX}HEAD_WIDTH, ${stop}, ${row}, WIDTH, o, out);
+        store_columns(${PREFIX}HEAD_WIDTH, ${ranged and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
     }
 }

@@ -1,5 +1,3 @@
-% local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
-% local dlogits = terms.by_offset and "dlogits" or "weights"
 /* Computes gradients of KEYS keys and values, from key j on${recomputed and "; with `more` adds to stored gradients" or ""}; lanes are channels here. */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
@@ -26,7 +24,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
 % end
     % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors })
         const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
-        const real *dlogit = scratch->dlogits${zeros} + group * ${name}_group_${dlogits}(${S}) + j * LANES;
+        const real *dlogit = scratch->dlogits${zeros} + group * ${name}_group_${of_dlogits}(${S}) + j * LANES;
         % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors })
         for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL

@@ -1,9 +1,6 @@
-% local opens = terms.opens and not terms.opens_later and not terms.tests_all
+% local opens = terms.opens and not terms.opens_later
 % local by_row, partly = (opens or not terms.hides) and terms.row, terms.partly
-% local score = (terms.scaled or terms.hides) and name .. "_score"
-% if opens then
-% score = terms.scaled and name .. "_open_score"
-% end
+% local score = not opens and shown or opens and open_score
 % local at_j, together = terms.spans and "begin + j" or "j", 1
 % while together < 8 and together * 2 <= heads do together = together * 2 end
 % local of_one_head = terms.scaled or terms.by_head

@@ -1,6 +1,5 @@
 % local beside = paired and terms.beside
 % local twice = paired and not beside and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% local zeros, of_dlogits = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or "", terms.by_offset and "dlogits" or "weights"
 % local gradient = terms.changes and "dscore" or "dlogit"
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,

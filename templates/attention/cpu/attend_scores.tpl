@@ -1,7 +1,6 @@
 % local of_many, of_one = "score[u]", name .. "_logit(&queries, key, j)"
-% if through then
-% of_many, of_one = invoke(through, "head", "&queries", "j + u", of_many), invoke(through, "head", "&queries", "j", of_one)
-% end
+% of_many = through and invoke(through, "head", "&queries", "j + u", of_many) or of_many
+% of_one = through and invoke(through, "head", "&queries", "j", of_one) or of_one
 % of_many = inline("gained", of_many, { room = "weights", key = "(j + u)" })
 % of_one = inline("gained", of_one, { room = "weights", key = "j" })
 for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {

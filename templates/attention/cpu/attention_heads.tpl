@@ -1,15 +1,7 @@
-% local cached, count = ranged and not cross, ranged and "count" or "T"
-% local asked_from, asked_to = partial and "first_query" or "0", partial and "end_query" or "T"
-% local forward_from, forward_to = asked_from, asked_to
-% if ranged and not partial then
-% forward_from, forward_to = "from", "from + count"
-% end
-% local rows, rows_at = cross and "real *query" or "real *query_key_value", cross and "query" or "query_key_value"
-% local keys_at = cross and "key_value" or "query_key_value + WIDTH"
+% local count, asked = ranged and "count" or "T", ranged and "to - from" or "T"
 % local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which the rows are appended; "
 %     .. "NULL if the rows are those of all tokens." or "")
 % local part_words = partial and " part: the queries whose results are used." or ""
-% local asked = ranged and "to - from" or "T"
 % local layer_words = terms.drops and " layer: field of the masks' counter." or ""
 % local also = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
@@ -17,7 +9,7 @@
 % local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
 /* Attention of all heads of all sequences: ${read}${also},${asked_words}
  * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${cache_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
@@ -38,9 +30,7 @@
             cache += T * ${PREFIX}QUERY_STRIDE;
         }
 % end
-% if tiles then
-        % include("attention/cpu/heads_tiled.tpl", { rows_at = rows_at, first = forward_from, stop = forward_to })
-% end
+        % include("attention/cpu/heads_tiled.tpl") % if tiles
         for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
@@ -56,4 +46,4 @@
     }
 }
 
-% include("attention/cpu/attention_heads_backward.tpl", { asked_from = asked_from, asked_to = asked_to, rows_at = rows_at, keys_at = keys_at })
+% include("attention/cpu/attention_heads_backward.tpl")

@@ -24,12 +24,11 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_
     head.h = h; % if terms.numbered
     return head;
 }
-% local base, past = ranged and "head->from + " or "", ranged and "(head->first_query - head->from)" or "head->first_query"
 % if bounded then
 
 /* The first query of the first group that holds a query to compute. */
 INLINE int ${name}_first_group(const ${name}_head *head) {
-    return ${base}${past} / LANES * LANES;
+    return ${ranged and "head->from + (head->first_query - head->from)" or "head->first_query"} / LANES * LANES;
 }
 % end
 % slot("functions")

@@ -6,6 +6,6 @@ if (tiles)
             query_key_value + WIDTH - from * ${PREFIX}QUERY_STRIDE, tiles);
 % end
 if (tiles && count == 1) {
-    ${name}_head head = ${name}_head_of(w, l, 0, ${first}, ${stop}, &scores, NULL);
+    ${name}_head head = ${name}_head_of(w, l, 0, ${forward_from}, ${forward_to}, &scores, NULL);
     attend_${name}_one(&head, ${rows_at}, tiles, attended, of_head.weights);
 }

@@ -1,5 +1,4 @@
 % local scale = terms.outwards and "1" or PREFIX .. "LOGIT_SCALE"
-% local row_of_first = ranged and "first - head->from" or "first"
 /* LANES queries of one head, prepared for logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
     vector query[${PREFIX}HEAD_WIDTH]; /* scaled channels of the queries */ % if not terms.biases
@@ -9,7 +8,7 @@ typedef struct ${name}_queries {
 
 INLINE void load_${name}_queries(const ${name}_head *head, int first, const real *restrict query,
         ${name}_queries *group) {
-    const int T = ${ranged and "head->to - head->from" or "head->T"};
+    const int T = ${row_count};
     % slot("load_room")
     load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${scale},
             ${terms.biases and "group->content" or "group->query"});

@@ -1,4 +1,3 @@
-% local normalised = terms.normalised
 /* Converts a group's sums to gradients of its queries and of the layer's parameters. right, left: sums of dlogits; dq
  * [HEAD_WIDTH] is overwritten. */
 INLINE void end_${name}_queries(const ${name}_head *head, int first, const real *restrict query, vector right,
@@ -24,7 +23,7 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
     store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
 }
 
-% local of_many = normalised and "(dweight[u] - mean)" or "dweight[u]"
+% local of_many = terms.normalised and "(dweight[u] - mean)" or "dweight[u]"
 /* gains [keys][LANES] = weight times the gradient of the weight. */
 INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real *restrict value,
         const real *restrict weights, real *restrict gains) {
@@ -37,7 +36,7 @@ INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real 
         for (int u = 0; u < SIDE_BY_SIDE; u++)
             store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * ${of_many});
     }
-% if normalised then
+% if terms.normalised then
     for (; j < T; j++) store(gains + j * LANES,
             load(weights + j * LANES) * (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE) - mean));
 % else
@@ -56,7 +55,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], right, left;
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
-% if normalised then
+% if terms.normalised then
         vector o[${PREFIX}HEAD_WIDTH], mean = {0}, inverse = load(kept.inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
         UNROLL
@@ -82,7 +81,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
             const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
             const ${name}_part *bias = (const ${name}_part *)(head->content_bias + d);
-            *(${name}_part *)(row + d) = *g${normalised and " * kept.inverse_sum[t]" or ""};
+            *(${name}_part *)(row + d) = *g${terms.normalised and " * kept.inverse_sum[t]" or ""};
             *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *bias) * head->numbers.scale;
         }
     }

@@ -5,10 +5,9 @@
 % include("attention/cpu/scalar_layout.tpl", { scalar = scalar })
 
 % local of_layer = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
-% local start = terms.made and name .. "_score_start" or name .. "_start"
 % if terms.made then
 /* The start of the sets of tables, after the memory of vectors of distances. */
-INLINE size_t ${start}(const lh_shape *shape) {
+INLINE size_t ${score_start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
 }
 
@@ -16,7 +15,7 @@ INLINE size_t ${start}(const lh_shape *shape) {
 /* The set of tables ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
 static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-    lay_out_${name}_scores(s, (char *)step->shared + ${start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
+    lay_out_${name}_scores(s, (char *)step->shared + ${score_start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
 }
 
 % if scalar.uses.distance or scalar.end_uses.distance then

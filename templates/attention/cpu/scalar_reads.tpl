@@ -1,5 +1,4 @@
 % local layer, layer_of_distances = positions.layer_index or "0", positions.distance.layer_index or "0"
-% local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
 const parameters *p = step->parameters;
 const int32_t *position = ((const shared *)step->shared)->${prefix}position[${layer}];
 const int32_t *key_position = ((const shared *)step->shared)->${prefix}key_position[${layer}];

@@ -1,8 +1,6 @@
 % local beside, within = paired and terms.beside, paired and not terms.beside
-% local of_dlogits, zeros, twice = "weights", "", within and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% if terms.by_offset then
-% of_dlogits, zeros = "dlogits", PREFIX .. "KEYS * LANES + "
-% end
+% local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
+% local twice = within and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
 /* Workspace of one head. */
 typedef struct ${name}_scratch {

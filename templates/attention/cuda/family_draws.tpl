@@ -1,8 +1,5 @@
-% local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
-% local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
 % local T, S = "shape->length[" .. queries.stream .. "]", "shape->length[" .. keys.stream .. "]"
 % local tokens = cross and "(" .. T .. " + " .. S .. ")" or T
-% local site = first_site > 0 and " + " .. first_site or ""
 % slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
 % if not terms.by_pair then
 static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; }
@@ -13,11 +10,10 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
     const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];
     % slot("begin_draw")
 % for _, side in ipairs(sides) do
-% local count = side.member == "position" and "T" or "S"
-    for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${count}) {
-        if (positions[${side.stream}]) memcpy(out, positions[${side.stream}], (size_t)${count} * sizeof(int));
+    for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${side.count}) {
+        if (positions[${side.stream}]) memcpy(out, positions[${side.stream}], (size_t)${side.count} * sizeof(int));
         else
-            lh_draw_positions(from, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text},
+            lh_draw_positions(from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn}, ${side.count}, ${positions.sorted_text},
                     out, scratch);
     }
 % end
@@ -31,14 +27,14 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
                 middle[-i] = -distances[${queries.stream}][i];
             }
         else
-            lh_draw_signed_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION,
+            lh_draw_signed_distances(from, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION,
                     T, middle, scratch);
     }
 % elseif attends.distance_draws > 0 then
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += T) {
         if (distances[${queries.stream}]) memcpy(out, distances[${queries.stream}], (size_t)T * sizeof(int));
         else
-            lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T, out,
+            lh_draw_distances(from, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T, out,
                     scratch);
     }
 % end

@@ -1,9 +1,6 @@
 % local drawn_tokens = cross and "(v->" .. attends.T .. " + v->" .. attends.S .. ")" or "v->" .. attends.T
 % local distance = positions.distance
-% local drawn, row = "drawn distances, ascending from 0,", distance.layer_index
-% if distance.independent then
-% drawn, row = "middle of the drawn distances", "2 * " .. row .. " + 1"
-% end
+% local row = distance.independent and "2 * " .. distance.layer_index .. " + 1" or distance.layer_index
 % if attends.draws_before then
 
 /* The number of integers that are drawn for this attention. */
@@ -32,7 +29,8 @@ INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
 % end
 % if distance.draws then
 
-/* The ${drawn} that layer l reads. */
+/* The middle of the drawn distances that layer l reads. */ % if distance.independent
+/* The drawn distances, ascending from 0, that layer l reads. */ % else
 INLINE const int *${prefix}distances_of(const step_view *v, int l) {
     return v->${prefix}draws + (${attends.first_distances} + ${row}) * v->${attends.T};
 }

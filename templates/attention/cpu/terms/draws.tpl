@@ -1,7 +1,3 @@
-% local first = positions.first == 1 and PREFIX .. "FIRST_POSITION" or "0"
-% local range = PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
-% local site = first_site > 0 and " + " .. first_site or ""
-% local given = ("step->distances[%d]"):format(queries.stream)
 % section("distances")
 % paragraph("parts/drawn_distance.tpl") % if positions.distance.draws
 % section("step_functions")
@@ -11,11 +7,10 @@ static void draw_${name}_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
 % for _, side in ipairs(sides) do
-% local count = side.member == "position" and "T" or "S"
     if (step->positions[${side.stream}]) memcpy(s->${prefix}${side.member}[d], step->positions[${side.stream}],
-            (size_t)${count} * sizeof(int32_t));
+            (size_t)${side.count} * sizeof(int32_t));
     else
-        lh_draw_positions(&step->draw, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text},
+        lh_draw_positions(&step->draw, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn}, ${side.count}, ${positions.sorted_text},
                 s->${prefix}${side.member}[d], s->${prefix}scratch[d]);
 % end
 }
@@ -28,19 +23,19 @@ static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     int T = step->shape.length[${queries.stream}];
 % if positions.distance.independent then
     int32_t *middle = s->${prefix}distance[d] + ${PREFIX}MAX_POSITION;
-    if (${given})
+    if (step->distances[${queries.stream}])
         for (int i = 0; i < T; i++) {
-            middle[i] = ${given}[i];
-            middle[-i] = -${given}[i];
+            middle[i] = step->distances[${queries.stream}][i];
+            middle[-i] = -step->distances[${queries.stream}][i];
         }
     else
-        lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site},
+        lh_draw_signed_distances(&step->draw, (uint32_t)d${distance_site},
                 ${PREFIX}MAX_POSITION, T,
                 middle, s->${prefix}distance_scratch[d]);
 % else
-    if (${given}) memcpy(s->${prefix}distance[d], ${given}, (size_t)T * sizeof(int32_t));
+    if (step->distances[${queries.stream}]) memcpy(s->${prefix}distance[d], step->distances[${queries.stream}], (size_t)T * sizeof(int32_t));
     else
-        lh_draw_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T,
+        lh_draw_distances(&step->draw, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T,
                 s->${prefix}distance[d], s->${prefix}distance_scratch[d]);
 % end
 }

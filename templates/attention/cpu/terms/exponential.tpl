@@ -9,10 +9,8 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % section("back_to_queries")
 % include("attention/cpu/attend_queries.tpl")
 % section("trace_head")
-% local score = name .. "_logit(&queries, key, j)"
-% if terms.scaled or terms.hides then
-% score = invoke(name .. "_score", "head", "&queries", "j", score)
-% end
+% local logit = name .. "_logit(&queries, key, j)"
+% local score = shown and invoke(shown, "head", "&queries", "j", logit) or logit
 % score = inline("gained", score, { room = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
  *

@@ -1,8 +1,6 @@
-% local of_queries, of_keys = "position", "key_position"
-% if positions.kind == "sequence" then
-% of_queries, of_keys = "w->" .. queries.at .. "position + s * T", "w->" .. keys.at .. "position + s * S"
-% end
-% local rotate, rows, width = "rotate_" .. name, cross and "query" or "query_key_value", cross and "WIDTH" or "2 * WIDTH"
+% local apart, rotate = positions.kind == "sequence", "rotate_" .. name
+% local of_queries = apart and "w->" .. queries.at .. "position + s * T" or "position"
+% local of_keys = apart and "w->" .. keys.at .. "position + s * S" or "key_position"
 % local from, row = ranged and "from" or "0", ranged and "(t - from)" or "t"
 % section("heads")
 % if positions.kind == "randomized" then
@@ -11,19 +9,18 @@ const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
 const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
 % end
 % section("turn")
-% call(rotate, "w", of_queries, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows)
+% call(rotate, "w", of_queries, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows_at)
 ${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")}; % if cross
 % section("rotate_back")
-% call(rotate, "w", of_queries, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows)
+% call(rotate, "w", of_queries, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows_at)
 % call(rotate, "w", of_keys, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value") % if cross
 % section("rotate")
 
-% local rows_words = ranged and " rows: the rows of tokens [from, to)." or ""
 % local place = positions.kind == "index" and "t" or "position[t]"
-/* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions (direction 1), or gradients back (-1).${rows_words} */
+/* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions (direction 1), or gradients back (-1).${ranged and " rows: the rows of tokens [from, to)." or ""} */
 % define("INLINE void " .. rotate, "const workspace *w", "const int32_t *position", ranged and "int from", "int to", "const int stride", "const int direction", "real *restrict rows")
     const position_row *table = w->step->tables;
     for (int t = ${from}; t < to; t++)
-        rotate_row(${width}, ${PREFIX}ROTATION_PERIOD, table[${place}].${prefix}rotation, direction,
+        rotate_row(${cross and "WIDTH" or "2 * WIDTH"}, ${PREFIX}ROTATION_PERIOD, table[${place}].${prefix}rotation, direction,
                 rows + ${row} * stride);
 }

@@ -1,4 +1,3 @@
-% local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
 % local last, gains = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
 % local of_head, dof_head, of_biases = "", "", ""
 % if rows.biases then

@@ -48,8 +48,6 @@ ${name}_far_logits(head, ${from}, ${to});
 % section("queries_grad")
 
 % local before = bounded and " + before" or ""
-% local dlogits = terms.spans and "dlogits + begin * LANES" or "dlogits"
-% local codes = terms.spans and "head->codes + begin * WIDTH" or "head->codes"
 /* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of distances. Also adds
  * the gradients of the biases and of the weight. */
 INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
@@ -59,7 +57,7 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *drotated = head->rotated, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    rotated_grad(WIDTH, queries, ${keys_seen}, ${dlogits}, ${codes}, drotated);
+    rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.spans and "head->codes + begin * WIDTH" or "head->codes"}, drotated);
     for (int i = 0; i < queries; i++)
         rotate_back(WIDTH, head->table[head->position[first + i]].sinusoid, drotated + i * WIDTH);
     through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
@@ -101,7 +99,6 @@ static size_t ${name}_relative_bytes(${length_words}) {
 }
 
 % section("step_functions")
-% local of_keys = cross and "key_position" or "position"
 /* Makes the sinusoids of a set of positions, for keys and, channel by channel, for queries; also packs, head by head,
  * the weights of the layers that share the set. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
@@ -116,7 +113,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     real *codes = ${name}_codes(step, set), *places = ${name}_places(step, set);
     memset(codes, 0, ${name}_code_elements(${S}) * sizeof(real));
     memset(places, 0, (size_t)stride * WIDTH * sizeof(real));
-    for (int j = 0; j < ${S}; j++) memcpy(codes + j * WIDTH, table[${of_keys}[j]].sinusoid, WIDTH * sizeof(real));
+    for (int j = 0; j < ${S}; j++) memcpy(codes + j * WIDTH, table[${cross and "key_" or ""}position[j]].sinusoid, WIDTH * sizeof(real));
     for (int c = 0; c < WIDTH; c++)
         for (int i = 0; i < T; i++) places[c * stride + i] = table[position[i]].sinusoid[c];
 % local every = rows.sets == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""

@@ -1,7 +1,4 @@
-% local line, times = "", ""
-% if seen.stride > 1 then
-% line, times = seen.stride .. " * ", " * " .. seen.stride
-% end
+% local line, times = seen.stride > 1 and seen.stride .. " * " or "", seen.stride > 1 and " * " .. seen.stride or ""
 % section("domain")
 /* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i sees keys
  * around S - 1 - ${line}i; a query without a key there sees all keys (Duan and Shi 2024: a row without an open cell). */
