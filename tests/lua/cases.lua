@@ -55,12 +55,13 @@ local POSITIONS = {
 
 local function combinations(visit)
   for _, added in ipairs({ "none", "sinusoid", "learned" }) do
-    for _, turned in ipairs({ "none", "rope" }) do
+    for _, rotation in ipairs({ "none", "rope" }) do
       for _, where in ipairs(POSITIONS) do
         for _, dropout in ipairs({ "0", "0.1" }) do
           for _, precision in ipairs({ "float32", "float64" }) do
-            visit(table.concat({ added, turned, where[2] and where[2]:match("=(.*)") or where[1], dropout, precision },
-              " "), { "encoding.additive.kind=" .. added, "encoding.rotation.kind=" .. turned,
+            local position = where[2] and where[2]:match("=(.*)") or where[1]
+            visit(table.concat({ added, rotation, position, dropout, precision },
+              " "), { "encoding.additive.kind=" .. added, "encoding.rotation.kind=" .. rotation,
               "encoding.positions.kind=" .. where[1], "model.dropout=" .. dropout, "precision=" .. precision,
               table.unpack(where, 2) })
           end

@@ -16,16 +16,16 @@ function M.family(positions, head_width)
 end
 
 -- An encoding of these kinds of additive, rotation and positions, and a draw of randomized positions.
-function M.encoding(added, turned, kind, draw)
-  local result = { additive = { kind = added }, rotation = { kind = turned }, relative = { kind = "none" },
+function M.encoding(additive, rotation, kind, draw)
+  local result = { additive = { kind = additive }, rotation = { kind = rotation }, relative = { kind = "none" },
     positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
-  if added ~= "none" then
+  if additive ~= "none" then
     result.additive.dropout = 0.1
   end
-  if added == "learned" then
+  if additive == "learned" then
     result.additive.rows, result.additive.init_sigma = 100, 0.5
   end
-  if turned == "rope" then
+  if rotation == "rope" then
     result.rotation.base = 10000.0
   end
   if kind == "randomized" then
@@ -35,8 +35,8 @@ function M.encoding(added, turned, kind, draw)
 end
 
 -- An encoding with vectors of distances; reading: "index", or the conversion of random positions to distances.
-function M.with_distances(added, turned, draw, reading, kind)
-  local spec = M.encoding(added, turned, reading == "index" and "index" or "randomized", draw)
+function M.with_distances(additive, rotation, draw, reading, kind)
+  local spec = M.encoding(additive, rotation, reading == "index" and "index" or "randomized", draw)
   spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }
   spec.positions.reading = reading ~= "index" and reading or nil
   return spec

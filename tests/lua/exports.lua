@@ -26,8 +26,8 @@ function M.planned(spec)
 end
 
 function M.model_text(spec)
-  local of = M.planned(spec)
-  return M.rendered(pytorch.facts(of, M.RUN, project:network(of)))
+  local result = M.planned(spec)
+  return M.rendered(pytorch.facts(result, M.RUN, project:network(result)))
 end
 
 function M.assert_has(text, ...)

@@ -59,60 +59,60 @@ local function some_value(rng)
   return rng:chance(3) and text_value(rng) or rng:pick(VALUES)
 end
 
-local function splice(text, from, to, new)
-  return text:sub(1, from - 1) .. new .. text:sub(to + 1)
+local function splice(text, first, last, new)
+  return text:sub(1, first - 1) .. new .. text:sub(last + 1)
 end
 
 local function mutate_byte(rng, text)
-  local at = rng:below(#text + 1)
+  local position = rng:below(#text + 1)
   local kind = rng:below(5)
   if kind == 1 then
-    return splice(text, at, at, string.char(rng:below(256) - 1))
+    return splice(text, position, position, string.char(rng:below(256) - 1))
   elseif kind == 2 then
-    return splice(text, at, at - 1, string.char(rng:below(256) - 1))
+    return splice(text, position, position - 1, string.char(rng:below(256) - 1))
   elseif kind == 3 then
-    return splice(text, at, at + rng:below(20) - 1, "")
+    return splice(text, position, position + rng:below(20) - 1, "")
   elseif kind == 4 then
-    return text:sub(1, at - 1)
+    return text:sub(1, position - 1)
   end
-  local from = rng:below(#text + 1)
-  return splice(text, at, at - 1, text:sub(from, from + rng:below(40)))
+  local first = rng:below(#text + 1)
+  return splice(text, position, position - 1, text:sub(first, first + rng:below(40)))
 end
 
 -- Replaces the value of a random name.
 local function mutate_value(rng, text)
   local places = {}
-  for at in text:gmatch('":()') do
-    places[#places + 1] = at
+  for position in text:gmatch('":()') do
+    places[#places + 1] = position
   end
   if #places == 0 then
     return text
   end
-  local from = rng:pick(places)
-  local _, to = text:find("^%b{}", from)
-  if not to or rng:chance(4) then
-    _, to = text:find("^%b[]", from)
-    to = to or select(2, text:find("^\"[^\"]*\"", from)) or select(2, text:find("^[^,{}%]]*", from))
+  local first = rng:pick(places)
+  local _, last = text:find("^%b{}", first)
+  if not last or rng:chance(4) then
+    _, last = text:find("^%b[]", first)
+    last = last or select(2, text:find("^\"[^\"]*\"", first)) or select(2, text:find("^[^,{}%]]*", first))
   end
-  return splice(text, from, to, some_value(rng))
+  return splice(text, first, last, some_value(rng))
 end
 
 -- Adds a name, or duplicates or replaces one.
 local function mutate_name(rng, text)
   local places = {}
-  for at in text:gmatch("(){") do
-    places[#places + 1] = at
+  for position in text:gmatch("(){") do
+    places[#places + 1] = position
   end
   if #places == 0 then
     return text
   end
-  local at = rng:pick(places)
+  local position = rng:pick(places)
   if rng:chance(3) then
     return (text:gsub('"' .. rng:pick(NAMES):gsub("%p", "%%%0") .. '"', function()
       return '"' .. rng:pick(NAMES) .. '"'
     end, 1))
   end
-  return splice(text, at, at, ('{"%s":%s,'):format(rng:pick(NAMES), some_value(rng)))
+  return splice(text, position, position, ('{"%s":%s,'):format(rng:pick(NAMES), some_value(rng)))
 end
 
 local MUTATIONS = { mutate_byte, mutate_value, mutate_value, mutate_value, mutate_name }

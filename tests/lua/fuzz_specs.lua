@@ -111,42 +111,42 @@ local TOKENS = { "{", "}", "(", ")", "[", "]", "=", "==", ",", ";", ".", "..", "
 local PATTERNS = { "^%s+", "^%-%-[^\n]*", "^[%a_][%w_]*", "^%.?%d[%w%.]*", '^"[^"\n]*"', "^'[^'\n]*'" }
 
 local function split(text)
-  local pieces, at = {}, 1
-  while at <= #text do
-    local last = at
+  local pieces, position = {}, 1
+  while position <= #text do
+    local last = position
     for _, pattern in ipairs(PATTERNS) do
-      local _, found = text:find(pattern, at)
+      local _, found = text:find(pattern, position)
       if found then
         last = found
         break
       end
     end
-    pieces[#pieces + 1] = text:sub(at, last)
-    at = last + 1
+    pieces[#pieces + 1] = text:sub(position, last)
+    position = last + 1
   end
   return pieces
 end
 
 -- ---- mutations: each returns a changed text ----
 
-local function splice(text, from, to, new)
-  return text:sub(1, from - 1) .. new .. text:sub(to + 1)
+local function splice(text, first, last, new)
+  return text:sub(1, first - 1) .. new .. text:sub(last + 1)
 end
 
 local function mutate_byte(rng, text)
-  local at = rng:below(#text + 1)
+  local position = rng:below(#text + 1)
   local kind = rng:below(5)
   if kind == 1 then
-    return splice(text, at, at, string.char(rng:below(256) - 1))
+    return splice(text, position, position, string.char(rng:below(256) - 1))
   elseif kind == 2 then
-    return splice(text, at, at - 1, string.char(rng:below(256) - 1))
+    return splice(text, position, position - 1, string.char(rng:below(256) - 1))
   elseif kind == 3 then
-    return splice(text, at, at + rng:below(20) - 1, "")
+    return splice(text, position, position + rng:below(20) - 1, "")
   elseif kind == 4 then
-    return text:sub(1, at - 1)
+    return text:sub(1, position - 1)
   end
-  local from = rng:below(#text + 1)
-  return splice(text, at, at - 1, text:sub(from, from + rng:below(30)))
+  local first = rng:below(#text + 1)
+  return splice(text, position, position - 1, text:sub(first, first + rng:below(30)))
 end
 
 -- A random piece that matches a pattern, or nil.
@@ -162,20 +162,20 @@ end
 
 local function mutate_token(rng, text)
   local pieces = split(text)
-  local at = pick_piece(rng, pieces, "%S")
-  if not at then
+  local position = pick_piece(rng, pieces, "%S")
+  if not position then
     return text
   end
   local kind = rng:below(4)
   if kind == 1 then
-    pieces[at] = ""
+    pieces[position] = ""
   elseif kind == 2 then
-    pieces[at] = pieces[at] .. " " .. pieces[at]
+    pieces[position] = pieces[position] .. " " .. pieces[position]
   elseif kind == 3 then
-    pieces[at] = rng:pick(TOKENS)
+    pieces[position] = rng:pick(TOKENS)
   else
     local other = pick_piece(rng, pieces, "%S")
-    pieces[at], pieces[other] = pieces[other], pieces[at]
+    pieces[position], pieces[other] = pieces[other], pieces[position]
   end
   return table.concat(pieces)
 end
@@ -183,15 +183,16 @@ end
 -- Replaces a number or a string: a number by a neighbour, or either by any value.
 local function mutate_value(rng, text)
   local pieces = split(text)
-  local at = pick_piece(rng, pieces, rng:chance(3) and "^[\"']" or "^%.?%d")
-  if not at then
+  local index = pick_piece(rng, pieces, rng:chance(3) and "^[\"']" or "^%.?%d")
+  if not index then
     return text
   end
-  local number = tonumber(pieces[at])
+  local number = tonumber(pieces[index])
   if number and rng:chance(2) then
-    pieces[at] = diagnostics.number(rng:pick({ number - 1, number + 1, number * 2, number // 2, number / 2, -number }))
+    local changed = { number - 1, number + 1, number * 2, number // 2, number / 2, -number }
+    pieces[index] = diagnostics.number(rng:pick(changed))
   else
-    pieces[at] = rng:pick(VALUES)
+    pieces[index] = rng:pick(VALUES)
   end
   return table.concat(pieces)
 end
@@ -199,14 +200,14 @@ end
 -- First and last byte of a random table constructor, or nil.
 local function pick_table(rng, text)
   local places = {}
-  for at in text:gmatch("(){") do
-    places[#places + 1] = at
+  for position in text:gmatch("(){") do
+    places[#places + 1] = position
   end
   if #places == 0 then
     return nil
   end
-  local from, to = text:find("^%b{}", rng:pick(places))
-  return from, to
+  local first, last = text:find("^%b{}", rng:pick(places))
+  return first, last
 end
 
 -- A random field of the schema with a random value, in tables for its path.
@@ -220,22 +221,22 @@ local function some_field(rng)
 end
 
 local function mutate_structure(rng, text)
-  local from, to = pick_table(rng, text)
+  local start, stop = pick_table(rng, text)
   local kind = rng:below(6)
-  if not from or kind == 1 then
+  if not start or kind == 1 then
     return rng:pick(STATEMENTS) .. text
   elseif kind == 2 then
-    return splice(text, from, to, rng:pick(VALUES))
+    return splice(text, start, stop, rng:pick(VALUES))
   elseif kind == 3 then
-    return splice(text, from, to, "{ " .. text:sub(from, to) .. " }")
+    return splice(text, start, stop, "{ " .. text:sub(start, stop) .. " }")
   elseif kind == 4 then
     local other = rng:pick(corpus)
-    local first, last = pick_table(rng, other)
-    return splice(text, from, to, first and other:sub(first, last) or "")
+    local from, to = pick_table(rng, other)
+    return splice(text, start, stop, from and other:sub(from, to) or "")
   elseif kind == 5 then
-    return splice(text, from, from, "{ " .. some_field(rng):match("^{ (.*) }$") .. ", ")
+    return splice(text, start, start, "{ " .. some_field(rng):match("^{ (.*) }$") .. ", ")
   end
-  return splice(text, from, from, "{ " .. rng:pick(VALUES) .. ", ")
+  return splice(text, start, start, "{ " .. rng:pick(VALUES) .. ", ")
 end
 
 local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutate_structure }

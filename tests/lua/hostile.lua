@@ -18,8 +18,9 @@ function M.problem_of_text(text)
   if not utf8.len(text) then
     return "no UTF-8"
   end
-  local at = text:find("[%z\1-\9\11-\31\127]")
-  return at and ("a control character at %d: %q"):format(at, text:sub(math.max(1, at - 20), at + 20)) or nil
+  local position = text:find("[%z\1-\9\11-\31\127]")
+  local nearby = position and text:sub(math.max(1, position - 20), position + 20)
+  return position and ("a control character at %d: %q"):format(position, nearby) or nil
 end
 
 -- ---- gnuplot ----
@@ -28,19 +29,19 @@ local COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
 -- Checks a line of commands: outside of quotes it has only words, numbers and characters that our scripts need.
 local function problem_of_command(line, continued)
-  local bare, at = "", 1
+  local bare, position = "", 1
   while true do
-    local from, _, quote = line:find("(['\"])", at)
-    if not from then
+    local quote_start, _, quote = line:find("(['\"])", position)
+    if not quote_start then
       break
     end
-    local stop = line:find(quote, from + 1, true)
-    if not stop or quote == '"' and line:sub(from, stop):find("`", 1, true) then
+    local stop = line:find(quote, quote_start + 1, true)
+    if not stop or quote == '"' and line:sub(quote_start, stop):find("`", 1, true) then
       return "a string that does not end, or runs something"
     end
-    bare, at = bare .. line:sub(at, from - 1), stop + 1
+    bare, position = bare .. line:sub(position, quote_start - 1), stop + 1
   end
-  bare = bare .. line:sub(at)
+  bare = bare .. line:sub(position)
   if bare:find("[`!|;@{}&?]") then
     return "outside of quotes"
   elseif not continued and not COMMANDS[line:match("^%l+") or ""] then
@@ -73,9 +74,9 @@ end
 local ENTITIES = { amp = true, lt = true, gt = true, quot = true, ["#39"] = true }
 
 local function problem_of_entities(text)
-  for at, name in text:gmatch("()&([^;]?[^;&]*)") do
-    if not ENTITIES[name] or text:sub(at + 1 + #name, at + 1 + #name) ~= ";" then
-      return ("an entity: %q"):format(text:sub(at, at + 20))
+  for position, name in text:gmatch("()&([^;]?[^;&]*)") do
+    if not ENTITIES[name] or text:sub(position + 1 + #name, position + 1 + #name) ~= ";" then
+      return ("an entity: %q"):format(text:sub(position, position + 20))
     end
   end
 end
@@ -86,15 +87,15 @@ local function problem_of_attributes(text)
 end
 
 -- Reads one tag at `at`; returns its end, or nil and an error.
-local function take_tag(page, at, open)
-  local _, stop, name = page:find("^</([%a][%w]*)%s*>", at)
+local function take_tag(page, position, open)
+  local _, stop, name = page:find("^</([%a][%w]*)%s*>", position)
   if stop then
     return table.remove(open) == name and stop or nil, "closes what is not open: " .. name
   end
   local rest, slash
-  _, stop, name, rest, slash = page:find("^<([%a][%w]*)([^<>]-)(/?)>", at)
+  _, stop, name, rest, slash = page:find("^<([%a][%w]*)([^<>]-)(/?)>", position)
   if not stop then
-    return nil, ("no tag: %q"):format(page:sub(at, at + 40))
+    return nil, ("no tag: %q"):format(page:sub(position, position + 40))
   elseif slash == "" then
     open[#open + 1] = name
   end
@@ -103,11 +104,11 @@ local function take_tag(page, at, open)
 end
 
 function M.problem_of_xml(page)
-  local open, at = {}, 1
+  local open, position = {}, 1
   page = page:gsub("^<!DOCTYPE html>\n", "")
-  while at <= #page do
-    local next_tag = page:find("<", at, true) or #page + 1
-    local problem = problem_of_entities(page:sub(at, next_tag - 1))
+  while position <= #page do
+    local next_tag = page:find("<", position, true) or #page + 1
+    local problem = problem_of_entities(page:sub(position, next_tag - 1))
     if problem then
       return problem
     elseif next_tag > #page then
@@ -118,7 +119,7 @@ function M.problem_of_xml(page)
     if not stop then
       return problem
     end
-    at = stop + 1
+    position = stop + 1
   end
   return #open > 0 and "left open: " .. open[#open] or M.problem_of_text(page)
 end

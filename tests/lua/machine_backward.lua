@@ -11,10 +11,10 @@ end
 
 local back = {}
 
-function back.classify_grad(m, b, _, at)
-  local op, x, to, classes = b.op, at(b.op.x), m:gradient(b.to), m.net.classes.count
+function back.classify_grad(m, b, _, buffer_of)
+  local op, x, to, classes = b.op, buffer_of(b.op.x), m:gradient(b.to), m.net.classes.count
   local p = op.tied and op.tied or m:output_parameter()
-  local of, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
+  local parameters, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
   for i = 1, #to.data do
     to.data[i] = 0
   end
@@ -28,14 +28,14 @@ function back.classify_grad(m, b, _, at)
       for c = 1, x.width do
         local w = op.tied and (v - 1) * x.width + c or (c - 1) * classes + v
         g.weight[w] = g.weight[w] + d * x.data[row + c]
-        to.data[row + c] = to.data[row + c] + d * of.weight[w]
+        to.data[row + c] = to.data[row + c] + d * parameters.weight[w]
       end
     end
   end
 end
 
-function back.weight_grad(m, b, use, at)
-  local x, dy, g = at(b.x), m:gradient(b.dy), m:g(b.op, use)
+function back.weight_grad(m, b, use, buffer_of)
+  local x, dy, g = buffer_of(b.x), m:gradient(b.dy), m:g(b.op, use)
   for t = 0, dy.rows - 1 do
     for c = 1, dy.width do
       local d = dy.data[t * dy.width + c]
@@ -50,9 +50,9 @@ function back.weight_grad(m, b, use, at)
   end
 end
 
-function back.input_grad(m, b, use, at)
+function back.input_grad(m, b, use, buffer_of)
   local dy, to, p = m:gradient(b.dy), m:gradient(b.to), m:p(b.op, use)
-  local rectified = b.relu and at(b.relu).data
+  local rectified = b.relu and buffer_of(b.relu).data
   apart(b, dy, to)
   for t = 0, dy.rows - 1 do
     for k = 1, to.width do
@@ -65,22 +65,22 @@ function back.input_grad(m, b, use, at)
   end
 end
 
-function back.relu_grad(m, b, _, at)
-  local y, dy, to = at(b.op.out).data, m:gradient(b.dy), m:gradient(b.to)
+function back.relu_grad(m, b, _, buffer_of)
+  local y, dy, to = buffer_of(b.op.out).data, m:gradient(b.dy), m:gradient(b.to)
   for i = 1, #y do
     to.data[i] = y[i] > 0 and dy.data[i] or 0
   end
 end
 
-function back.activation_grad(m, b, _, at)
-  local x, dy, to = at(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
+function back.activation_grad(m, b, _, buffer_of)
+  local x, dy, to = buffer_of(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
   for i = 1, #x do
     to.data[i] = dy.data[i] * select(2, ACTIVATIONS[b.op.activation](x[i]))
   end
 end
 
-function back.gate_grad(m, b, _, at)
-  local x, dy, to = at(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
+function back.gate_grad(m, b, _, buffer_of)
+  local x, dy, to = buffer_of(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
   apart(b, dy, to)
   local C = dy.width
   for t = 0, dy.rows - 1 do
@@ -132,15 +132,15 @@ function back.dropout_grad(m, b, use)
 end
 
 function back.accumulate(m, b)
-  local from, to = m:gradient(b.from), m:gradient(b.to)
+  local source_gradient, to = m:gradient(b.from), m:gradient(b.to)
   for i = 1, #to.data do
-    to.data[i] = to.data[i] + from.data[i]
+    to.data[i] = to.data[i] + source_gradient.data[i]
   end
 end
 
 function back.copy(m, b)
-  local from, to = m:gradient(b.from), m:gradient(b.to)
-  table.move(from.data, 1, #from.data, 1, to.data)
+  local source_gradient, to = m:gradient(b.from), m:gradient(b.to)
+  table.move(source_gradient.data, 1, #source_gradient.data, 1, to.data)
 end
 
 function back.clear(m, b)
@@ -157,9 +157,10 @@ local function filled(buffer)
   return buffer
 end
 
-function back.attention_grad(m, b, use, at)
+function back.attention_grad(m, b, use, buffer_of)
   local op, dy = b.op, m:gradient(b.dy)
-  local q, kv, weights, mask = at(op.q), at(op.kv), m.weights[op.out][use].softmax, m.weights[op.out][use].mask
+  local q, kv, saved = buffer_of(op.q), buffer_of(op.kv), m.weights[op.out][use]
+  local weights, mask = saved.softmax, saved.mask
   local dq, dkv = filled(m:gradient(b.dq)), b.dkv ~= b.dq and filled(m:gradient(b.dkv)) or m:gradient(b.dq)
   local dway = b.dcontribution and filled(m:gradient(b.dcontribution))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
@@ -215,9 +216,9 @@ function back.embed_grad(m, b, use)
   for t = 0, dy.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, dy.width do
-      local at, d = row * dy.width + c, dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
+      local buffer_of, d = row * dy.width + c, dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
       if row >= 0 then
-        g.weight[at] = g.weight[at] + (op.scale or 1) * d
+        g.weight[buffer_of] = g.weight[buffer_of] + (op.scale or 1) * d
       end
       if g.bias then
         g.bias[c] = g.bias[c] + d

@@ -8,8 +8,8 @@ local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, number
 
 local forward = {}
 
-function forward.embed(m, op, use, at)
-  local out, p = at(op.out), m:p(op, use)
+function forward.embed(m, op, use, buffer_of)
+  local out, p = buffer_of(op.out), m:p(op, use)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
   local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
   for t = 0, out.rows - 1 do
@@ -30,8 +30,8 @@ local function drop(m, op, use, out)
   end
 end
 
-function forward.place(m, op, use, at)
-  local x, out, vectors = at(op.x), at(op.out), op.p and m:p(op, use).weight
+function forward.place(m, op, use, buffer_of)
+  local x, out, vectors = buffer_of(op.x), buffer_of(op.out), op.p and m:p(op, use).weight
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
       local i = t * out.width + c
@@ -41,8 +41,8 @@ function forward.place(m, op, use, at)
   drop(m, op, use, out)
 end
 
-function forward.product(m, op, use, at)
-  local x, out, p = at(op.x), at(op.out), m:p(op, use)
+function forward.product(m, op, use, buffer_of)
+  local x, out, p = buffer_of(op.x), buffer_of(op.out), m:p(op, use)
   apart(op, x, out)
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
@@ -56,16 +56,16 @@ function forward.product(m, op, use, at)
   drop(m, op, use, out)
 end
 
-function forward.activation(m, op, use, at)
-  local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
+function forward.activation(m, op, use, buffer_of)
+  local x, out, f = buffer_of(op.x), buffer_of(op.out), ACTIVATIONS[op.activation]
   for i = 1, #x.data do
     out.data[i] = f(x.data[i])
   end
   drop(m, op, use, out)
 end
 
-function forward.gate(m, op, use, at)
-  local x, out, f = at(op.x), at(op.out), ACTIVATIONS[op.activation]
+function forward.gate(m, op, use, buffer_of)
+  local x, out, f = buffer_of(op.x), buffer_of(op.out), ACTIVATIONS[op.activation]
   apart(op, x, out)
   local C = out.width
   for t = 0, out.rows - 1 do
@@ -76,8 +76,8 @@ function forward.gate(m, op, use, at)
   drop(m, op, use, out)
 end
 
-function forward.add(m, op, use, at)
-  local residual, branch, out = at(op.residual), at(op.branch), at(op.sum or op.out)
+function forward.add(m, op, use, buffer_of)
+  local residual, branch, out = buffer_of(op.residual), buffer_of(op.branch), buffer_of(op.sum or op.out)
   local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
   for i = 1, #out.data do
     out.data[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
@@ -110,14 +110,14 @@ local function normalise(m, op, use, x, out)
   end
 end
 
-function forward.norm(m, op, use, at)
-  normalise(m, op, use, at(op.x).data, at(op.out))
+function forward.norm(m, op, use, buffer_of)
+  normalise(m, op, use, buffer_of(op.x).data, buffer_of(op.out))
 end
 
-function forward.add_norm(m, op, use, at)
-  local residual, branch, out = at(op.residual), at(op.branch), at(op.out)
+function forward.add_norm(m, op, use, buffer_of)
+  local residual, branch, out = buffer_of(op.residual), buffer_of(op.branch), buffer_of(op.out)
   local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
-  local sum = op.sum and at(op.sum).data or {}
+  local sum = op.sum and buffer_of(op.sum).data or {}
   for i = 1, #out.data do
     sum[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
   end
@@ -137,22 +137,22 @@ local function attend_weights(op, q, kv, direction)
     most[row] = math.max(most[row] or -math.huge, logits[row + j + 1])
   end)
   local weights = {}
-  for at, logit in ipairs(logits) do
-    local row = (at - 1) // kv.rows * kv.rows
-    weights[at] = math.exp(logit - most[row])
-    sums[row] = (sums[row] or 0) + weights[at]
+  for buffer_of, logit in ipairs(logits) do
+    local row = (buffer_of - 1) // kv.rows * kv.rows
+    weights[buffer_of] = math.exp(logit - most[row])
+    sums[row] = (sums[row] or 0) + weights[buffer_of]
   end
-  for at = 1, #weights do
-    weights[at] = weights[at] / sums[(at - 1) // kv.rows * kv.rows]
+  for buffer_of = 1, #weights do
+    weights[buffer_of] = weights[buffer_of] / sums[(buffer_of - 1) // kv.rows * kv.rows]
   end
   return weights
 end
 
-function forward.attention(m, op, use, at)
-  local q, kv, out = at(op.q), at(op.kv), at(op.out)
+function forward.attention(m, op, use, buffer_of)
+  local q, kv, out = buffer_of(op.q), buffer_of(op.kv), buffer_of(op.out)
   apart(op, q, out)
   apart(op, kv, out)
-  local weights = attend_weights(op, q, kv, op.contribution and at(op.contribution))
+  local weights = attend_weights(op, q, kv, op.contribution and buffer_of(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
   local mask = m:weights_mask(op, use, #weights)
@@ -177,8 +177,8 @@ function forward.block(m, op)
 end
 
 -- Logits of the labelled tokens.
-function forward.classify(m, op, _, at)
-  local x, classes = at(op.x), m.net.classes.count
+function forward.classify(m, op, _, buffer_of)
+  local x, classes = buffer_of(op.x), m.net.classes.count
   local p = op.tied and op.tied or m:output_parameter()
   local of = m.values[m.net][0][p]
   m.logits = {}

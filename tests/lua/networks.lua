@@ -149,9 +149,9 @@ end
 
 -- A value that two products and their sum read.
 function branches.twice(w, y)
-  local both = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
-  local one = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), both, w.width)
-  local first, second = table.unpack(w.random:pick({ { one, both }, { both, one }, { one, one } }))
+  local doubled = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
+  local one = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), doubled, w.width)
+  local first, second = table.unpack(w.random:pick({ { one, doubled }, { doubled, one }, { one, one } }))
   return w:value("%s:add(%s, %s)", w.scope, first, second)
 end
 
@@ -178,10 +178,10 @@ end
 -- Norms, sums and activations of another width, between two products.
 function branches.detour(w, y)
   local width = w.random:pick(HIDDEN)
-  local there = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
-  local one = w:value("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), there, w.random:pick(KINDS))
+  local wing = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
+  local one = w:value("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), wing, w.random:pick(KINDS))
   local rate = w:rate()
-  local two = w.random:chance(2) and w:value("%s:add(%s, %s, %g)", w.scope, there, one, rate) or one
+  local two = w.random:chance(2) and w:value("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
   local hot = w.random:chance(2) and w:value("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
     w.random:pick(ACTIVATIONS)) or two
   return w:value("%s:product(%q, %s, %d)", w.scope, w:sized("back", w.width), hot, w.width)
@@ -275,8 +275,8 @@ end
 -- A block of another width than the model's, with the products around it.
 local function wing(w, number, x)
   local width = w.random:pick(HIDDEN)
-  local there = w:value("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
-  local back = w:value("net:product(%q, %s, %d)", w:sized("landing", w.width), block(w, number, there, width), w.width)
+  local value = w:value("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
+  local back = w:value("net:product(%q, %s, %d)", w:sized("landing", w.width), block(w, number, value, width), w.width)
   return add(w, x, back)
 end
 

@@ -5,24 +5,24 @@ local support = require("support")
 local lu = require("luaunit")
 local project = require("project").new(".")
 
-local own = {}
+local M = {}
 
 -- The plan of a spec with a user's network of this text; sets: as on the command line.
-function own.planned(text, sets, spec)
+function M.planned(text, sets, spec)
   support.write("net.lua", text)
   local path = support.write("mine.lua", spec or [[return { task = { kind = "bucket_sort" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]])
   return project:plan(path, sets)
 end
 
-function own.good(text, sets, spec)
-  local made, message = own.planned(text, sets, spec)
-  lu.assertTrue(made ~= nil, message)
-  return made.plan
+function M.good(text, sets, spec)
+  local result, message = M.planned(text, sets, spec)
+  lu.assertTrue(result ~= nil, message)
+  return result.plan
 end
 
 -- A description with these lines in its block, the first of which is line 5.
-function own.with_block(lines)
+function M.with_block(lines)
   return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 4, place = net.additive })
@@ -34,8 +34,8 @@ end
 ]]):format(lines)
 end
 
-own.PLAIN = support.read("tests/golden/networks/plain.lua")
+M.PLAIN = support.read("tests/golden/networks/plain.lua")
 
-own.FULL = [[b:output(b:add(h, b:feedforward(h, { hidden = 32, activation = "relu" })))]]
+M.FULL = [[b:output(b:add(h, b:feedforward(h, { hidden = 32, activation = "relu" })))]]
 
-return own
+return M

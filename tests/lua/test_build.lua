@@ -53,11 +53,11 @@ TestFresh = {}
 local MADE = "0123456789abcdef"
 
 local function job(levels, changes)
-  local made = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
+  local trainer = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
   for name, value in pairs(changes or {}) do
-    made[name] = value
+    trainer[name] = value
   end
-  return made
+  return trainer
 end
 
 -- Makes a trainer's folder with this stamp.

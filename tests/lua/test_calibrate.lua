@@ -14,7 +14,7 @@ local lu = require("luaunit")
 local student = require("lab.study.calibrate.student_spec")
 
 -- The choices of the worked examples: k = 1, all rows, all lines, nothing merged, above, relative; `more` changes them.
-local function of_examples(...)
+local function read_examples(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
   return assert(choices.read("usual", words))
@@ -38,16 +38,16 @@ local function digits(value)
 end
 
 -- "l:value ..." of all lines; mu, sigma and threshold; the selected lines.
-local function told(found)
+local function describe_lines(result)
   local list, kept = {}, {}
-  for i, line in ipairs(found.lines) do
+  for i, line in ipairs(result.lines) do
     list[i] = ("%d:%s"):format(line.line, digits(line.value))
   end
-  for i, line in ipairs(found.kept) do
+  for i, line in ipairs(result.kept) do
     kept[i] = ("%d:%s"):format(line.line, digits(line.value))
   end
-  return table.concat(list, " "), ("%s %s %s"):format(digits(found.mean), digits(found.deviation),
-    digits(found.threshold)), table.concat(kept, " ")
+  return table.concat(list, " "), ("%s %s %s"):format(digits(result.mean), digits(result.deviation),
+    digits(result.threshold)), table.concat(kept, " ")
 end
 
 -- A bias as rows of text, "-" for closed cells.
@@ -64,8 +64,8 @@ local function picture(bias)
   return table.concat(rows, "\n")
 end
 
-local function check(of, direction, chosen, values, statistics, kept)
-  local a, b, c = told(lines.direction(of, direction, chosen))
+local function check(head, direction, chosen, values, statistics, kept)
+  local a, b, c = describe_lines(lines.direction(head, direction, chosen))
   lu.assertEquals({ a, b, c }, { values, statistics, kept })
 end
 
@@ -84,52 +84,52 @@ end
 TestExamples = {}
 
 function TestExamples.test_square_matrix_by_sums()
-  local chosen = of_examples("line=sum").self
+  local chosen = read_examples("line=sum").self
   check(SQUARE, -1, chosen, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
   check(SQUARE, 1, chosen, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
   check(SQUARE, 0, chosen, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
 end
 
 function TestExamples.test_square_matrix_by_means_of_every_line()
-  local chosen = of_examples("line=mean", "shortest=1").self
+  local chosen = read_examples("line=mean", "shortest=1").self
   check(SQUARE, -1, chosen, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
   check(SQUARE, 1, chosen, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517", "-2:-0.1 2:0")
   check(SQUARE, 0, chosen, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
 end
 
 function TestExamples.test_square_matrix_by_means_of_lines_of_half_the_rows()
-  local chosen = of_examples("line=mean").self
+  local chosen = read_examples("line=mean").self
   check(SQUARE, -1, chosen, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
   check(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
 -- Both statistics of the anti-diagonal also agree with the raw values in the paper.
 function TestExamples.test_raw_values_stay()
-  local found = lines.direction(SQUARE, -1, of_examples("value=raw").self)
-  lu.assertEquals(select(3, told(found)), "0:2.4")
-  found = lines.direction(SQUARE, 1, of_examples("value=raw").self)
-  lu.assertEquals(select(3, told(found)), "0:0.95")
+  local found = lines.direction(SQUARE, -1, read_examples("value=raw").self)
+  lu.assertEquals(select(3, describe_lines(found)), "0:2.4")
+  found = lines.direction(SQUARE, 1, read_examples("value=raw").self)
+  lu.assertEquals(select(3, describe_lines(found)), "0:0.95")
 end
 
 function TestExamples.test_extended_to_five_by_five()
-  local chosen = of_examples("line=sum").self
+  local chosen = read_examples("line=sum").self
   local both = {}
   for i = 0, 4 do
     both[#both + 1], both[#both + 2] = { i, i, 0 }, { i, 4 - i, 0 }
   end
   local head = assert(lines.find(SQUARE, chosen))
   lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, both))
-  chosen = of_examples("line=mean").self
+  chosen = read_examples("line=mean").self
   head = assert(lines.find(SQUARE, chosen))
   lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, both))
-  chosen = of_examples("line=mean", "shortest=1").self
+  chosen = read_examples("line=mean", "shortest=1").self
   head = assert(lines.find(SQUARE, chosen))
   lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 },
     { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 }, { 2, 0, -.1 }, { 4, 2, -.1 } }))
 end
 
 function TestExamples.test_wide_matrix()
-  local sum, mean = of_examples("line=sum").cross, of_examples("line=mean").cross
+  local sum, mean = read_examples("line=sum").cross, read_examples("line=mean").cross
   check(WIDE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
   check(WIDE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
   check(WIDE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
@@ -139,7 +139,7 @@ function TestExamples.test_wide_matrix()
   for _, one in ipairs({ { "-1", { { 0, 6, 0 }, { 1, 5, 0 }, { 2, 4, 0 }, { 3, 3, 0 } } },
     { "0", { { 0, 6, 0 }, { 1, 6, 0 }, { 2, 6, 0 }, { 3, 6, 0 } } },
     { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
-    local chosen = of_examples("directions.cross=" .. one[1]).cross
+    local chosen = read_examples("directions.cross=" .. one[1]).cross
     local head = assert(lines.find(WIDE, chosen))
     lu.assertEquals(picture(lines.extend(head.kept, 4, 8, chosen)), cells(4, 8, one[2]))
   end
@@ -147,11 +147,11 @@ end
 
 -- Equal values count once, which gives the result of the released code for both vertical examples.
 function TestExamples.test_equal_values_merged()
-  local chosen = of_examples("equal=merged", "precision=float32").self
+  local chosen = read_examples("equal=merged", "precision=float32").self
   local found = lines.direction(SQUARE, 0, chosen)
   lu.assertEquals({ found.count, digits(found.mean), digits(found.deviation), digits(found.threshold) },
     { 2, "0.975", "0.075", "1.05" })
-  found = lines.direction(WIDE, 0, of_examples("equal=merged", "precision=float32").cross)
+  found = lines.direction(WIDE, 0, read_examples("equal=merged", "precision=float32").cross)
   lu.assertEquals({ found.count, digits(found.mean), digits(found.deviation), digits(found.threshold), #found.kept },
     { 3, "0.45", "0.285774", "0.735774", 0 })
 end
@@ -215,11 +215,11 @@ function TestLines.test_rows_beyond_training_do_not_count()
   local head = filled(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
-  local of = assert(choices.read("usual", { "over=all" })).cross
-  lu.assertEquals(kept_lines(assert(lines.find(head, of))), "1")
-  of = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
-  lu.assertEquals(kept_lines(assert(lines.find(head, of))), "121")
-  local none, problem = lines.find(filled(4, 9, function() return 1 end), of_examples("rows=6").cross)
+  local chosen = assert(choices.read("usual", { "over=all" })).cross
+  lu.assertEquals(kept_lines(assert(lines.find(head, chosen))), "1")
+  chosen = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
+  lu.assertEquals(kept_lines(assert(lines.find(head, chosen))), "121")
+  local none, problem = lines.find(filled(4, 9, function() return 1 end), read_examples("rows=6").cross)
   lu.assertNil(none)
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
@@ -231,13 +231,13 @@ function TestLines.test_too_few_lines_for_the_threshold()
   for _, case in ipairs({ { 16, 0 }, { 18, 1 } }) do
     local columns = case[1]
     local head = filled(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
-    local of = of_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, of)).kept, case[2])
+    local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
+    lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
   end
   for _, case in ipairs({ { 50, 0 }, { 52, 3 } }) do
     local head = filled(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
-    local of = of_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, of)).kept, case[2])
+    local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
+    lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
   end
 end
 
@@ -256,8 +256,8 @@ end
 -- A head of uniform attention has a deviation from rounding alone, and no line is selected.
 function TestLines.test_a_uniform_head_selects_no_line()
   local head = filled(7, 40, function() return 1 / 3 end)
-  local of = of_examples("line=mean", "shortest=1", "spread=1e-6").cross
-  lu.assertEquals(#assert(lines.find(head, of)).kept, 0)
+  local chosen = read_examples("line=mean", "shortest=1", "spread=1e-6").cross
+  lu.assertEquals(#assert(lines.find(head, chosen)).kept, 0)
 end
 
 -- Masked cells of logits belong to no line.
@@ -265,8 +265,8 @@ function TestLines.test_masked_cells_do_not_count()
   local head = filled(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
   end)
-  local found = lines.direction(head, 1, of_examples().self)
-  lu.assertEquals(select(1, told(found)), "-5:1 -4:2 -3:3 -2:4 -1:5 0:30")
+  local found = lines.direction(head, 1, read_examples().self)
+  lu.assertEquals(select(1, describe_lines(found)), "-5:1 -4:2 -3:3 -2:4 -1:5 0:30")
 end
 
 TestBias = {}
@@ -275,14 +275,14 @@ TestBias = {}
 function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, table_of = 5, 7, {}
   local head = filled(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
-  local of = of_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
-  local kept = assert(lines.find(head, of)).kept
-  local mean = lines.direction(head, 1, of).mean
+  local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
+  local kept = assert(lines.find(head, chosen)).kept
+  local mean = lines.direction(head, 1, chosen).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + noise(0, distance + 20)
     table_of[distance] = value > mean and value or nil
   end
-  local bias = lines.extend(kept, 9, 12, of)
+  local bias = lines.extend(kept, 9, 12, chosen)
   for row = 0, 8 do
     for column = 0, 11 do
       local got, want = bias.values[row * 12 + column + 1], table_of[column - row]
@@ -293,25 +293,25 @@ function TestBias.test_diagonals_are_a_clipped_table()
 end
 
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
-  local of = assert(choices.read("usual", {})).cross
-  lu.assertEquals(picture(lines.extend({}, 2, 3, of)), "0 0 0\n0 0 0")
+  local chosen = assert(choices.read("usual", {})).cross
+  lu.assertEquals(picture(lines.extend({}, 2, 3, chosen)), "0 0 0\n0 0 0")
   local kept = { { direction = -1, line = 2, value = -1.5 } }
-  lu.assertEquals(picture(lines.extend(kept, 3, 3, of)), "-1.5 - 0\n0 0 0\n0 0 0")
-  of = assert(choices.read("usual", { "corner=none" })).cross
-  lu.assertEquals(picture(lines.extend(kept, 3, 3, of)), "-1.5 - -\n0 0 0\n0 0 0")
-  of = assert(choices.read("usual", { "corner=all" })).cross
-  lu.assertEquals(picture(lines.extend({}, 2, 3, of)), "- - 0\n0 0 0")
-  of = assert(choices.read("code", {})).self -- self-attention has no open corner
-  lu.assertEquals(picture(lines.extend({}, 2, 2, of)), "0 0\n0 0")
+  lu.assertEquals(picture(lines.extend(kept, 3, 3, chosen)), "-1.5 - 0\n0 0 0\n0 0 0")
+  chosen = assert(choices.read("usual", { "corner=none" })).cross
+  lu.assertEquals(picture(lines.extend(kept, 3, 3, chosen)), "-1.5 - -\n0 0 0\n0 0 0")
+  chosen = assert(choices.read("usual", { "corner=all" })).cross
+  lu.assertEquals(picture(lines.extend({}, 2, 3, chosen)), "- - 0\n0 0 0")
+  chosen = assert(choices.read("code", {})).self -- self-attention has no open corner
+  lu.assertEquals(picture(lines.extend({}, 2, 2, chosen)), "0 0\n0 0")
 end
 
 -- In a decoder no key after a query is open, neither by a line nor by a transparent row.
 function TestBias.test_a_causal_bias_has_no_later_keys()
-  local of = assert(choices.read("usual", {})).self
-  lu.assertEquals(picture(lines.extend({}, 2, 2, of, true)), "0 -\n0 0")
+  local chosen = assert(choices.read("usual", {})).self
+  lu.assertEquals(picture(lines.extend({}, 2, 2, chosen, true)), "0 -\n0 0")
   local kept = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
-  lu.assertEquals(picture(lines.extend(kept, 3, 3, of, true)), "1 - -\n1 - -\n1 - -")
-  lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
+  lu.assertEquals(picture(lines.extend(kept, 3, 3, chosen, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, chosen, true)), "0 -\n0 0")
 end
 
 -- The bias of one head's lines by the facet of a spec, computed cell by cell as in facets/lines.lua.
@@ -343,13 +343,13 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
   for case = 1, 60 do
     local cross = case % 2 == 0
     local corner, align = ({ "lines", "all", "none" })[case % 3 + 1], ({ "left", "right" })[case // 2 % 2 + 1]
-    local of = of_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner, "align.self=" .. align,
-      "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
-    of = cross and of.cross or of.self
+    local chosen = read_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner,
+      "align.self=" .. align, "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
+    chosen = cross and chosen.cross or chosen.self
     local head = filled(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return noise(row + case, column)
     end)
-    local kept, list = assert(lines.find(head, of)).kept, {}
+    local kept, list = assert(lines.find(head, chosen)).kept, {}
     for i, line in ipairs(kept) do
       list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
     end
@@ -357,7 +357,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
       made = made + 1
-      lu.assertEquals(picture(lines.extend(kept, size[1], size[2], of, not cross)),
+      lu.assertEquals(picture(lines.extend(kept, size[1], size[2], chosen, not cross)),
         picture(of_facet(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end
@@ -366,10 +366,10 @@ end
 
 -- With another width, columns are counted from the right in cross-attention, from the left in self-attention.
 function TestBias.test_columns_are_aligned()
-  local of = of_examples("directions.cross=0", "directions.self=0")
+  local chosen = read_examples("directions.cross=0", "directions.self=0")
   local head = matrix({ 0, 0, 1, 0, 0 })
-  local right = lines.extend(assert(lines.find(head, of.cross)).kept, 1, 7, of.cross)
-  local left = lines.extend(assert(lines.find(head, of.self)).kept, 1, 7, of.self)
+  local right = lines.extend(assert(lines.find(head, chosen.cross)).kept, 1, 7, chosen.cross)
+  local left = lines.extend(assert(lines.find(head, chosen.self)).kept, 1, 7, chosen.self)
   lu.assertEquals({ picture(right), picture(left) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 
@@ -527,39 +527,39 @@ end
 TestFindings = {}
 
 function TestFindings.test_reasons_for_no_selected_line()
-  local function told_of(of, words)
+  local function findings_text(head, words)
     local chosen = assert(choices.read("usual", words)).cross
-    local part = { family = "cross", words = "cross-attention", rows = of.rows, columns = of.columns, choices = chosen,
-      heads = { assert(lines.find(of, chosen)) } }
+    local part = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
+      choices = chosen, heads = { assert(lines.find(head, chosen)) } }
     return table.concat(findings.text({ part }), "\n")
   end
   local few = filled(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
-  lu.assertStrContains(told_of(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; r strong lines "
-    .. "need K > r (k^2 + 1) = 21.25 r lines")
+  lu.assertStrContains(findings_text(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
+    .. "r strong lines need K > r (k^2 + 1) = 21.25 r lines")
   local weak = filled(6, 60, noise)
-  lu.assertStrContains(told_of(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
+  lu.assertStrContains(findings_text(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
   local alone = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
-  lu.assertStrContains(told_of(alone, {}), "none: all lines that are not 0 have one value")
+  lu.assertStrContains(findings_text(alone, {}), "none: all lines that are not 0 have one value")
   local dark = filled(6, 30, function() return 0.0 end)
-  lu.assertStrContains(told_of(dark, {}), "none: all lines have the value 0")
+  lu.assertStrContains(findings_text(dark, {}), "none: all lines have the value 0")
 end
 
 TestChoices = {}
 
 -- The choices of the released code: six rows, the last seven columns, its own thresholds and directions, raw values.
 function TestChoices.test_the_released_code_throughout()
-  local of = assert(choices.read("code", {}))
-  lu.assertEquals(of.scores, "weights")
-  lu.assertEquals(of.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
+  local chosen = assert(choices.read("code", {}))
+  lu.assertEquals(chosen.scores, "weights")
+  lu.assertEquals(chosen.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
     over = "nonzero", equal = "merged", threshold = 4.5, keep = "at_least", spread = 0, value = "raw",
     directions = { -1 }, align = "right", corner = "all" })
-  lu.assertEquals({ of.self.threshold, of.self.directions, of.self.corner }, { 0.87, { 1 }, "none" })
+  lu.assertEquals({ chosen.self.threshold, chosen.self.directions, chosen.self.corner }, { 0.87, { 1 }, "none" })
 end
 
 function TestChoices.test_the_equations_throughout()
-  local of = assert(choices.read("equations", {}))
-  lu.assertEquals(of.scores, "raw")
-  lu.assertEquals(of.cross, { line = "mean", shortest = 1, precision = "float64", over = "all", equal = "each",
+  local chosen = assert(choices.read("equations", {}))
+  lu.assertEquals(chosen.scores, "raw")
+  lu.assertEquals(chosen.cross, { line = "mean", shortest = 1, precision = "float64", over = "all", equal = "each",
     threshold = 4, keep = "above", spread = 0, value = "relative", directions = { 1, -1, 0 }, align = "left",
     corner = "none" })
 end

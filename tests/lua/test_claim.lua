@@ -107,10 +107,10 @@ local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "r
 -- Runs `outer`, and `inner` before its step-th system call. Returns whether there are that many.
 local function in_the_middle(step, outer, inner)
   local calls, kept = 0, {}
-  for i, where in ipairs(HOOKED) do
-    local real = where[1][where[2]]
+  for i, hook in ipairs(HOOKED) do
+    local real = hook[1][hook[2]]
     kept[i] = real
-    where[1][where[2]] = function(...)
+    hook[1][hook[2]] = function(...)
       calls = calls + 1
       if calls == step then
         inner()
@@ -119,8 +119,8 @@ local function in_the_middle(step, outer, inner)
     end
   end
   local done, message = pcall(outer)
-  for i, where in ipairs(HOOKED) do
-    where[1][where[2]] = kept[i]
+  for i, hook in ipairs(HOOKED) do
+    hook[1][hook[2]] = kept[i]
   end
   lu.assertTrue(done, message)
   return calls >= step

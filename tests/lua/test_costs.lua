@@ -247,21 +247,21 @@ function TestCosts.test_memory_of_scores()
   local plain = scored("{ kind = 'none' }")
   local function more(encoding)
     local plan = scored(encoding)
-    local own = plan.workspace_bytes - plain.workspace_bytes
-    return (plan.shared_bytes - plain.shared_bytes) / 4, own / 4
+    local separate = plan.workspace_bytes - plain.workspace_bytes
+    return (plan.shared_bytes - plain.shared_bytes) / 4, separate / 4
   end
-  local function both(encoding, shared, own)
-    lu.assertEquals({ more(encoding) }, { shared, own }, encoding)
+  local function check_both(encoding, shared, separate)
+    lu.assertEquals({ more(encoding) }, { shared, separate }, encoding)
   end
   local by_distance = 79 + 1 + 80 + 16
-  both("{ kind = 'alibi' }", 2 * by_distance, 0.0)
-  both("{ kind = 'alibi_learned' }", 3 * by_distance, 3.0 * by_distance)
-  both("{ kind = 'window' }", by_distance, 0.0)
-  both("{ kind = 'kerple_log' }", 16 + 16 + 3 * by_distance, 16.0 + 16 + 3 * by_distance)
-  both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
-  both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) + x.head * cos(x.query_index) end }",
-    80 * 80 + 16 + 2 * 80 + 16, 0.0)
-  both("{ kind = 'log_length' }", 16, 0.0)
+  check_both("{ kind = 'alibi' }", 2 * by_distance, 0.0)
+  check_both("{ kind = 'alibi_learned' }", 3 * by_distance, 3.0 * by_distance)
+  check_both("{ kind = 'window' }", by_distance, 0.0)
+  check_both("{ kind = 'kerple_log' }", 16 + 16 + 3 * by_distance, 16.0 + 16 + 3 * by_distance)
+  check_both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
+  check_both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) "
+    .. "+ x.head * cos(x.query_index) end }", 80 * 80 + 16 + 2 * 80 + 16, 0.0)
+  check_both("{ kind = 'log_length' }", 16, 0.0)
 end
 
 support.run()

@@ -153,13 +153,13 @@ function TestNetwork.test_masks_of_any_width()
   local function masks(model)
     local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
       model = { layers = 3, %s } }]]):format(model))
-    local of = assert(project:plan(path))
-    local device, list = of.plan.device, {}
+    local result = assert(project:plan(path))
+    local device, list = result.plan.device, {}
     for i, bits in ipairs(device.bits) do
       list[i] = ("%s %d"):format(bits.name, bits.place)
     end
     local blocks = device.masks[2]
-    return { list, device.sites, device.places, blocks and blocks.places_of or false }, of.plan
+    return { list, device.sites, device.places, blocks and blocks.places_of or false }, result.plan
   end
   lu.assertEquals(masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
   lu.assertEquals(masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })

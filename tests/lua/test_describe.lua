@@ -191,14 +191,14 @@ function TestWords.test_comments_fit_a_line()
     ["encoding.rotation.kind"] = "rope", ["encoding.rotation.base"] = "123456789012",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1048576",
     ["encoding.positions.sorted"] = "false" })
-  local about = widest.about
-  for file, lines in pairs(about) do
+  local choice = widest.about
+  for file, lines in pairs(choice) do
     for _, line in ipairs(lines.self or lines) do
       lu.assertTrue(#line <= 97, file .. ": " .. line)
       lu.assertStrMatches(line, "%S.*%S")
     end
   end
-  lu.assertEquals(about.attention.self, {
+  lu.assertEquals(choice.attention.self, {
     "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
     "Learned vectors are added to the token embedding, queries and keys are rotated (base",
     "1.23456789e+11); unsorted positions drawn from 0 .. 1048575.",

@@ -234,13 +234,14 @@ end
 -- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
 function TestDigests.test_dataset_files_by_their_alphabets()
   local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
-  local same = { base, model }
-  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
+  local expected = { base, model }
+  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") },
+    expected)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, expected)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, expected)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
-    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, same)
+    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, expected)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, expected)
   local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)
@@ -272,15 +273,17 @@ end
 -- another task. A model with computation tokens accepts any number of them.
 function TestDigests.test_options_and_computation_tokens_change_the_data()
   support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
-  local own = "source = 'choices.c'"
-  local plan, model = task_digests(own)
-  lu.assertEquals({ task_digests(own .. ", options = { base = 2, order = 'up' }, computation = 0") }, { plan, model })
+  local source = "source = 'choices.c'"
+  local plan, model = task_digests(source)
+  lu.assertEquals({ task_digests(source .. ", options = { base = 2, order = 'up' }, computation = 0") },
+    { plan, model })
   for _, fields in ipairs({ "options = { base = 10 }", "options = { order = 'down' }" }) do
-    local other, other_model = task_digests(own .. ", " .. fields)
+    local other, other_model = task_digests(source .. ", " .. fields)
     lu.assertNotEquals(other, plan)
     lu.assertNotEquals(other_model, model)
   end
-  for _, choice in ipairs({ own, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
+  for _, choice in ipairs({ source, "kind = 'bucket_sort'",
+    "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
     local none, none_model = task_digests(choice)
     local one, one_model = task_digests(choice .. ", computation = 1")
     local two, two_model = task_digests(choice .. ", computation = 2")
@@ -298,9 +301,10 @@ function TestDigests.test_another_loss_than_before_is_in_the_digest()
   end
   local files = "data = 'a.jsonl', input_symbols = 2, output_symbols = 2"
   support.write("masked_sort.c", support.read("tests/golden/tasks/own/masked_sort.c"))
-  local own = "source = 'masked_sort.c'"
+  local source = "source = 'masked_sort.c'"
   for _, case in ipairs({
-    { own, nil, "all", "counted" }, { own, "decoder", "counted", "all" }, { own, "encoder_decoder", "counted", "all" },
+    { source, nil, "all", "counted" }, { source, "decoder", "counted", "all" },
+    { source, "encoder_decoder", "counted", "all" },
     { files, nil, "counted", "all" }, { files, "decoder", "counted", "all" },
   }) do
     local usual, model, loss = digests(case[1], case[2])
@@ -336,9 +340,9 @@ function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
   for _, encoding in ipairs({ "relative", "rope", "alibi_learned" }) do
     local by_plan = digests(encoding, "")
     lu.assertEquals(digests(encoding, "keep_probabilities = true"), by_plan)
-    local made = digests(encoding, "keep_probabilities = false")
-    lu.assertEquals(made[1] ~= by_plan[1], encoding == "relative", encoding)
-    lu.assertEquals(made[2], by_plan[2])
+    local digest = digests(encoding, "keep_probabilities = false")
+    lu.assertEquals(digest[1] ~= by_plan[1], encoding == "relative", encoding)
+    lu.assertEquals(digest[2], by_plan[2])
   end
   local long = "lengths = { 1, 400 }"
   lu.assertNotEquals(digests("relative", long), digests("relative", long .. ", keep_probabilities = true"))
@@ -428,12 +432,12 @@ function TestDigests.test_an_initial_checkpoint()
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
   checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
   checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
-  local one, same = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
+  local one, expected = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
     plans.of_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
   local other = plans.of_task(PARITY, MODEL .. "init = 'other.safetensors'")
   lu.assertEquals(plans.of_task(PARITY, MODEL .. "init = false").digest, plain.digest)
   lu.assertNotEquals(one.digest, plain.digest)
-  lu.assertEquals(same.digest, one.digest)
+  lu.assertEquals(expected.digest, one.digest)
   lu.assertNotEquals(other.digest, one.digest)
   lu.assertEquals(one.model_digest, plain.model_digest)
   lu.assertStrContains(one.defaults.text, "one.safetensors\ntrain.init_checksum 00000000000000aa\n")
@@ -471,9 +475,9 @@ function TestDigests.test_a_checkpoint_that_does_not_fit()
 end
 
 function TestDigests.test_evaluation_during_training_is_in_no_digest()
-  local with, without = everything(), everything()
-  without.eval.during = nil
-  lu.assertEquals(build(with).digest, build(without).digest)
+  local enabled_fields, disabled_fields = everything(), everything()
+  disabled_fields.eval.during = nil
+  lu.assertEquals(build(enabled_fields).digest, build(disabled_fields).digest)
 end
 
 -- A scaling of kind none is the default, whether given or not: plans from before scalings existed keep their digests.
@@ -488,10 +492,10 @@ end
 
 -- A checkpoint that was trained without a scaling fits a trainer that has one.
 function TestDigests.test_a_scaling_accepts_checkpoints_trained_without_it()
-  local with, without = everything(), everything()
-  without.encoding.rotation.scaling = nil
-  lu.assertEquals(build(with).model_digest, build(without).model_digest)
-  lu.assertNotEquals(build(with).digest, build(without).digest)
+  local enabled_fields, disabled_fields = everything(), everything()
+  disabled_fields.encoding.rotation.scaling = nil
+  lu.assertEquals(build(enabled_fields).model_digest, build(disabled_fields).model_digest)
+  lu.assertNotEquals(build(enabled_fields).digest, build(disabled_fields).digest)
 end
 
 function TestDigests.test_the_vocabulary_is_the_model_s()

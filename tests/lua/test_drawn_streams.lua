@@ -27,9 +27,9 @@ local function plan_of(encoding, encoder_layers)
 end
 
 local function family(plan, name)
-  for _, each in ipairs(plan.attentions) do
-    if each.name == name then
-      return each
+  for _, attention in ipairs(plan.attentions) do
+    if attention.name == name then
+      return attention
     end
   end
 end
@@ -57,9 +57,9 @@ function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_
   for _, more in ipairs({ "", ", reading = 'drawn'" }) do
     lu.assertNil(plan_of(drawn("kind = 'rope'", more)).resolved.encoding.cross)
   end
-  local own = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+  local clamped_plan = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
     .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
-  lu.assertEquals({ own.score, own.positions.reading }, { "none", "clamped" })
+  lu.assertEquals({ clamped_plan.score, clamped_plan.positions.reading }, { "none", "clamped" })
 end
 
 function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
@@ -83,8 +83,8 @@ function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   end
 end
 
-local function sites(each, member)
-  for _, side in ipairs(each.sides) do
+local function sites(attention, member)
+  for _, side in ipairs(attention.sides) do
     if side.member == member then
       return { side.stream, side.site }
     end
@@ -130,8 +130,8 @@ end
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
   local plan = plan_of(drawn("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })
-  for _, each in ipairs(plan.attentions) do
-    lu.assertEquals(each.positions.kind, "index")
+  for _, attention in ipairs(plan.attentions) do
+    lu.assertEquals(attention.positions.kind, "index")
   end
   lu.assertStrContains(describe.encoding(plan), "sinusoids are added to the token embedding, at unsorted positions "
     .. "drawn from 0 .. 49")

@@ -78,8 +78,8 @@ function TestNetworks.test_networks_are_the_golden_ones()
     model = { kind = "decoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0, tied = true,
       norm = { kind = "rms", place = "pre" }, activation = "swiglu", bias = "none" } }]])
   for name, path in pairs({ decoder = large, own_network = "examples/own_network/own_network.lua" }) do
-    local of = assert(project:plan(path))
-    local text = rendered(pytorch.facts(of, RUN, project:network(of))):gsub("plan %x+,", "plan DIGEST,")
+    local result = assert(project:plan(path))
+    local text = rendered(pytorch.facts(result, RUN, project:network(result))):gsub("plan %x+,", "plan DIGEST,")
     if os.getenv("LH_UPDATE_GOLDEN") then
       local file = assert(io.open(GOLDEN .. name .. ".py", "wb"))
       file:write(text)
@@ -91,18 +91,18 @@ end
 
 -- The export of a description; families: by name, in addition to "self".
 local function described(describe, encoding, families, more, change)
-  local of = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
+  local result = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more or ""))
-  local plan = of.plan
+  local plan = result.plan
   local net = builder.build(describe, { model = { width = plan.width }, tokens = { count = 4, text = "TOKENS" },
     classes = { count = 2, padded = { count = 16, text = "CLASS_COLUMNS" } }, additive = plan.additive,
     families = setmetatable(families and families(plan.attentions[1]) or {},
       { __index = { self = plan.attentions[1] } }) })
   plan.tensors = parameters.derive(net).tensors
   if change then
-    change(of)
+    change(result)
   end
-  return pytorch.facts(of, RUN, net)
+  return pytorch.facts(result, RUN, net)
 end
 
 -- A network of one block; f receives the block, its input, the network and its embedding.
@@ -351,8 +351,8 @@ function TestNetworks.test_scores_of_several_families()
       { __index = own }) }
   end
   local function with(other)
-    return described(two, 'kind = "alibi"', families, nil, function(of)
-      of.score = { families = { self = of.score, other = other and planned(
+    return described(two, 'kind = "alibi"', families, nil, function(result)
+      result.score = { families = { self = result.score, other = other and planned(
         ('{ task = { kind = "reverse_string" }, encoding = { kind = %q } }'):format(other)).score } }
     end)
   end
@@ -386,8 +386,8 @@ function TestNetworks.test_constants_of_several_families()
       { __index = own }) }
   end
   local function with(value)
-    return described(two, "", families, nil, function(of)
-      of.score = { families = { self = scored(2), other = scored(value) } }
+    return described(two, "", families, nil, function(result)
+      result.score = { families = { self = scored(2), other = scored(value) } }
     end)
   end
   lu.assertNotNil(with(2))
@@ -462,8 +462,8 @@ function TestNetworks.test_random_networks()
     local text, description = random_specs.random("random_" .. number)
     local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
     random_specs.describe(assert(load(description))(), function()
-      local of = assert(project:plan(path))
-      local written = rendered(pytorch.facts(of, RUN, project:network(of)))
+      local result = assert(project:plan(path))
+      local written = rendered(pytorch.facts(result, RUN, project:network(result)))
       for line in written:gmatch("[^\n]+") do
         lu.assertTrue(#line <= 120, line)
       end

@@ -29,8 +29,8 @@ local function two_families(self_facets, cross)
   local plan, score = plans.scored(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross
   local width = plan.width
-  local own = plan.attentions[1]
-  own.queries, own.keys, own.partial, own.bounded, own.recomputed = TARGET, TARGET, false, false, false
+  local family = plan.attentions[1]
+  family.queries, family.keys, family.partial, family.bounded, family.recomputed = TARGET, TARGET, false, false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
   plan.attentions[2] = { name = "cross", of_spec = "cross", stack = LAYERS, ranged = true, tiles = false, drops = false,
     partial = false, bounded = false, recomputed = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
@@ -58,11 +58,11 @@ end
 
 function TestFamilies.test_facets_of_a_family_replace_those_of_all()
   local plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }", CROSS))
-  local own, cross = plan.attentions[1], plan.attentions[2]
-  lu.assertEquals({ own.rotation.base, own.mask.kind }, { 100.0, "causal" })
+  local family, cross = plan.attentions[1], plan.attentions[2]
+  lu.assertEquals({ family.rotation.base, family.mask.kind }, { 100.0, "causal" })
   lu.assertEquals({ cross.rotation.base, cross.mask.kind }, { 500.0, "none" })
-  local same = derive(two_families("{ rotation = { kind = 'rope', base = 100 } }"))
-  lu.assertEquals(same.attentions[2].rotation.base, 100.0)
+  local equal_plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 } }"))
+  lu.assertEquals(equal_plan.attentions[2].rotation.base, 100.0)
 end
 
 function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several()
@@ -95,8 +95,8 @@ end
 
 -- Random distances of a family have its name wherever its score reads them.
 function TestFamilies.test_drawn_distances_of_one_family()
-  local drawn = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
-  local plan = derive(two_families(drawn, { score = false }))
+  local sampled_positions = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
+  local plan = derive(two_families(sampled_positions, { score = false }))
   lu.assertEquals(plan.attentions[2].positions.kind, "index")
   local text = render.render("attention/cpu/scalar.inc.tpl", plan, template, nil, plan.attentions[1])
   lu.assertStrContains(text, "static vector self_distances_from(const int32_t *drawn, int o, int T) {")
@@ -107,8 +107,8 @@ end
 -- The tables of positions have rows for the needs of all families.
 function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   local turns = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
-  local drawn = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"
-  local plan = derive(two_families(drawn, turns))
+  local sampled_positions = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"
+  local plan = derive(two_families(sampled_positions, turns))
   lu.assertTrue(plan.tables)
   local text = render.render("parts/position_tables.tpl", plan, template, nil, plan.attentions[1])
   lu.assertStrContains(text, "    rows = rows > SELF_MAX_POSITION ? rows : SELF_MAX_POSITION;\n    return rows;\n")

@@ -29,10 +29,10 @@ local function plan()
   local resolved, info, d = support.check("tests/golden/specs/bare.lua")
   assert(resolved, d:text())
   local facts = tasks.read(support.tasks_folder, diagnostics.new())
-  local made = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
-  made.files = { { template = "spec.tpl", path = "spec.c" }, { template = "step.tpl", path = "step.c" } }
-  made.cuda_files = { { template = "host.tpl", path = "cuda.c" }, { template = "device.tpl", path = "device.cu" } }
-  return made
+  local result = plan_module.build(resolved, { task = facts[resolved.task.kind], score = info.score })
+  result.files = { { template = "spec.tpl", path = "spec.c" }, { template = "step.tpl", path = "step.c" } }
+  result.cuda_files = { { template = "host.tpl", path = "cuda.c" }, { template = "device.tpl", path = "device.cu" } }
+  return result
 end
 
 local function files(cuda, changes)
@@ -63,16 +63,17 @@ end
 -- The halves' digests are independent of each other.
 function TestTargets.test_digests()
   local _, cpu, digest = files(false)
-  local _, both, same = files(true)
-  lu.assertEquals({ same, both["spec.c"].text }, { digest, cpu["spec.c"].text })
+  local _, cuda_files, unchanged_files = files(true)
+  lu.assertEquals({ unchanged_files, cuda_files["spec.c"].text }, { digest, cpu["spec.c"].text })
   lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
-  lu.assertEquals(both["cuda.c"].text, "host " .. sha256.digest(compiled.text(both["device.cu"].text)) .. "\n")
+  local device_digest = sha256.digest(compiled.text(cuda_files["device.cu"].text))
+  lu.assertEquals(cuda_files["cuda.c"].text, "host " .. device_digest .. "\n")
   local _, other, unchanged = files(true, { ["kernels:cuda/x.cu"] = "y\n" })
   lu.assertEquals(unchanged, digest)
-  lu.assertNotEquals(other["cuda.c"].text, both["cuda.c"].text)
+  lu.assertNotEquals(other["cuda.c"].text, cuda_files["cuda.c"].text)
   _, other, unchanged = files(true, { ["step.tpl"] = "another step\n" })
   lu.assertNotEquals(unchanged, digest)
-  lu.assertEquals(other["cuda.c"].text, both["cuda.c"].text)
+  lu.assertEquals(other["cuda.c"].text, cuda_files["cuda.c"].text)
 end
 
 -- Kernels and rendered files with an added comment and a renamed static function keep their digests.

@@ -113,7 +113,7 @@ end
 
 -- A fingerprint that occurs in no file would test nothing.
 function TestAbsent.test_every_fingerprint_occurs()
-  local off, there = {}, {}
+  local off, present = {}, {}
   for _, case in ipairs(cases.all()) do
     local absent = {}
     for _, name in ipairs(schema.absent(case.resolved)) do
@@ -127,17 +127,17 @@ function TestAbsent.test_every_fingerprint_occurs()
     for _, field in ipairs(schema.fields) do
       for _, owner in ipairs({ field, table.unpack(field.kinds or {}) }) do
         for _, name in ipairs(owner.fingerprints or {}) do
-          there[name] = there[name] or false
+          present[name] = present[name] or false
           if not absent[name] then
-            there[name] = true
+            present[name] = true
             lu.assertStrContains(text, name, nil, nil, case.name)
           end
         end
       end
     end
   end
-  lu.assertTrue(next(there) ~= nil)
-  for name, on in pairs(there) do
+  lu.assertTrue(next(present) ~= nil)
+  for name, on in pairs(present) do
     lu.assertTrue(on and off[name], name .. " is never on, or never off")
   end
 end

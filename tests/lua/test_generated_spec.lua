@@ -49,9 +49,9 @@ local function rendered_task(sets, spec)
   local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task })
-  local made, digest = gen.files(plan, cases.template, {})
+  local files, digest = gen.files(plan, cases.template, {})
   local text = {}
-  for _, file in ipairs(made) do
+  for _, file in ipairs(files) do
     text[file.path] = file.text
   end
   return text, digest, plan
@@ -109,10 +109,10 @@ function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
 end
 
 function TestTasks.test_options_reach_the_sampler_as_numbers()
-  local own = "task.source=../tasks/own/choices.c"
-  check_words(rendered_task({ own })["spec.c"], { ".options = task_options,",
+  local source_setting = "task.source=../tasks/own/choices.c"
+  check_words(rendered_task({ source_setting })["spec.c"], { ".options = task_options,",
     "/* order = up, base = 2 */\nstatic const int task_options[] = {0, 2};" }, {})
-  check_words(rendered_task({ own, "task.options={ base = 16, order = 'down' }" })["spec.c"],
+  check_words(rendered_task({ source_setting, "task.options={ base = 16, order = 'down' }" })["spec.c"],
     { "/* order = down, base = 16 */\nstatic const int task_options[] = {1, 16};" }, {})
 end
 
@@ -136,8 +136,8 @@ end
 -- teacher_forced tells the runtime so. The code of the layers is not affected.
 function TestTasks.test_a_decoder_reads_the_target()
   local encoder = { "EMPTY_TOKEN" }
-  local own = rendered_task({ "model.kind=decoder" })["spec.c"]
-  check_words(own, {
+  local source_setting = rendered_task({ "model.kind=decoder" })["spec.c"]
+  check_words(source_setting, {
     "enum { FIRST_OUTPUT = 5, SEPARATOR = 10 };", "return input_length(n) + output_length(n);",
     "    *source++ = SEPARATOR;\n    for (int i = 0; i + 1 < example->output_length; i++) "
       .. "*source++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);\n",

@@ -50,12 +50,12 @@ end
 -- Paths of the leaves of a table, as lists of keys.
 local function leaves_of(value, path, into)
   for key, inner in pairs(value) do
-    local at = table.move(path, 1, #path, 1, {})
-    at[#at + 1] = key
+    local path_here = table.move(path, 1, #path, 1, {})
+    path_here[#path_here + 1] = key
     if type(inner) == "table" then
-      leaves_of(inner, at, into)
+      leaves_of(inner, path_here, into)
     else
-      into[#into + 1] = at
+      into[#into + 1] = path_here
     end
   end
   return into

@@ -109,10 +109,10 @@ end
 -- Three copies of an item are one fact: resampled together they keep the spread of the bases, resampled separately they
 -- reduce it by the root of 3.
 function TestBootstrap.test_copies_of_one_item_are_resampled_together()
-  local bases, apart = {}, {}
+  local bases, differences = {}, {}
   for i = 1, 12 do
     bases[i] = { i, i, i }
-    table.move(bases[i], 1, 3, #apart + 1, apart)
+    table.move(bases[i], 1, 3, #differences + 1, differences)
   end
   local together = resampled(bases, function(list)
     local sum = 0
@@ -121,7 +121,7 @@ function TestBootstrap.test_copies_of_one_item_are_resampled_together()
     end
     return sum / #list
   end, 1)
-  local ratio = statistics.sd(together) / statistics.sd(resampled(apart, statistics.mean, 1))
+  local ratio = statistics.sd(together) / statistics.sd(resampled(differences, statistics.mean, 1))
   lu.assertAlmostEquals(ratio, math.sqrt(3), 0.06)
 end
 

@@ -26,11 +26,11 @@ end
 function TestListing.test_encodings_once_with_their_models()
   local seen = {}
   for _, line in ipairs(listing.lines(project, "encodings")) do
-    local name, about = line:match("^  ([%w_]+) +(.*)$")
+    local name, description = line:match("^  ([%w_]+) +(.*)$")
     if name then
       lu.assertNil(seen[name], name)
-      lu.assertNotNil(about:gsub(" %[models.*$", ""):find("%.$"), name)
-      seen[name] = about
+      lu.assertNotNil(description:gsub(" %[models.*$", ""):find("%.$"), name)
+      seen[name] = description
     end
   end
   for _, name in ipairs(project:names("spec/encodings", ".lua")) do

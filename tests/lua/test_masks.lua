@@ -153,8 +153,8 @@ function TestMasks.test_corners_columns_and_transparent_rows()
     for h, rows in ipairs(mask_page.cells(family, 2, 3)) do
       local cells = {}
       for _, row in ipairs(rows) do
-        for _, each in ipairs(row) do
-          cells[#cells + 1] = each and ("%g"):format(each) or HIDDEN
+        for _, cell in ipairs(row) do
+          cells[#cells + 1] = cell and ("%g"):format(cell) or HIDDEN
         end
       end
       words[h] = table.concat(cells, " ")

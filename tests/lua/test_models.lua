@@ -55,9 +55,9 @@ end
 
 -- With a tied output there is neither weight nor bias; the table has rows for input, output and separator.
 function TestFields.test_tied()
-  local own, tied = tensors_of({ ["model.kind"] = "decoder" }),
+  local separate, tied = tensors_of({ ["model.kind"] = "decoder" }),
     tensors_of({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
-  lu.assertEquals({ own["output.weight"], own["output.bias"], own["embed.token.weight"] },
+  lu.assertEquals({ separate["output.weight"], separate["output.bias"], separate["embed.token.weight"] },
     { { 16, 5 }, { 5 }, { 11, 16 } })
   lu.assertEquals({ tied["output.weight"], tied["output.bias"], tied["embed.token.weight"] },
     { nil, nil, { 11, 16 } })
@@ -84,9 +84,9 @@ end
 function TestFields.test_specs_and_their_runs()
   local seen = {}
   for _, path in ipairs(specs()) do
-    local made, message = project:plan(path, {})
-    lu.assertTrue(made ~= nil, message)
-    local plan = made.plan
+    local result, message = project:plan(path, {})
+    lu.assertTrue(result ~= nil, message)
+    local plan = result.plan
     lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil or path:find("/abc_") ~= nil, path)
     lu.assertNil(seen[plan.model_digest], path)
     seen[plan.model_digest] = path
@@ -153,8 +153,8 @@ end
 -- Messages on the reasons why a token of the input cannot answer.
 function TestFields.test_readouts_that_are_refused()
   local function refused(spec, expected, ...)
-    local made, message = project:plan(spec, { ... })
-    lu.assertTrue(made == nil, expected)
+    local result, message = project:plan(spec, { ... })
+    lu.assertTrue(result == nil, expected)
     lu.assertStrContains(message, expected)
   end
   refused("bucket_sort_none", '"last" cannot be used with this task: bucket_sort has n outputs', "model.readout=last")
@@ -205,8 +205,8 @@ function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
     lu.assertEquals(plan_with("model.kind=decoder", "task.loss=all").digest, before[2], kind)
   end
   lu.assertEquals(assert(project:plan("examples/dataset/addition_sinusoid.lua")).plan.digest, "5a1e140926e9dad9")
-  local made, message = project:plan("bucket_sort_none", { "task.loss=counted" })
-  lu.assertNil(made)
+  local result, message = project:plan("bucket_sort_none", { "task.loss=counted" })
+  lu.assertNil(result)
   lu.assertStrContains(message, "bucket_sort masks no label")
 end
 
@@ -310,12 +310,13 @@ function TestFields.test_facets_of_families()
   local same = with("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
   lu.assertNil(same.resolved.encoding.cross)
   lu.assertEquals(same.digest, with("kind = 'rope'").digest)
-  local own = with("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, score = { "
-    .. "kind = 'none' } }, encoder = { mask = { kind = 'causal' }, parameters = { slope = { per = 'layer_head' } } }")
-  lu.assertEquals(own.resolved.encoding.cross, { mask = { kind = "full" }, score = "none" })
-  lu.assertEquals(own.resolved.encoding.encoder.parameters.slope.per, "layer_head")
-  lu.assertEquals({ own.attentions[3].score.kind, own.attentions[3].mask.kind, own.attentions[2].mask.kind },
-    { "none", "none", "causal" })
+  local separate = with("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, "
+    .. "score = { kind = 'none' } }, encoder = { mask = { kind = 'causal' }, "
+    .. "parameters = { slope = { per = 'layer_head' } } }")
+  lu.assertEquals(separate.resolved.encoding.cross, { mask = { kind = "full" }, score = "none" })
+  lu.assertEquals(separate.resolved.encoding.encoder.parameters.slope.per, "layer_head")
+  lu.assertEquals({ separate.attentions[3].score.kind, separate.attentions[3].mask.kind,
+    separate.attentions[2].mask.kind }, { "none", "none", "causal" })
   local layered = with("score = function(x) return x.score * x.layers * x.key_length end")
   lu.assertEquals(layered.resolved.encoding.score, "x.score * x.query_length")
   lu.assertEquals(layered.resolved.encoding.decoder, { score = "2 * x.score * x.query_length" })

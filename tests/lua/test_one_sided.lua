@@ -60,20 +60,20 @@ function TestOneSided.test_t5_has_its_decoder_s_buckets()
   for n = 1, 200 do
     edges[#edges + 1] = bucket_of(n) > bucket_of(n - 1) and tostring(n) or nil
   end
-  local wanted = "x.score + lookup(x.bias, bucket(abs(x.distance), { " .. table.concat(edges, ", ") .. " }))"
-  lu.assertEquals(plan_of("kind = 't5'").resolved.encoding.score, wanted)
-  lu.assertEquals(plan_of("kind = 't5', mask = { kind = 'causal' }", "encoder").resolved.encoding.score, wanted)
-  local both = plan_of("kind = 't5'", "encoder").resolved.encoding.score
-  local of = plan_of("kind = 't5', cross = { use = 't5' }", "encoder_decoder").resolved.encoding
-  lu.assertEquals({ of.score, of.decoder.score, of.cross }, { both, wanted })
+  local expected_cross = "x.score + lookup(x.bias, bucket(abs(x.distance), { " .. table.concat(edges, ", ") .. " }))"
+  lu.assertEquals(plan_of("kind = 't5'").resolved.encoding.score, expected_cross)
+  lu.assertEquals(plan_of("kind = 't5', mask = { kind = 'causal' }", "encoder").resolved.encoding.score, expected_cross)
+  local expected_score = plan_of("kind = 't5'", "encoder").resolved.encoding.score
+  local encoding = plan_of("kind = 't5', cross = { use = 't5' }", "encoder_decoder").resolved.encoding
+  lu.assertEquals({ encoding.score, encoding.decoder.score, encoding.cross }, { expected_score, expected_cross })
   lu.assertEquals(plan_of("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
 end
 
 -- Differences of unsorted positions have both signs under any mask.
 function TestOneSided.test_unsorted_differences_have_both_sides()
-  local drawn = ", positions = { kind = 'randomized', reading = 'difference', sorted = %s }"
-  lu.assertNil(plan_of("kind = 'shaw'" .. drawn:format("false")).resolved.encoding.relative.sides)
-  lu.assertEquals(plan_of("kind = 'shaw'" .. drawn:format("true")).resolved.encoding.relative.sides, "left")
+  local sampled_positions = ", positions = { kind = 'randomized', reading = 'difference', sorted = %s }"
+  lu.assertNil(plan_of("kind = 'shaw'" .. sampled_positions:format("false")).resolved.encoding.relative.sides)
+  lu.assertEquals(plan_of("kind = 'shaw'" .. sampled_positions:format("true")).resolved.encoding.relative.sides, "left")
 end
 
 function TestOneSided.test_tables_have_rows_of_visible_keys()
@@ -129,8 +129,8 @@ function TestOneSided.test_parameters_without_a_gradient_are_reported()
     .. "hides all pairs of tokens that read them")
   lu.assertStrContains(warnings("relative = { kind = 'shaw', sides = 'both' }"),
     "encoding.relative.sides: the vectors of distances 1 to 16 never get a gradient")
-  local own = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { shape = 6, init = 0 } }"
-  local said = warnings(own:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
+  local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { shape = 6, init = 0 } }"
+  local said = warnings(score:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
     "encoder")
   lu.assertStrContains(said, "encoding.parameters.a never gets a gradient: the score only takes steps of it")
   lu.assertStrContains(said, "encoding.parameters.b: 2 of its 6 values (index 4 to 5) never get a gradient: no pair of "
@@ -150,16 +150,16 @@ function TestOneSided.test_terms_that_softmax_cancels_are_reported()
   for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
     lu.assertEquals(warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
   end
-  local own = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
-  local both = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
+  local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
+  local expected_score = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
   for formula, said in pairs({
-    ["x.score + x.a * x.b"] = both, ["x.b * (x.score - exp(x.a))"] = "encoding.parameters.a" .. cancels,
+    ["x.score + x.a * x.b"] = expected_score, ["x.b * (x.score - exp(x.a))"] = "encoding.parameters.a" .. cancels,
     ["x.score + x.a * x.distance + x.b * x.query_index"] = "encoding.parameters.b" .. cancels,
     ["select(less(x.query_index, 3), x.score + x.a, x.score) / (1 + x.b * x.b)"] = "encoding.parameters.a" .. cancels,
     ["x.score + sum(4, function(i) return x.a * i + x.b * x.key_index end)"] = "encoding.parameters.a" .. cancels,
     ["max(x.score + x.a, 0) + x.b * x.key"] = "", ["x.a * x.score + x.b * x.distance"] = "",
   }) do
-    lu.assertEquals(warnings(own:format(formula)), said, formula)
+    lu.assertEquals(warnings(score:format(formula)), said, formula)
   end
 end
 

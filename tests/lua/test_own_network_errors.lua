@@ -4,11 +4,12 @@ local support = dofile("tests/lua/support.lua")
 
 local handles = require("network.graph.handles")
 local lu = require("luaunit")
-local own = require("own_networks")
+local own_networks = require("own_networks")
 local plan_page = require("lab.pages.plan_page")
 local random = require("random")
 
-local planned, good, with_block, PLAIN, FULL = own.planned, own.good, own.with_block, own.PLAIN, own.FULL
+local planned, good, with_block = own_networks.planned, own_networks.good, own_networks.with_block
+local PLAIN, FULL = own_networks.PLAIN, own_networks.FULL
 
 TestErrors = {}
 
@@ -120,8 +121,8 @@ for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at m
 function TestErrors.test_errors_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected, whole = table.unpack(case, 1, 5)
-    local made, message = planned(whole and text or with_block(text))
-    lu.assertTrue(made == nil, text)
+    local result, message = planned(whole and text or with_block(text))
+    lu.assertTrue(result == nil, text)
     lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
     lu.assertStrContains(message, what)
     lu.assertStrContains(message, expected or "nothing was written")
@@ -130,12 +131,12 @@ end
 
 -- Unused options, and options of a network that is not a user's, are refused.
 function TestErrors.test_unused_options_are_refused()
-  local made, message = planned(PLAIN, { "model.options.hidden=3" })
-  lu.assertTrue(made == nil)
+  local result, message = planned(PLAIN, { "model.options.hidden=3" })
+  lu.assertTrue(result == nil)
   lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
   lu.assertStrContains(message, "an option that the network reads: kind, ratio")
-  made, message = planned(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
-  lu.assertTrue(made == nil)
+  result, message = planned(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
+  lu.assertTrue(result == nil)
   lu.assertStrContains(message, "model.options: cannot be used with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
 end
@@ -143,10 +144,10 @@ end
 -- Positions in a spec that the network does not use are reported.
 function TestErrors.test_unused_encodings_are_reported()
   local function refused(encoding, text, ...)
-    local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
+    local result, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
       model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
       encoding = { kind = "]] .. encoding .. '" } }')
-    lu.assertTrue(made == nil)
+    lu.assertTrue(result == nil)
     for _, words in ipairs({ ... }) do
       lu.assertStrContains(message, words)
     end
@@ -198,8 +199,8 @@ function TestErrors.test_unused_fields_are_reported()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre" }) do
     local name = set:match("^[^=]+")
-    local made, message = planned(with_block(FULL), { "model." .. set, "model.kind=decoder" })
-    lu.assertTrue(made == nil, set)
+    local result, message = planned(with_block(FULL), { "model." .. set, "model.kind=decoder" })
+    lu.assertTrue(result == nil, set)
     lu.assertStrContains(message, ("model.%s: is read by nothing in net.lua"):format(name))
     local reading = with_block(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
     lu.assertStrContains(plan_page.text(good(reading, { "model." .. set, "model.kind=decoder" })), "network net.lua")
@@ -215,8 +216,8 @@ function TestErrors.test_words_of_compilers_are_refused_as_names()
     for _, text in ipairs({ with_block(('b:output(b:add(h, b:product("%s", h, 16)))'):format(word)),
       with_block(FULL):gsub('"layer"', ('"%s"'):format(word)),
       (with_block(FULL):gsub("local x = net", ('net:table("%s") %%0'):format(word))) }) do
-      local made, message = planned(text)
-      lu.assertTrue(made == nil, word)
+      local result, message = planned(text)
+      lu.assertTrue(result == nil, word)
       lu.assertStrContains(message, ('name is "%s"'):format(word))
       lu.assertStrContains(message, "no word of C, C++ or CUDA")
     end
@@ -262,9 +263,9 @@ function TestErrors.test_any_description_ends_in_a_plan_or_a_message()
   local refused = 0
   for seed = 1, 200 do
     local text = random_text(random(seed))
-    local made, message = planned(text)
-    refused = refused + (made and 0 or 1)
-    lu.assertTrue(made ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
+    local result, message = planned(text)
+    refused = refused + (result and 0 or 1)
+    lu.assertTrue(result ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
       message, text))
   end
   lu.assertTrue(refused > 100 and refused < 200, refused)
@@ -277,8 +278,8 @@ function TestErrors.test_objects_are_opaque()
     for _, word in ipairs({ "real", "name", "index", "kind" }) do
       local seen = h[word]
     end]]
-  local made, message = planned("return function(net, model)\n" .. text .. "\nend")
-  lu.assertTrue(made == nil)
+  local result, message = planned("return function(net, model)\n" .. text .. "\nend")
+  lu.assertTrue(result == nil)
   lu.assertStrContains(message, 'has no "real"')
   lu.assertStrContains(message, "nothing; it is handed on as it is")
 end

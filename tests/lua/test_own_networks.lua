@@ -4,12 +4,13 @@ local support = dofile("tests/lua/support.lua")
 
 local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
-local own = require("own_networks")
+local own_networks = require("own_networks")
 local plan_page = require("lab.pages.plan_page")
 local project_module = require("project")
 local respec = require("lab.study.read.respec")
 
-local planned, good, with_block, PLAIN, FULL = own.planned, own.good, own.with_block, own.PLAIN, own.FULL
+local planned, good, with_block = own_networks.planned, own_networks.good, own_networks.with_block
+local PLAIN, FULL = own_networks.PLAIN, own_networks.FULL
 
 local project = project_module.new(".")
 
@@ -92,19 +93,19 @@ return function(net, model)
   net:classify(net:readout(b.result, "last"))
 end
 ]]
-  local drawn = { "encoding.additive.kind=learned", "encoding.additive.at=block",
+  local sampled_positions = { "encoding.additive.kind=learned", "encoding.additive.at=block",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=4000", "encoding.positions.draw=layer" }
   local attends, rows = 'b:attention("self", g, g)', 'b:feedforward(g, { hidden = 32, activation = "relu" })'
-  local plan = good(text:format("near", attends), drawn)
+  local plan = good(text:format("near", attends), sampled_positions)
   lu.assertEquals(plan.cpu.blocks[2].forward[1].positions, "w->shared->self_position[l]")
   lu.assertFalse(plan.no_device_code)
   local bare = text:format("self", rows)
-  local made, message = planned(bare, drawn)
-  lu.assertTrue(made == nil)
+  local result, message = planned(bare, sampled_positions)
+  lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:7:1: error: place() is there 2 times, without attention, and positions are "
     .. "drawn for 1 layer")
-  drawn[#drawn] = "encoding.positions.draw=pass"
-  lu.assertEquals(good(bare, drawn).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
+  sampled_positions[#sampled_positions] = "encoding.positions.draw=pass"
+  lu.assertEquals(good(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
 end
 
 -- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
@@ -114,8 +115,8 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
   good(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
   local more = text:format("b:add(a, h, model.dropout)")
   good(more, { "model.options.loops=64" })
-  local made, message = planned(more, { "model.options.loops=64", "eval.dropout=true" })
-  lu.assertTrue(made == nil)
+  local result, message = planned(more, { "model.options.loops=64", "eval.dropout=true" })
+  lu.assertTrue(result == nil)
   lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
 end
 
@@ -139,12 +140,12 @@ end
 -- layers.
 function TestOwn.test_every_loop_caches_weights()
   local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
-  local function kept(layers, loops)
+  local function saved_values(layers, loops)
     local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
     return good(text, { "train.lengths={1,400}" }).attentions[1].recomputed.pairs
   end
-  lu.assertEquals(kept(2, 6), kept(12, 1))
-  lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
+  lu.assertEquals(saved_values(2, 6), saved_values(12, 1))
+  lu.assertEquals(saved_values(4, 1), 2 * saved_values(4, 2))
 end
 
 -- Every attention of a model caches its weights, also one with dropout of weights.
@@ -188,8 +189,8 @@ function TestOwn.test_a_user_s_decoder()
 end
 
 function TestOwn.test_two_streams_are_refused()
-  local made, message = planned(PLAIN, { "model.kind=encoder_decoder" })
-  lu.assertNil(made)
+  local result, message = planned(PLAIN, { "model.kind=encoder_decoder" })
+  lu.assertNil(result)
   lu.assertStrContains(message, "model.kind: a network of one's own reads one stream of tokens")
 end
 
@@ -223,8 +224,8 @@ function TestOwn.test_an_encoding_that_counts_layers()
   local family = good(three, nil, spec:format("relative")).first
   lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
   lu.assertEquals(good(three, { "encoding.positions.kind=randomized" }, spec:format("rope")).first.positions.draws, 3)
-  local made, message = planned(three, nil, spec:format("alibi"))
-  lu.assertTrue(made == nil)
+  local result, message = planned(three, nil, spec:format("alibi"))
+  lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
   lu.assertStrContains(message, "model.layers = 2 repetitions")
 end

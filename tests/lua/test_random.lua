@@ -40,36 +40,36 @@ local function without_comments(text)
   return (text:gsub("/%*.-%*/", ""))
 end
 
-local function add_once(known, name, where)
-  lu.assertNil(known[name], ("%s: %s stands there twice"):format(where, name))
+local function add_once(known, name, place)
+  lu.assertNil(known[name], ("%s: %s stands there twice"):format(place, name))
   known[name] = true
 end
 
 -- Names of a text's functions that begin in column 1; on the CPU also those of the kernels.
-local function functions_of(text, where, known)
+local function functions_of(text, place, known)
   for line in without_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
     if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef") then
-      add_once(known, name, where)
+      add_once(known, name, place)
     end
   end
 end
 
-local function members_of(text, where)
+local function members_of(text, place)
   for body, struct in without_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
     local known = {}
     for name in body:gsub("%b[]", ""):gmatch("([%w_]+)%s*[,;]") do
-      add_once(known, name, where .. ": struct " .. struct)
+      add_once(known, name, place .. ": struct " .. struct)
     end
   end
 end
 
-local function constants_of(text, where, known)
+local function constants_of(text, place, known)
   for name in without_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
-    add_once(known, name, where)
+    add_once(known, name, place)
   end
   for name in text:gmatch("\nstatic const %w+ ([%u][%u%d_]+) = ") do
-    add_once(known, name, where)
+    add_once(known, name, place)
   end
 end
 
@@ -92,20 +92,20 @@ local function cpu_parts(text)
   return list
 end
 
-local function check_names(text, where)
+local function check_names(text, place)
   local known, constants = {}, {}
   for name in pairs(KERNELS) do
     known[name] = true
   end
   for _, part in ipairs(cpu_parts(text)) do
-    functions_of(text[part], where .. " " .. part, known)
-    members_of(text[part], where .. " " .. part)
-    constants_of(text[part], where .. " " .. part, constants)
+    functions_of(text[part], place .. " " .. part, known)
+    members_of(text[part], place .. " " .. part)
+    constants_of(text[part], place .. " " .. part, constants)
   end
   if text["device.cu"] then
-    functions_of(text["device.cu"], where .. " device.cu", {})
-    members_of(text["device.cu"], where .. " device.cu")
-    constants_of(text["device.cu"], where .. " device.cu", {})
+    functions_of(text["device.cu"], place .. " device.cu", {})
+    members_of(text["device.cu"], place .. " device.cu")
+    constants_of(text["device.cu"], place .. " device.cu", {})
   end
 end
 

@@ -299,12 +299,12 @@ function TestVerbs.test_report_continues_and_names_damaged_runs()
   local root, bad = make_root()
   local code, message = report.run({ project = reports.project, runs = root, say = say })
   lu.assertEquals(code, 1)
-  local told = bad .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
+  local damage = bad .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
   lu.assertStrContains(message, "1 run is damaged and left out")
-  lu.assertStrContains(message, told)
+  lu.assertStrContains(message, damage)
   local text = support.read(root .. "/report/report.txt")
   lu.assertStrContains(text, "1 of 2 runs has a score (1 damaged)")
-  lu.assertStrContains(text, told)
+  lu.assertStrContains(text, damage)
   lu.assertStrContains(support.read(root .. "/report/index.html"), "found &quot;../../x&quot;")
 end
 
@@ -413,13 +413,13 @@ function TestTrained.test_settings_of_a_run_are_set_again()
   for _, sets in ipairs({ {}, { "model.options.gate=gelu" }, { "model.kind=decoder", "model.layers=2" },
     { "train.lengths={ 1, 20 }", "train.clip.kind=none", "model.dropout=0", "precision=float64" },
     { "encoding.rotation.base=500", "encoding.mask.kind=causal", "train.batch=64", "train.schedule.kind=cosine" } }) do
-    local made = assert(reports.project:plan(path, sets))
-    local run = { dir = "run", info = { id = "own", digest = made.plan.digest, spec = made.resolved } }
+    local result = assert(reports.project:plan(path, sets))
+    local run = { dir = "run", info = { id = "own", digest = result.plan.digest, spec = result.resolved } }
     local spec, of, again = trained_run.with_spec(reports.project, run, path, function(...)
       return ...
     end)
-    lu.assertEquals(spec and spec.plan.digest, made.plan.digest, of)
-    lu.assertEquals(assert(reports.project:plan(path, again)).plan.digest, made.plan.digest)
+    lu.assertEquals(spec and spec.plan.digest, result.plan.digest, of)
+    lu.assertEquals(assert(reports.project:plan(path, again)).plan.digest, result.plan.digest)
     lu.assertEquals(#again > 0, #sets > 0)
     local trainer = trained_run.trainer(reports.project, run, nil, function(_, given)
       return table.concat(given, " ")

@@ -160,9 +160,9 @@ end
 
 function TestTracing.test_drawn_distances_are_not_the_indices_difference()
   local random = RANDOM:format("")
-  local drawn = formula("return x.score - abs(x.distance)", random)
+  local random_score = formula("return x.score - abs(x.distance)", random)
   local raw = formula("return x.score - abs(x.key_index - x.query_index)", random)
-  lu.assertEquals(drawn, "x.score - abs(x.distance)")
+  lu.assertEquals(random_score, "x.score - abs(x.distance)")
   lu.assertEquals(raw, "x.score - abs((x.key_index - x.query_index))")
   lu.assertEquals(formula("return x.score + x.key_index + x.query_index", random):find("x.total", 1, true), nil)
   for _, symbol in ipairs({ "query", "key" }) do
@@ -528,13 +528,13 @@ local function digests(encoding)
 end
 
 function TestScoreDigests.test_changes_of_a_score_and_its_digest()
-  local own = "score = function(x) return x.score - x.a * %s end, parameters = { a = { %s } }"
-  local plan, model = digests(own:format("x.head", "per = 'head', init = 1"))
+  local score_text = "score = function(x) return x.score - x.a * %s end, parameters = { a = { %s } }"
+  local plan, model = digests(score_text:format("x.head", "per = 'head', init = 1"))
   for _, case in ipairs({
-    { own:format("x.layer", "per = 'head', init = 1"), true, true },
-    { own:format("x.head", "per = 'layer_head', init = 1"), true, true },
-    { own:format("x.head", "per = 'head', init = 2"), true, false },
-    { own:format("x.head", "per = 'head', values = 1"), true, true },
+    { score_text:format("x.layer", "per = 'head', init = 1"), true, true },
+    { score_text:format("x.head", "per = 'layer_head', init = 1"), true, true },
+    { score_text:format("x.head", "per = 'head', init = 2"), true, false },
+    { score_text:format("x.head", "per = 'head', values = 1"), true, true },
     { "score = function(x) local b = x.a return x.score - b * x.head end, parameters = { a = { init = 1, "
       .. "per = 'head' } }", false, false },
   }) do

@@ -99,13 +99,13 @@ end
 function TestProcrustes.test_fixed_schemes()
   if not has_lapack then return lu.skip("no LAPACK") end
   local line, grid = position_tables.line(16, 160), position_tables.grid(16, 4, 160)
-  local found = measure({ rows = 16, columns = 160 }, grid, { line, grid })
-  lu.assertAlmostEquals(found[1].distance, 13.17327, 5e-6)
-  lu.assertAlmostEquals(found[1].nuclear, 1193.2325, 5e-5)
-  lu.assertAlmostEquals(found[1].plain, 26.55440, 5e-6)
-  lu.assertAlmostEquals(found[1].norm, 35.77709, 5e-6)
-  lu.assertAlmostEquals(found[2].distance, 0, 1e-5)
-  lu.assertAlmostEquals(found[2].nuclear, 1280, 1e-9)
+  local result = measure({ rows = 16, columns = 160 }, grid, { line, grid })
+  lu.assertAlmostEquals(result[1].distance, 13.17327, 5e-6)
+  lu.assertAlmostEquals(result[1].nuclear, 1193.2325, 5e-5)
+  lu.assertAlmostEquals(result[1].plain, 26.55440, 5e-6)
+  lu.assertAlmostEquals(result[1].norm, 35.77709, 5e-6)
+  lu.assertAlmostEquals(result[2].distance, 0, 1e-5)
+  lu.assertAlmostEquals(result[2].nuclear, 1280, 1e-9)
 end
 
 -- Normal numbers of a fixed sequence, by Box and Muller.
@@ -155,21 +155,21 @@ end
 function TestProcrustes.test_a_rotated_table_is_rotated_back()
   if not has_lapack then return lu.skip("no LAPACK") end
   for _, shape in ipairs({ { rows = 3, columns = 5 }, { rows = 5, columns = 3 }, { rows = 2, columns = 2 } }) do
-    local reference, turned = normal(shape.rows * shape.columns, 1), {}
+    local reference, rotated = normal(shape.rows * shape.columns, 1), {}
     local sine, cosine = math.sin(0.7), math.cos(0.7)
     for row = 0, shape.rows - 1 do
       local at = row * shape.columns
       for column = 1, shape.columns do
-        turned[at + column] = -reference[at + column]
+        rotated[at + column] = -reference[at + column]
       end
-      turned[at + 1] = cosine * reference[at + 1] - sine * reference[at + 2]
-      turned[at + 2] = sine * reference[at + 1] + cosine * reference[at + 2]
+      rotated[at + 1] = cosine * reference[at + 1] - sine * reference[at + 2]
+      rotated[at + 2] = sine * reference[at + 1] + cosine * reference[at + 2]
     end
-    local found = measure(shape, reference, { turned }, true)[1]
-    lu.assertAlmostEquals(found.distance, 0, 1e-6)
-    lu.assertAlmostEquals(found.unit, 0, 1e-6)
-    lu.assertTrue(found.plain > 0.1)
-    for i, value in ipairs(found.rotated) do
+    local result = measure(shape, reference, { rotated }, true)[1]
+    lu.assertAlmostEquals(result.distance, 0, 1e-6)
+    lu.assertAlmostEquals(result.unit, 0, 1e-6)
+    lu.assertTrue(result.plain > 0.1)
+    for i, value in ipairs(result.rotated) do
       lu.assertAlmostEquals(value, reference[i], 1e-12)
     end
   end
@@ -177,13 +177,13 @@ end
 
 function TestProcrustes.test_the_rotation_attains_the_distance()
   if not has_lapack then return lu.skip("no LAPACK") end
-  local reference, own = position_tables.grid(16, 4, 160), normal(16 * 160, 0.3)
-  local found, apart = measure({ rows = 16, columns = 160 }, reference, { own }, true)[1], 0
-  for i, value in ipairs(found.rotated) do
-    apart = apart + (value - reference[i]) ^ 2
+  local reference, noise_table = position_tables.grid(16, 4, 160), normal(16 * 160, 0.3)
+  local result, difference = measure({ rows = 16, columns = 160 }, reference, { noise_table }, true)[1], 0
+  for i, value in ipairs(result.rotated) do
+    difference = difference + (value - reference[i]) ^ 2
   end
-  lu.assertAlmostEquals(math.sqrt(apart), found.distance, 1e-9)
-  lu.assertAlmostEquals(correlation.norm(found.rotated), found.norm, 1e-9)
+  lu.assertAlmostEquals(math.sqrt(difference), result.distance, 1e-9)
+  lu.assertAlmostEquals(correlation.norm(result.rotated), result.norm, 1e-9)
 end
 
 function TestProcrustes.test_without_lapack()

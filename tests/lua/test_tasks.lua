@@ -34,10 +34,10 @@ local function read(at, line)
 end
 
 function TestTasks.test_header_gives_all_facts()
-  local all, d = read()
+  local facts, d = read()
   lu.assertEquals(d:text(), "")
-  lu.assertEquals(all.list, { all.probe })
-  lu.assertEquals(all.probe, { kind = "probe", title = "Test Task", path = "runtime/data/tasks/probe.c",
+  lu.assertEquals(facts.list, { facts.probe })
+  lu.assertEquals(facts.probe, { kind = "probe", title = "Test Task", path = "runtime/data/tasks/probe.c",
     summary = "Test Task (Someone 2020, section 1): does it.", input_symbols = { "a", "b", "c" },
     output_symbols = { "0", "1" }, input_length = "2 * n + 1", output_length = "(n + 1) / 2", chance = 0.5,
     baseline = 0.75, baseline_name = "majority symbol" })
@@ -47,47 +47,47 @@ function TestTasks.test_list_is_sorted_and_helpers_are_no_tasks()
   support.write("more/b_task.c", (table.concat(HEADER, "\n"):gsub("probe", "b_task")))
   support.write("more/a_task.c", (table.concat(HEADER, "\n"):gsub("probe", "a_task")))
   local folder = support.write("more/bits.h", "/* no task */"):match("^(.*)/")
-  local all = tasks.read(folder, diagnostics.new())
-  lu.assertEquals({ #all.list, all.list[1].kind, all.list[2].kind }, { 2, "a_task", "b_task" })
+  local facts = tasks.read(folder, diagnostics.new())
+  lu.assertEquals({ #facts.list, facts.list[1].kind, facts.list[2].kind }, { 2, "a_task", "b_task" })
 end
 
 function TestTasks.test_baseline_is_optional()
-  local all, d = read(8, nil)
+  local facts, d = read(8, nil)
   lu.assertEquals(d:count(), 0)
-  lu.assertNil(all.probe.baseline)
+  lu.assertNil(facts.probe.baseline)
 end
 
 function TestTasks.test_options_are_words_or_integers()
-  local all, d = read(8, " * option order:  odd even ; what comes first; or last\n"
+  local facts, d = read(8, " * option order:  odd even ; what comes first; or last\n"
     .. " * option base_2: 2 -10; of numbers")
   lu.assertEquals(d:text(), "")
-  lu.assertEquals(all.probe.options, {
+  lu.assertEquals(facts.probe.options, {
     { name = "order", choices = { "odd", "even" }, doc = "what comes first; or last" },
     { name = "base_2", choices = { 2, -10 }, doc = "of numbers" },
   })
-  all, d = read(8, " * option order: odd even; first\n * option order: up down; last")
-  lu.assertNil(all.probe)
+  facts, d = read(8, " * option order: odd even; first\n * option order: up down; last")
+  lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "probe.c:9:4: error: option order stands twice")
 end
 
 function TestTasks.test_options_may_be_a_range()
-  local all, d = read(8, " * option width: 2 to 4096 = 61; tokens of a frame")
+  local facts, d = read(8, " * option width: 2 to 4096 = 61; tokens of a frame")
   lu.assertEquals(d:text(), "")
-  lu.assertEquals(all.probe.options, { { name = "width", first = 2, last = 4096, default = 61,
+  lu.assertEquals(facts.probe.options, { { name = "width", first = 2, last = 4096, default = 61,
     doc = "tokens of a frame" } })
   for _, text in ipairs({ "2 to 4096 = 4097", "9 to 2 = 3", "2 to 4096" }) do
-    all, d = read(8, " * option width: " .. text .. "; tokens")
-    lu.assertNil(all.probe)
+    facts, d = read(8, " * option width: " .. text .. "; tokens")
+    lu.assertNil(facts.probe)
     lu.assertStrContains(d:text(), "probe.c:8:4: error: option width: ")
   end
 end
 
 -- Lengths, alphabets, chance and axes may name options, whose values a spec chooses.
 function TestTasks.test_formulas_and_alphabets_name_options()
-  local all, d = read(8, table.concat({ " * option width: 2..40 = 6; tokens of a frame",
+  local facts, d = read(8, table.concat({ " * option width: 2..40 = 6; tokens of a frame",
     " * option order: up down; words are their places", " * option size: 2 3; symbols",
     " * output symbol count: size - 1", " * input symbol count: width - 20, at least 2" }, "\n"))
-  lu.assertNil(all.probe)
+  lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "probe.c:12:4: error: input symbol count: 40 - 20 is 20")
   lu.assertStrContains(d:text(), "expected: 1 to 3, the symbols there are")
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
@@ -167,8 +167,8 @@ function TestTasks.test_a_shared_alphabet()
     lu.assertNil(probe)
     lu.assertStrContains(text, what)
   end
-  local all, d = read(8, " * start symbol: a")
-  lu.assertNil(all.probe)
+  local facts, d = read(8, " * start symbol: a")
+  lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "start symbol: \"a\" is not always among the symbols")
 end
 
@@ -217,16 +217,16 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
     lu.assertNil(probe)
     lu.assertStrContains(text, what)
   end
-  local all, d = read(8, " * sets: train")
-  lu.assertNil(all.probe)
+  local facts, d = read(8, " * sets: train")
+  lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "a length depends on n")
 end
 
 -- Blank symbols come first; the probe is one of the other symbols.
 function TestTasks.test_blanks_and_a_probe()
-  local all, d = read(8, " * blank: a b\n * probe: c")
+  local facts, d = read(8, " * blank: a b\n * probe: c")
   lu.assertEquals(d:text(), "")
-  lu.assertEquals({ all.probe.blank, all.probe.probe }, { { "a", "b" }, "c" })
+  lu.assertEquals({ facts.probe.blank, facts.probe.probe }, { { "a", "b" }, "c" })
   for line, what in pairs({
     [" * blank: b"] = 'probe.c:8:4: error: blank: "b" is not among the first 1 input symbols',
     [" * blank: a c"] = 'blank: "c" is not among the first 2 input symbols',
@@ -236,17 +236,17 @@ function TestTasks.test_blanks_and_a_probe()
     [" * probe: d"] = 'probe.c:8:4: error: probe: "d" is not always an input symbol',
     [" * probe: a b"] = "probe: 2 symbols",
   }) do
-    all, d = read(8, line)
-    lu.assertNil(all.probe)
+    facts, d = read(8, line)
+    lu.assertNil(facts.probe)
     lu.assertStrContains(d:text(), what)
   end
 end
 
 function TestTasks.test_a_title_may_have_brackets()
-  local all = read(1, "/* Test (Simple) (Someone 2020): does it (well).")
-  lu.assertEquals(all.probe.title, "Test (Simple)")
-  all = read(1, "/* Test: does it.")
-  lu.assertEquals(all.probe.title, "Test")
+  local facts = read(1, "/* Test (Simple) (Someone 2020): does it (well).")
+  lu.assertEquals(facts.probe.title, "Test (Simple)")
+  facts = read(1, "/* Test: does it.")
+  lu.assertEquals(facts.probe.title, "Test")
 end
 
 function TestTasks.test_malformed_headers_are_reported_with_their_line()
@@ -285,9 +285,9 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
   }
   for _, case in ipairs(cases) do
-    local all, d = read(case[1], case[2])
-    lu.assertNil(all.probe, case[3])
-    lu.assertEquals(all.list, {})
+    local facts, d = read(case[1], case[2])
+    lu.assertNil(facts.probe, case[3])
+    lu.assertEquals(facts.list, {})
     lu.assertStrContains(d:text(), case[3])
   end
 end
@@ -300,8 +300,8 @@ function TestTasks.test_a_literal_has_its_function()
     [" * literal:"] = "",
     [" * literal: abc\n * input symbol count: n, at least 99999999999"] = "input symbol count: n has no value",
   }) do
-    local all, d = read(8, line)
-    lu.assertNil(all.probe)
+    local facts, d = read(8, line)
+    lu.assertNil(facts.probe)
     lu.assertStrContains(d:text(), what)
   end
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
@@ -340,13 +340,13 @@ function TestTasks.test_long_lines_are_refused_at_once()
   local began = os.clock()
   for _, line in ipairs({ " * chance:" .. (" "):rep(64000) .. "0.5", " * " .. ("a "):rep(32000),
     " * option a:" .. (" "):rep(64000) .. "x y" .. (" "):rep(64000) .. "doc" }) do
-    local all, d = read(8, line)
-    lu.assertNil(all.probe)
+    local facts, d = read(8, line)
+    lu.assertNil(facts.probe)
     lu.assertStrContains(d:text(), "characters\n")
     lu.assertStrContains(d:text(), "expected: at most 500")
   end
-  local all = read(8, " * chance: 0.5" .. (" "):rep(64000))
-  lu.assertNil(all.probe) -- its chance is given twice
+  local facts = read(8, " * chance: 0.5" .. (" "):rep(64000))
+  lu.assertNil(facts.probe) -- its chance is given twice
   lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
 end
 
@@ -389,17 +389,17 @@ function TestTasks.test_a_mask_line_selects_the_labels_in_the_loss()
   for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
     ["accuracy"] = { encoder = "all", other = "all" },
     ["accuracy in encoders, else loss"] = { encoder = "all", other = "counted" } }) do
-    local all, d = read(8, " * mask:           " .. line)
+    local facts, d = read(8, " * mask:           " .. line)
     lu.assertEquals(d:text(), "")
-    lu.assertEquals(all.probe.mask, wanted, line)
+    lu.assertEquals(facts.probe.mask, wanted, line)
   end
   lu.assertNil(read().probe.mask)
 end
 
 -- A task without the line never masks: labels are masked by `terminate` or by an assignment to mask.
 function TestTasks.test_the_tasks_that_mask_are_those_with_the_line()
-  local all, masking = tasks.read("runtime/data/tasks", diagnostics.new()), {}
-  for _, facts in ipairs(all.list) do
+  local all_tasks, masking = tasks.read("runtime/data/tasks", diagnostics.new()), {}
+  for _, facts in ipairs(all_tasks.list) do
     local text = support.read(facts.path)
     local clears = text:find('#include "data/tasks/terminator.h"', 1, true) or text:find("mask%s*%[[^%]]*%]%s*=[^=]")
       or text:find("memset%([^;]*mask")
@@ -411,12 +411,12 @@ end
 
 function TestTasks.test_the_real_tasks_are_well_formed()
   local d = diagnostics.new()
-  local all = tasks.read("runtime/data/tasks", d)
+  local facts = tasks.read("runtime/data/tasks", d)
   lu.assertEquals(d:text(), "")
   for kind, count in pairs({ modular_arithmetic_simple = 42, duplicate_string = 126, binary_addition = 85,
     stack_manipulation = 85, binary_multiplication = 84, compute_sqrt = 63, solve_equation = 43, even_pairs = 43,
     cycle_navigation = 43, odds_first = 84 }) do
-    lu.assertEquals(tasks.tokens(all[kind], 42), count, kind)
+    lu.assertEquals(tasks.tokens(facts[kind], 42), count, kind)
   end
 end
 

@@ -250,13 +250,13 @@ end
 -- A search with a simulated clock: compilation takes `compiles` seconds, a comparison one. gain_of(from, to, modes):
 -- gain between texts of values. Returns the exit code, the output, and the comparisons.
 local function tuned_by(gain_of, compiles, seconds)
-  local now, made, said, compared = 1000, {}, {}, {}
+  local now, trainers, printed, compared = 1000, {}, {}, {}
   local code, message
   with_fields({
     { os, "time", function() return now end },
     { measure, "trainer", function(_, values)
       local name = tuning.text(values)
-      now, made[name] = now + (made[name] and 0 or compiles), true
+      now, trainers[name] = now + (trainers[name] and 0 or compiles), true
       return name
     end },
     { measure, "compare", function(from, to, modes, _, stop)
@@ -268,9 +268,10 @@ local function tuned_by(gain_of, compiles, seconds)
     end },
   }, function()
     code, message = tune.run({ project = project, seconds = seconds or 1000, level = "x86-64", threads = 1,
-      find = function(sets) return project:plan(SPEC, sets) end, say = function(text) said[#said + 1] = text end })
+      find = function(sets) return project:plan(SPEC, sets) end,
+      say = function(text) printed[#printed + 1] = text end })
   end)
-  return code, table.concat(said, "\n") .. (message or ""), compared
+  return code, table.concat(printed, "\n") .. (message or ""), compared
 end
 
 local function read_back()
@@ -301,9 +302,9 @@ end
 
 function TestTune.test_better_choices_are_written()
   in_folder(function()
-    local code, said = tuned_by(faster_without_prefetch, 1)
+    local code, printed = tuned_by(faster_without_prefetch, 1)
     lu.assertEquals({ code, read_back().values.gradient_prefetch }, { 0, "no" })
-    lu.assertStrContains(said, "what builds here take from now on")
+    lu.assertStrContains(printed, "what builds here take from now on")
   end)
 end
 
@@ -324,12 +325,12 @@ end
 function TestTune.test_choices_that_are_slower_at_the_end_are_not_written()
   in_folder(function()
     -- Prefetching affects training alone: evaluation is compared only at the end.
-    local _, said = tuned_by(function(from, to, modes)
+    local _, printed = tuned_by(function(from, to, modes)
       local differ = from:find("prefetch yes", 1, true) and to:find("prefetch no", 1, true)
       return modes[1] == "eval" and differ and 0.5 or faster_without_prefetch(from, to)
     end, 1)
     lu.assertNil(read_back())
-    lu.assertStrContains(said, "slower than the model's choices in the end; nothing is written")
+    lu.assertStrContains(printed, "slower than the model's choices in the end; nothing is written")
   end)
 end
 
@@ -337,9 +338,9 @@ function TestTune.test_nothing_found_keeps_what_an_earlier_search_found()
   in_folder(function()
     local path = remembered("2026-01-02", { product_tile = "4x3" })
     local before = support.read(path)
-    local _, said = tuned_by(none, 1)
+    local _, printed = tuned_by(none, 1)
     lu.assertEquals(support.read(path), before)
-    lu.assertStrContains(said, "the best that were tried; what was found on 2026-01-02 stays")
+    lu.assertStrContains(printed, "the best that were tried; what was found on 2026-01-02 stays")
   end)
 end
 
@@ -347,20 +348,20 @@ function TestTune.test_equal_choices_keep_their_date()
   in_folder(function()
     local path = remembered("2026-01-02", { gradient_prefetch = "no" })
     local before = support.read(path)
-    local _, said = tuned_by(faster_without_prefetch, 1)
+    local _, printed = tuned_by(faster_without_prefetch, 1)
     lu.assertEquals(support.read(path), before)
-    lu.assertStrContains(said, "the same was found on 2026-01-02; that entry stays")
+    lu.assertStrContains(printed, "the same was found on 2026-01-02; that entry stays")
   end)
 end
 
 function TestTune.test_temporary_folder_that_make_cannot_take_is_refused()
-  local getenv, code, said = os.getenv, nil, nil
+  local getenv, code, printed = os.getenv, nil, nil
   with_fields({ { os, "getenv", function(name) return name == "TMPDIR" and "/tmp/a b" or getenv(name) end },
     { shell, "temporary", function() error("a folder was made") end } }, function()
-    code, said = tuned_by(none, 1)
+    code, printed = tuned_by(none, 1)
   end)
   lu.assertEquals(code, 2)
-  lu.assertStrContains(said, "/tmp/a b: make cannot handle this folder's name; expected letters")
+  lu.assertStrContains(printed, "/tmp/a b: make cannot handle this folder's name; expected letters")
 end
 
 -- The error of measure.compare if `bench` ends with this code, and the arguments of bench.
@@ -425,7 +426,7 @@ function TestRemembered.test_control_characters_in_names_are_not_printed()
 end
 
 function TestRemembered.test_a_study_reports_each_invalid_file_once()
-  local build, told = require("render.builds.build"), {}
+  local build, messages = require("render.builds.build"), {}
   with_fields({ { tuned, "apply", function() return { "strange" } end },
     { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
     { build, "is_compiled", function() return true end } }, function()
@@ -434,10 +435,12 @@ function TestRemembered.test_a_study_reports_each_invalid_file_once()
       cells[i] = { id = SPEC, spec = assert(project:plan(SPEC, {})) }
     end
     for _ = 1, 2 do
-      assert(require("lab.study.run.trainers").list(project, cells, request, function(text) told[#told + 1] = text end))
+      assert(require("lab.study.run.trainers").list(project, cells, request, function(text)
+        messages[#messages + 1] = text
+      end))
     end
   end)
-  lu.assertEquals(told, { "strange" })
+  lu.assertEquals(messages, { "strange" })
 end
 
 -- The runtime divides an evaluation into whole blocks of training.

@@ -42,9 +42,9 @@ function TestValidate.test_defaults_are_the_papers()
 end
 
 function TestValidate.test_options_of_a_task_are_resolved_with_their_defaults()
-  local own = 'source = "choices.c"'
+  local source_field = 'source = "choices.c"'
   support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
-  local resolved, info = good("return { task = { " .. own .. ", options = { base = 10 } } }")
+  local resolved, info = good("return { task = { " .. source_field .. ", options = { base = 10 } } }")
   lu.assertEquals(resolved.task.options, { order = "up", base = 10 })
   lu.assertEquals({ info.origins["task.options.order"], info.origins["task.options.base"] },
     { "default", "probe.lua:1:53" })
@@ -304,8 +304,8 @@ function TestValidate.test_lines_in_several_forms()
   lu.assertEquals(plain.encoding.cross.lines, { zero_corner = "lines", list = {
     { head = 3, direction = -1, line = -1, value = 1.0 }, { head = 3, direction = -1, line = 0, value = 2.0 } } })
   local but_one = resolved(("lines = { %s }, encoder = { lines = { list = {} } }"):format(one))
-  local own = but_one.encoding
-  lu.assertEquals({ #own.lines.list, #own.encoder.lines.list, #own.cross.lines.list }, { 1, 0, 0 })
+  local encoding = but_one.encoding
+  lu.assertEquals({ #encoding.lines.list, #encoding.encoder.lines.list, #encoding.cross.lines.list }, { 1, 0, 0 })
 end
 
 function TestValidate.test_lines_come_back_from_a_run()

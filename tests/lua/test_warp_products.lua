@@ -14,8 +14,8 @@ local OF_TILES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
 local OF_WARPS = { "product_parts", "multiply_group", "share_part", "operand_word" }
 
 local function planned(encoding, kernel, precision, model)
-  local rest = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
-  return plans.of_task("kind = 'bucket_sort'", rest:format(encoding, precision or "tf32", kernel, model or ""))
+  local fields_text = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
+  return plans.of_task("kind = 'bucket_sort'", fields_text:format(encoding, precision or "tf32", kernel, model or ""))
 end
 
 local function template(name, folder)
@@ -113,9 +113,9 @@ end
 
 -- Names of the arrays of hidden channels: those of a layer, and gradients.
 local function hidden_arrays(kernel, longest, model)
-  local rest = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
+  local fields_text = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
   local device = plans.of_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
-    .. rest:format(longest, model, kernel)).device
+    .. fields_text:format(longest, model, kernel)).device
   local names = lists.map(lists.join(device.blocks[1].members, device.training), function(one)
     return one.name:find("hidden", 1, true) and one.name or nil
   end)
@@ -147,10 +147,10 @@ function TestWarpProducts.test_attention_is_in_fragments_where_a_score_needs_its
 end
 
 function TestWarpProducts.test_wide_heads_are_not_in_fragments()
-  local rest = ", encoding = { kind = 'none' }, model = { heads = %d, width = 128 }, precision = 'tf32', " ..
+  local fields_text = ", encoding = { kind = 'none' }, model = { heads = %d, width = 128 }, precision = 'tf32', " ..
     "device_products = 'warps'"
   for heads, rows in pairs({ [2] = false, [4] = 16, [8] = 16, [16] = 32 }) do
-    local text = device_text(plans.of_task("kind = 'bucket_sort'", rest:format(heads)))
+    local text = device_text(plans.of_task("kind = 'bucket_sort'", fields_text:format(heads)))
     lu.assertEquals(tonumber(text:match("WARP_ROWS = (%d+)")) or false, rows, heads)
   end
 end
