@@ -109,7 +109,7 @@ static void put_length(char *to, uint64_t value) {
 }
 
 /* Makes the start of the file, length and header, malloc'ed. */
-static char *opening(const char *header, size_t *bytes) {
+static char *file_start(const char *header, size_t *bytes) {
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
     char *text = malloc(8 + padded);
     if (!text) return NULL;
@@ -127,8 +127,8 @@ static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_
     lh_piece *pieces = calloc(all, sizeof *pieces);
     *used = 1;
     for (int i = 0; pieces && i < count; i++) {
-        size_t own = lh_st_pieces(sorted[i], &bytes);
-        for (size_t j = 0; j < own; j++)
+        size_t tensor_pieces = lh_st_pieces(sorted[i], &bytes);
+        for (size_t j = 0; j < tensor_pieces; j++)
             pieces[(*used)++] = (lh_piece){(const char *)sorted[i]->data + j * sorted[i]->stride, bytes};
     }
     return pieces;
@@ -137,7 +137,7 @@ static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_
 static lh_status write_pieces(const char *path, const char *header, const lh_st_tensor *const *sorted, int count,
                               lh_error *error) {
     size_t bytes = 0, used;
-    char *text = header ? opening(header, &bytes) : NULL;
+    char *text = header ? file_start(header, &bytes) : NULL;
     lh_piece *pieces = list_pieces(sorted, count, &used);
     lh_status status;
     if (text && pieces) {

@@ -42,7 +42,7 @@ typedef struct transposed {
 
 /* Activations that the forward pass of a layer saves. */
 typedef struct activations {
-    float in[T * C], qkv[T * 3 * C], weight[HEADS][T * PAD], mixed[T * C];
+    float in[T * C], qkv[T * 3 * C], weight[HEADS][T * PAD], attended[T * C];
     float xhat[2][T * C], inverse_sd[2][T], middle[T * C], hidden[T * F];
 } activations;
 
@@ -88,9 +88,9 @@ INLINE void product_grad(const int K, const int N, const float *restrict a, cons
         }
 }
 
-INLINE void transpose(const int K, const int N, const float *restrict w, float *restrict turn) {
+INLINE void transpose(const int K, const int N, const float *restrict w, float *restrict transposed) {
     for (int k = 0; k < K; k++)
-        for (int n = 0; n < N; n++) turn[n * K + k] = w[k * N + n];
+        for (int n = 0; n < N; n++) transposed[n * K + k] = w[k * N + n];
 }
 
 /* exp of x <= 0: 2^whole times a polynomial of degree 5 on [-1/2, 1/2], with relative error 3e-6. */
@@ -103,31 +103,31 @@ INLINE vec exponential(vec x) {
 }
 
 /* Columns of one head: turn[d][t] = rows[t][d]; zero after T. */
-INLINE void turn_head(const float *restrict rows, const int stride, float turn[D][PAD]) {
-    memset(turn, 0, sizeof(float) * D * PAD);
+INLINE void transpose_head(const float *restrict rows, const int stride, float transposed[D][PAD]) {
+    memset(transposed, 0, sizeof(float) * D * PAD);
     for (int t = 0; t < T; t++)
-        for (int d = 0; d < D; d++) turn[d][t] = rows[t * stride + d];
+        for (int d = 0; d < D; d++) transposed[d][t] = rows[t * stride + d];
 }
 
 /* weight[T][PAD] = softmax(q k^T / sqrt(D)), keys in the lanes, zero after T; mixed = weight v. */
-static void attend(const float *restrict q, float *restrict weight, float *restrict mixed) {
+static void attend(const float *restrict q, float *restrict weight, float *restrict attended) {
     float keys[D][PAD];
     const float *v = q + 2 * C;
     const vec scale = (vec){0} + 0.35355339f;
-    turn_head(q + C, 3 * C, keys);
+    transpose_head(q + C, 3 * C, keys);
     for (int i = 0; i < T; i++) {
-        vec logit[3] = {{0}, {0}, {0}}, sum = {0}, mix = {0};
+        vec logit[3] = {{0}, {0}, {0}}, sum = {0}, head_sum = {0};
         for (int d = 0; d < D; d++)
             for (int j = 0; j < 3; j++) logit[j] += load(&keys[d][j * V]) * q[i * 3 * C + d];
-        float most = logit[0][0];
-        for (int j = 1; j < T; j++) most = logit[j / V][j % V] > most ? logit[j / V][j % V] : most;
-        for (int j = 0; j < 3; j++) logit[j] = exponential((logit[j] - most) * scale);
+        float largest = logit[0][0];
+        for (int j = 1; j < T; j++) largest = logit[j / V][j % V] > largest ? logit[j / V][j % V] : largest;
+        for (int j = 0; j < 3; j++) logit[j] = exponential((logit[j] - largest) * scale);
         for (int j = T; j < PAD; j++) logit[j / V][j % V] = 0;
         for (int j = 0; j < 3; j++) sum += logit[j];
         float inverse = 1 / sum_of(sum);
         for (int j = 0; j < 3; j++) store(weight + i * PAD + j * V, logit[j] * inverse);
-        for (int j = 0; j < T; j++) mix += load(v + j * 3 * C) * weight[i * PAD + j];
-        store(mixed + i * C, mix);
+        for (int j = 0; j < T; j++) head_sum += load(v + j * 3 * C) * weight[i * PAD + j];
+        store(attended + i * C, head_sum);
     }
 }
 
@@ -136,7 +136,7 @@ static void attend_grad(const float *restrict q, const float *restrict weight, c
                         float *restrict dq) {
     float values[D][PAD], logits[PAD];
     vec dk[T], dv[T];
-    turn_head(q + 2 * C, 3 * C, values);
+    transpose_head(q + 2 * C, 3 * C, values);
     memset(dk, 0, sizeof dk);
     memset(dv, 0, sizeof dv);
     for (int i = 0; i < T; i++) {
@@ -213,8 +213,8 @@ static void bias_grad(const int N, const float *dy, float *db) {
 static void layer_forward(const layer_weights *w, activations *s, float *y) {
     float branch[T * C];
     product(C, 3 * C, s->in, w->qkv, s->qkv, 0);
-    for (int h = 0; h < HEADS; h++) attend(s->qkv + h * D, s->weight[h], s->mixed + h * D);
-    product(C, C, s->mixed, w->out, branch, 0);
+    for (int h = 0; h < HEADS; h++) attend(s->qkv + h * D, s->weight[h], s->attended + h * D);
+    product(C, C, s->attended, w->out, branch, 0);
     norm(s->in, branch, w->scale[0], w->offset[0], s->xhat[0], s->inverse_sd[0], s->middle);
     product(C, F, s->middle, w->up, s->hidden, 0);
     add_bias(F, w->up_bias, s->hidden, 1);
@@ -236,7 +236,7 @@ static void layer_backward(const layer_weights *w, const transposed *wt, layer_w
     bias_grad(F, dhidden, g->up_bias);
     product(F, C, dhidden, wt->up, d, 1);
     norm_grad(d, w->scale[0], s->xhat[0], s->inverse_sd[0], g->scale[0], g->offset[0]);
-    product_grad(C, C, s->mixed, d, g->out);
+    product_grad(C, C, s->attended, d, g->out);
     product(C, C, d, wt->out, dmixed, 0);
     for (int h = 0; h < HEADS; h++) attend_grad(s->qkv + h * D, s->weight[h], dmixed + h * D, dqkv + h * D);
     product_grad(C, 3 * C, s->in, dqkv, g->qkv);

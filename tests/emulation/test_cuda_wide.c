@@ -17,12 +17,12 @@
 enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50, VECTOR = TOY_STORAGE * sizeof(float) };
 
 static lh_cuda_program wide;
-static int passes[2], sequences[2]; /* numbers of passes and sequences so far, in training and in evaluation */
-static int tokens;                  /* sum over training passes of a sequence's tokens */
-static int rows = 1;                /* rows of the product */
-static bool biased;                 /* whether the product has a bias */
-static int poisoned[2];             /* training passes whose product writes NaN to a gradient */
-static float *poison, *poisons;     /* source and destination of the NaN */
+static int passes[2], sequences[2];   /* numbers of passes and sequences so far, in training and in evaluation */
+static int tokens;                    /* sum over training passes of a sequence's tokens */
+static int rows = 1;                  /* rows of the product */
+static bool biased;                   /* whether the product has a bias */
+static int poisoned[2];               /* training passes whose product writes NaN to a gradient */
+static float *poison, *poison_target; /* source and destination of the NaN */
 
 /* Lists a product of the first numbers of the workspace, which the step overwrites. */
 static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
@@ -38,14 +38,14 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     launch[0].product.out = numbers;
     if (mode == LH_MODE_TRAIN && (passes[0] == poisoned[0] || passes[0] == poisoned[1]))
         launch[0].product =
-            (lh_cuda_product){.rows = 1, .columns = 1, .inner = 1, .a = poison, .b = poison, .out = poisons};
+            (lh_cuda_product){.rows = 1, .columns = 1, .inner = 1, .a = poison, .b = poison, .out = poison_target};
     if (biased) launch[0].product.bias = numbers;
     launch[0].bias_phase = LH_CUDA_FIRST;
     launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_FIRST};
     return 2;
 }
 
-static int few_together(const lh_shape *shape) {
+static int few_sequences(const lh_shape *shape) {
     (void)shape;
     return 20;
 }
@@ -58,7 +58,7 @@ static void make_wide(lh_emulation emulation) {
     wide.most_launches = 2;
     wide.launches = launches;
     wide.train_kernel = "toy_wide_train_kernel";
-    wide.evaluation_group = few_together;
+    wide.evaluation_group = few_sequences;
     memset(passes, 0, sizeof passes);
     memset(sequences, 0, sizeof sequences);
     tokens = 0;
@@ -222,7 +222,7 @@ static void run_failing(int most, failing *got) {
     assert_int_equal(lh_toy_device.driver->cuMemsetD8Async(memory, 0xff, 64, stream), 0);
     assert_int_equal(lh_toy_device.driver->cuStreamSynchronize(stream), 0);
     poison = (float *)(uintptr_t)memory;
-    poisons = (float *)(uintptr_t)fleet_of(engine)->arena.partials;
+    poison_target = (float *)(uintptr_t)fleet_of(engine)->arena.partials;
     poisoned[0] = passes[0] + 3;
     poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
     while (status == LH_OK && got->steps < STEPS) {

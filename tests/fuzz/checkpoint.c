@@ -108,10 +108,11 @@ void lh_fuzz_checkpoint(const uint8_t *data, size_t bytes) {
     lh_st_free(file);
     int64_t step;
     int found;
-    lh_run_facts own = {.level = facts.level, .compiler = facts.compiler};
+    lh_run_facts current_facts = {.level = facts.level, .compiler = facts.compiler};
     lh_state state = {4, values[0], {values[1], values[2]}};
     memset(values, 0, sizeof values);
     check_status(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, values[0], &step, &error), &error, path);
-    check_status(lh_checkpoint_resume(folder, &lh_toy_spec, &state, &own, &found, &note, &error), &error, path);
+    check_status(lh_checkpoint_resume(folder, &lh_toy_spec, &state, &current_facts, &found, &note, &error), &error,
+                 path);
     memset(values, 0, sizeof values);
 }

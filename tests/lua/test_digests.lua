@@ -158,7 +158,7 @@ function TestDigests.test_own_task_by_its_bytes()
     local path = support.write("probe.lua", 'return { task = { source = "' .. folder .. '/first_repeat.c" } }')
     local resolved, info, d = support.check(path)
     assert(resolved, d:text())
-    lu.assertEquals(resolved.task, { kind = "first_repeat", source = folder .. "/first_repeat.c" })
+    lu.assertEquals(resolved.task, { kind = "first_repeat", file = folder .. "/first_repeat.c" })
     local plan = build(resolved, info.task)
     return plan.digest, plan.model_digest
   end
@@ -234,14 +234,13 @@ end
 -- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
 function TestDigests.test_dataset_files_by_their_alphabets()
   local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
-  local expected = { base, model }
-  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") },
-    expected)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, expected)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, expected)
+  local want = { base, model }
+  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, want)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, want)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, want)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
-    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, expected)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, expected)
+    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, want)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, want)
   local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)
@@ -273,21 +272,19 @@ end
 -- another task. A model with computation tokens accepts any number of them.
 function TestDigests.test_options_and_computation_tokens_change_the_data()
   support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
-  local source = "source = 'choices.c'"
-  local plan, model = task_digests(source)
-  lu.assertEquals({ task_digests(source .. ", options = { base = 2, order = 'up' }, computation = 0") },
-    { plan, model })
+  local file = "source = 'choices.c'"
+  local plan, model = task_digests(file)
+  lu.assertEquals({ task_digests(file .. ", options = { base = 2, order = 'up' }, computation = 0") }, { plan, model })
   for _, fields in ipairs({ "options = { base = 10 }", "options = { order = 'down' }" }) do
-    local other, other_model = task_digests(source .. ", " .. fields)
+    local other, other_model = task_digests(file .. ", " .. fields)
     lu.assertNotEquals(other, plan)
     lu.assertNotEquals(other_model, model)
   end
-  for _, choice in ipairs({ source, "kind = 'bucket_sort'",
-    "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
-    local none, none_model = task_digests(choice)
-    local one, one_model = task_digests(choice .. ", computation = 1")
-    local two, two_model = task_digests(choice .. ", computation = 2")
-    lu.assertTrue(one ~= none and two ~= one and two ~= none, choice)
+  for _, field in ipairs({ file, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
+    local none, none_model = task_digests(field)
+    local one, one_model = task_digests(field .. ", computation = 1")
+    local two, two_model = task_digests(field .. ", computation = 2")
+    lu.assertTrue(one ~= none and two ~= one and two ~= none, field)
     lu.assertNotEquals(one_model, none_model)
     lu.assertEquals(two_model, one_model)
   end
@@ -301,11 +298,10 @@ function TestDigests.test_another_loss_than_before_is_in_the_digest()
   end
   local files = "data = 'a.jsonl', input_symbols = 2, output_symbols = 2"
   support.write("masked_sort.c", support.read("tests/golden/tasks/own/masked_sort.c"))
-  local source = "source = 'masked_sort.c'"
+  local file = "source = 'masked_sort.c'"
   for _, case in ipairs({
-    { source, nil, "all", "counted" }, { source, "decoder", "counted", "all" },
-    { source, "encoder_decoder", "counted", "all" },
-    { files, nil, "counted", "all" }, { files, "decoder", "counted", "all" },
+    { file, nil, "all", "counted" }, { file, "decoder", "counted", "all" }, { files, nil, "counted", "all" },
+    { file, "encoder_decoder", "counted", "all" }, { files, "decoder", "counted", "all" },
   }) do
     local usual, model, loss = digests(case[1], case[2])
     lu.assertEquals(loss, case[3], case[1])
@@ -350,7 +346,7 @@ function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, source = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
+  local seen = { id = true, file = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
     device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tune.lua
     ["train.keep_probabilities"] = true, -- see above
     ["model.source"] = true, ["model.options"] = true,
@@ -432,12 +428,12 @@ function TestDigests.test_an_initial_checkpoint()
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
   checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
   checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
-  local one, expected = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
+  local one, want = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
     plans.of_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
   local other = plans.of_task(PARITY, MODEL .. "init = 'other.safetensors'")
   lu.assertEquals(plans.of_task(PARITY, MODEL .. "init = false").digest, plain.digest)
   lu.assertNotEquals(one.digest, plain.digest)
-  lu.assertEquals(expected.digest, one.digest)
+  lu.assertEquals(want.digest, one.digest)
   lu.assertNotEquals(other.digest, one.digest)
   lu.assertEquals(one.model_digest, plain.model_digest)
   lu.assertStrContains(one.defaults.text, "one.safetensors\ntrain.init_checksum 00000000000000aa\n")

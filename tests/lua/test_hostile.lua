@@ -81,15 +81,15 @@ local function assert_clean(folder, what)
 end
 
 local function report_of(root, out, options)
-  local said = {}
+  local printed = {}
   local given = { project = reports.project, runs = root, out = out, say = function(text)
-    said[#said + 1] = text
+    printed[#printed + 1] = text
   end }
   for name, value in pairs(options or {}) do
     given[name] = value
   end
   local code, message = report.run(given)
-  return code, message or "", table.concat(said, "\n")
+  return code, message or "", table.concat(printed, "\n")
 end
 
 function TestHostile.test_every_field_of_run_json()
@@ -104,9 +104,9 @@ function TestHostile.test_every_field_of_run_json()
       root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.scored(50),
         metrics = '{"step":10,"seconds":1}\n', facts = facts }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
     end
-    local code, message, said = report_of(root, root .. "/out")
+    local code, message, printed = report_of(root, root .. "/out")
     lu.assertTrue(code == 1 or code == 4, what .. message)
-    lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said), what)
+    lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(printed), what)
     assert_clean(root .. "/out", what)
   end
 end
@@ -122,11 +122,11 @@ function TestHostile.test_two_runs()
       set(facts, path, text)
       local dir = reports.write_run(("two%d"):format(i), "other_run", 1, 0.1, { exit = 0, facts = facts,
         eval = reports.scored(40), metrics = '{"step":10,"loss":1}\n' })
-      local said = {}
+      local printed = {}
       local code, message = compare.run({ runs = plain, other = dir, out = dir .. "/out", say = function(line)
-        said[#said + 1] = line
+        printed[#printed + 1] = line
       end })
-      lu.assertNil(hostile.problem_of_text((message or "") .. table.concat(said)))
+      lu.assertNil(hostile.problem_of_text((message or "") .. table.concat(printed)))
       if path[1] ~= "id" then
         lu.assertEquals(code, 4)
         assert_clean(dir .. "/out", text)
@@ -147,9 +147,9 @@ function TestHostile.test_names_of_folders()
         :match("^(.*)/[^/]*/[^/]*/[^/]*/[^/]*$")
     end
   end
-  local code, message, said = report_of(root, root .. "/out")
+  local code, message, printed = report_of(root, root .. "/out")
   lu.assertEquals(code, 1)
-  lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text((said:gsub("\n!b", ""))))
+  lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text((printed:gsub("\n!b", ""))))
   assert_clean(root .. "/out", "names")
 end
 

@@ -250,7 +250,7 @@ end
 -- A search with a simulated clock: compilation takes `compiles` seconds, a comparison one. gain_of(from, to, modes):
 -- gain between texts of values. Returns the exit code, the output, and the comparisons.
 local function tuned_by(gain_of, compiles, seconds)
-  local now, trainers, printed, compared = 1000, {}, {}, {}
+  local now, trainers, lines, compared = 1000, {}, {}, {}
   local code, message
   with_fields({
     { os, "time", function() return now end },
@@ -268,10 +268,9 @@ local function tuned_by(gain_of, compiles, seconds)
     end },
   }, function()
     code, message = tune.run({ project = project, seconds = seconds or 1000, level = "x86-64", threads = 1,
-      find = function(sets) return project:plan(SPEC, sets) end,
-      say = function(text) printed[#printed + 1] = text end })
+      find = function(sets) return project:plan(SPEC, sets) end, say = function(text) lines[#lines + 1] = text end })
   end)
-  return code, table.concat(printed, "\n") .. (message or ""), compared
+  return code, table.concat(lines, "\n") .. (message or ""), compared
 end
 
 local function read_back()
@@ -426,7 +425,7 @@ function TestRemembered.test_control_characters_in_names_are_not_printed()
 end
 
 function TestRemembered.test_a_study_reports_each_invalid_file_once()
-  local build, messages = require("render.builds.build"), {}
+  local build, log = require("render.builds.build"), {}
   with_fields({ { tuned, "apply", function() return { "strange" } end },
     { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
     { build, "is_compiled", function() return true end } }, function()
@@ -435,12 +434,10 @@ function TestRemembered.test_a_study_reports_each_invalid_file_once()
       cells[i] = { id = SPEC, spec = assert(project:plan(SPEC, {})) }
     end
     for _ = 1, 2 do
-      assert(require("lab.study.run.trainers").list(project, cells, request, function(text)
-        messages[#messages + 1] = text
-      end))
+      assert(require("lab.study.run.trainers").list(project, cells, request, function(text) log[#log + 1] = text end))
     end
   end)
-  lu.assertEquals(messages, { "strange" })
+  lu.assertEquals(log, { "strange" })
 end
 
 -- The runtime divides an evaluation into whole blocks of training.

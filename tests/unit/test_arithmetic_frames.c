@@ -6,23 +6,23 @@
 #include "lh_test.h"
 
 /* Converts an input and a target to another frame, by removing or adding zeros. */
-static lh_text in_frame(const lh_text *own, int from, int width) {
+static lh_text in_frame(const lh_text *unframed, int from, int width) {
     lh_text out;
-    const char sign = own->input[1 + from];
+    const char sign = unframed->input[1 + from];
     int digits = width < from ? width : from;
     char *at = out.input;
     *at++ = '$';
     for (int operand = 0; operand < (sign == '+' ? 2 : 1); operand++) {
         if (operand > 0) *at++ = '+';
         for (int i = 0; i < width; i++)
-            *at++ = i < width - digits ? '0' : own->input[1 + operand * (from + 1) + from - width + i];
+            *at++ = i < width - digits ? '0' : unframed->input[1 + operand * (from + 1) + from - width + i];
     }
     if (sign == '*') { /* a product's single digit has no frame */
-        memcpy(at, own->input + 1 + from, 2);
+        memcpy(at, unframed->input + 1 + from, 2);
         at += 2;
     }
     memcpy(at, "&", 2);
-    for (int i = 0; i < width; i++) out.target[i] = i < from ? own->target[i] : '0';
+    for (int i = 0; i < width; i++) out.target[i] = i < from ? unframed->target[i] : '0';
     memcpy(out.target + width, "&", 2);
     return out;
 }
@@ -43,7 +43,8 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
             if (width < k->axes[DIGITS] + 1) continue;
             while (s->item[count + at[f]].axes[FRAME] != s->frame[f]) at[f]++;
             const lh_kept *other = &s->item[count + at[f]++];
-            lh_text own = lh_kept_text(s, k), got = lh_kept_text(s, other), want = in_frame(&own, own_width, width);
+            lh_text unframed = lh_kept_text(s, k), got = lh_kept_text(s, other),
+                    want = in_frame(&unframed, own_width, width);
             assert_string_equal(got.input, want.input);
             assert_string_equal(got.target, want.target);
             assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);

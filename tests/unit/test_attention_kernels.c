@@ -157,27 +157,27 @@ INLINE void check_turned(const int D, const int C, int places) {
     int of_query[LANES], of_key[MOST_PLACES];
     real *weight = random_reals(1, C * C, C * C), *weights = random_reals(2, 0, C * C + LANES);
     real *queries = random_reals(3, D * LANES, D * LANES), *factors = random_reals(4, places * LANES, places * LANES);
-    real *rows = reals(PLACE_ROWS * C), *place = reals(C * LANES), *turned = reals(C * LANES);
+    real *rows = reals(PLACE_ROWS * C), *sinusoids = reals(C * LANES), *rotated = reals(C * LANES);
     real *products = reals(PLACE_ROWS * LANES), *back = reals(LANES * D + LANES);
     for (int i = 0; i < LANES; i++) of_query[i] = 3 * i + i % 2;
     for (int j = 0; j < places; j++) of_key[j] = 5 * j + j % 3;
     for (int c = 0; c < C; c++) {
-        for (int i = 0; i < LANES; i++) place[c * LANES + i] = (real)sinusoid(C, of_query[i], c);
+        for (int i = 0; i < LANES; i++) sinusoids[c * LANES + i] = (real)sinusoid(C, of_query[i], c);
         for (int j = 0; j < PLACE_ROWS; j++) rows[j * C + c] = j < places ? (real)sinusoid(C, of_key[j], c) : 0;
     }
     vector query[64];
     for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
     pack_heads(D, C, weight, weights);
     const real *of_head = weights + ANY_HEAD * C * D;
-    rotate_queries(D, C, query, of_head, place, LANES, turned);
-    dot_rotated(C, places, turned, rows, products);
-    rotated_grad(C, LANES, places, factors, rows, turned);
+    rotate_queries(D, C, query, of_head, sinusoids, LANES, rotated);
+    dot_rotated(C, places, rotated, rows, products);
+    rotated_grad(C, LANES, places, factors, rows, rotated);
     for (int i = 0; i < LANES; i++) {
         real row[WIDEST_HEAD];
-        for (int c = 0; c < C; c++) row[c] = place[c * LANES + i];
-        rotate_back(C, row, turned + i * C);
+        for (int c = 0; c < C; c++) row[c] = sinusoids[c * LANES + i];
+        rotate_back(C, row, rotated + i * C);
     }
-    through_weight(D, C, LANES, turned, of_head, back);
+    through_weight(D, C, LANES, rotated, of_head, back);
     for (int i = 0; i < LANES; i++) {
         double got[64], dquery[64] = {0};
         for (int j = 0; j < places; j++) {
@@ -193,7 +193,7 @@ INLINE void check_turned(const int D, const int C, int places) {
         for (int d = 0; d < D; d++) got[d] = back[i * D + d];
         lh_assert_close(got, dquery, D, 0, 8 * places * sum_tolerance(C));
     }
-    free_all(weight, weights, queries, factors, rows, place, turned, products, back);
+    free_all(weight, weights, queries, factors, rows, sinusoids, rotated, products, back);
 }
 
 static void test_rotated_queries_have_products_of_differences(void **state) {

@@ -45,9 +45,10 @@ static void free_place(place *p) {
 }
 
 static lh_status resume(const place *p, toy_state *got, int *found, lh_error *note, lh_error *error) {
-    lh_run_facts own = {.level = toy_facts.level, .compiler = toy_facts.compiler};
-    lh_status status = lh_checkpoint_resume(p->directory, &lh_toy_spec, &got->state, &own, found, note, error);
-    if (status == LH_OK && *found) assert_int_equal(own.step, 10); /* the damaged file is that of step 20 */
+    lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
+    lh_status status =
+        lh_checkpoint_resume(p->directory, &lh_toy_spec, &got->state, &current_facts, found, note, error);
+    if (status == LH_OK && *found) assert_int_equal(current_facts.step, 10); /* the damaged file is that of step 20 */
     return status;
 }
 
@@ -97,9 +98,9 @@ static void test_resume_truncated_without_previous_refused(void **state) {
 }
 
 /* Writes one byte of the file. */
-static void poke(int file, size_t at, int byte) {
+static void poke(int file, size_t offset, int byte) {
     char value = (char)byte;
-    assert_int_equal(pwrite(file, &value, 1, (off_t)at), 1);
+    assert_int_equal(pwrite(file, &value, 1, (off_t)offset), 1);
 }
 
 static void test_resume_any_header_bit_flipped_refused(void **state) {
@@ -107,12 +108,12 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     toy_state *got = toy_state_new();
     unlink(p.previous);
     int file = open(p.current, O_RDWR);
-    for (size_t at = 0; at < p.header; at++) {
+    for (size_t offset = 0; offset < p.header; offset++) {
         for (int bit = 0; bit < 8; bit++) {
-            poke(file, at, p.text[at] ^ 1 << bit);
+            poke(file, offset, p.text[offset] ^ 1 << bit);
             check_refused(&p, got);
         }
-        poke(file, at, p.text[at]);
+        poke(file, offset, p.text[offset]);
     }
     close(file);
     free(got);
@@ -135,10 +136,10 @@ static void test_parameters_bits_flipped_refused(void **state) {
     place p = make_place(*state);
     toy_state *got = toy_state_new();
     int file = open(p.current, O_RDWR);
-    for (size_t at = 0; at < p.bytes; at += at < p.header ? 1 : 3) {
-        poke(file, at, p.text[at] ^ 1 << at % 8);
+    for (size_t offset = 0; offset < p.bytes; offset += offset < p.header ? 1 : 3) {
+        poke(file, offset, p.text[offset] ^ 1 << offset % 8);
         check_parameters_refused(&p, got);
-        poke(file, at, p.text[at]);
+        poke(file, offset, p.text[offset]);
     }
     close(file);
     free(got);
@@ -152,10 +153,10 @@ static void test_resume_bits_flipped_fall_back(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(20), 0, 0, 0);
     for (uint32_t i = 0; i < SAMPLES; i++) {
         uint32_t header = (uint32_t)p.header, data = (uint32_t)(p.bytes - p.header);
-        size_t at = i % 3 == 0 ? lh_rng_below(&rng, header) : header + lh_rng_below(&rng, data);
-        poke(file, at, p.text[at] ^ 1 << lh_rng_below(&rng, 8));
+        size_t offset = i % 3 == 0 ? lh_rng_below(&rng, header) : header + lh_rng_below(&rng, data);
+        poke(file, offset, p.text[offset] ^ 1 << lh_rng_below(&rng, 8));
         check_falls_back(&p);
-        poke(file, at, p.text[at]);
+        poke(file, offset, p.text[offset]);
     }
     close(file);
     free_place(&p);
@@ -167,9 +168,9 @@ static void check_changed(const place *p, const char *from, const char *to) {
     assert_non_null(text);
     assert_int_equal(strlen(from), strlen(to));
     memcpy(text, p->text, p->bytes);
-    char *at = memmem(text + 8, p->header - 8, from, strlen(from));
-    if (at == NULL) fail_msg("the header has no %s", from);
-    memcpy(at, to, strlen(to));
+    char *offset = memmem(text + 8, p->header - 8, from, strlen(from));
+    if (offset == NULL) fail_msg("the header has no %s", from);
+    memcpy(offset, to, strlen(to));
     lh_test_write(p->current, text, p->bytes);
     check_falls_back(p);
     free(text);

@@ -423,14 +423,14 @@ static vector arguments(double first, double step) {
 static void test_scalars_have_the_bits_of_lanes(void **state) {
     (void)state;
     static const struct {
-        function *of;
+        function *compute;
         real (*scalar)(real);
     } pairs[] = {{exp_of, exp_real},   {log_of, log_real},         {log1p_of, log1p_real}, {sqrt_of, sqrt_real},
                  {tanh_of, tanh_real}, {sigmoid_of, sigmoid_real}, {erf_of, erf_real},     {sin_of, sin_real},
                  {cos_of, cos_real},   {abs_of, abs_real},         {floor_of, floor_real}};
     for (int step = 0; step < 50; step++) {
         for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-            vector x = arguments(0.013 * step, 0.71), y = pairs[i].of(x);
+            vector x = arguments(0.013 * step, 0.71), y = pairs[i].compute(x);
             for (int k = 0; k < LANES; k++) assert_true(y[k] == pairs[i].scalar(x[k]));
         }
         vector a = arguments(0.3 + 0.01 * step, 0.71), b = arguments(-2, 0.37 + 0.1 * step);

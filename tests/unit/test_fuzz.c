@@ -27,10 +27,10 @@ typedef struct target {
     uint8_t *(*valid)(int index, size_t *bytes);
 } target;
 
-static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile uint32_t *at) {
-    for (*at = 0; *at < cases; ++*at) {
+static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile uint32_t *progress) {
+    for (*progress = 0; *progress < cases; ++*progress) {
         size_t bytes;
-        uint8_t *data = lh_fuzz_case(t->valid, seed, *at, &bytes);
+        uint8_t *data = lh_fuzz_case(t->valid, seed, *progress, &bytes);
         alarm(SECONDS_PER_CASE);
         t->read(data, bytes);
         free(data);
@@ -41,17 +41,17 @@ static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile u
 static void check_target(const target *t) {
     uint64_t seed = from_environment("LH_FUZZ_SEED", 1);
     uint32_t cases = (uint32_t)from_environment("LH_FUZZ_CASES", 10000);
-    uint32_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(at != MAP_FAILED);
+    uint32_t *progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(progress != MAP_FAILED);
     int status;
     pid_t child = fork();
     if (child == 0) {
-        run_cases(t, seed, cases, at);
+        run_cases(t, seed, cases, progress);
         exit(0); /* not _exit, so that leaks are checked */
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    uint32_t reached = *at;
-    munmap(at, sizeof *at);
+    uint32_t reached = *progress;
+    munmap(progress, sizeof *progress);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && reached == cases) return;
     size_t bytes;
     char path[128];

@@ -42,12 +42,12 @@ static double altered_norm(const void *gradient, size_t count) {
 static void altered_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                           lh_sums *sums) {
     int64_t i = lh_toy_spec.tensors[TOY_SCALE].offset + KINKED;
-    double at = ((const double *)step->parameters)[i], positions = block->sequences * step->shape.labels;
+    double value = ((const double *)step->parameters)[i], positions = block->sequences * step->shape.labels;
     altered.right->train_block(step, block, workspace, gradient, sums);
-    if (!altered.placed) altered.origin = at;
+    if (!altered.placed) altered.origin = value;
     altered.placed = true;
     for (const double *kink = altered.kinks; *kink != 0; kink++) {
-        double beyond = at - (altered.origin + *kink);
+        double beyond = value - (altered.origin + *kink);
         if (beyond <= 0) continue;
         sums->loss += positions * JUMP * beyond;
         ((double *)gradient)[i] += positions * block->loss_scale * JUMP;

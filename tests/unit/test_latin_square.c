@@ -35,25 +35,25 @@ static void grid_of(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
 /* ---- the paper's rules, cell by cell ---- */
 
 /* Cell i of row `at`, or of column `at`. */
-static int cell_of(bool row, int at, int i) { return row ? 4 * at + i : 4 * i + at; }
+static int cell_of(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
 
-static bool has(const char *grid, bool row, int at, char symbol) {
+static bool line_has(const char *grid, bool row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[cell_of(row, at, i)] == symbol) return true;
+        if (grid[cell_of(row, line, i)] == symbol) return true;
     return false;
 }
 
-static int givens_in(const char *grid, bool row, int at) {
+static int givens_in(const char *grid, bool row, int line) {
     int count = 0;
-    for (int i = 0; i < 4; i++) count += grid[cell_of(row, at, i)] >= '1';
-    for (int i = 0; i < 4; i++) count -= grid[cell_of(row, at, i)] == '?';
+    for (int i = 0; i < 4; i++) count += grid[cell_of(row, line, i)] >= '1';
+    for (int i = 0; i < 4; i++) count -= grid[cell_of(row, line, i)] == '?';
     return count;
 }
 
 /* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
-static bool all_cross(const char *grid, bool row, int at, char symbol) {
+static bool all_cross(const char *grid, bool row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[cell_of(row, at, i)] == '.' && !has(grid, !row, i, symbol)) return false;
+        if (grid[cell_of(row, line, i)] == '.' && !line_has(grid, !row, i, symbol)) return false;
     return true;
 }
 
@@ -61,41 +61,41 @@ static bool all_cross(const char *grid, bool row, int at, char symbol) {
 static int missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
-        if ((row < 0 || !has(grid, true, row, s)) && (column < 0 || !has(grid, false, column, s))) {
+        if ((row < 0 || !line_has(grid, true, row, s)) && (column < 0 || !line_has(grid, false, column, s))) {
             symbol = s - '0';
             count++;
         }
     return count == 1 ? symbol : 0;
 }
 
-static latin_answer crossed(const char *grid, bool row, int at) {
-    int givens = givens_in(grid, row, at);
+static latin_answer crossing_answer(const char *grid, bool row, int line) {
+    int givens = givens_in(grid, row, line);
     for (char s = '1'; givens < 2 && s <= '4'; s++)
-        if (!has(grid, row, at, s) && all_cross(grid, row, at, s))
+        if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s))
             return (latin_answer){row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
                                       : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
                                   3, s - '0'};
     return (latin_answer){LATIN_NONE, 0, 0};
 }
 
-static latin_answer by_the_sheet(const char *grid) {
+static latin_answer answer_by_paper(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid), row = probe / 4, column = probe % 4;
     int in_row = missing(grid, row, -1), in_column = missing(grid, -1, column), in_both = missing(grid, row, column);
     if (in_row != 0) return (latin_answer){LATIN_ROW, 1, in_row};
     if (in_column != 0) return (latin_answer){LATIN_COLUMN, 1, in_column};
     if (in_both != 0) return (latin_answer){LATIN_UNION, 2, in_both};
-    latin_answer answer = crossed(grid, true, row);
-    return answer.vectors > 0 ? answer : crossed(grid, false, column);
+    latin_answer answer = crossing_answer(grid, true, row);
+    return answer.vectors > 0 ? answer : crossing_answer(grid, false, column);
 }
 
 /* Whether a two-vector step that the published classifier lacks applies: the other blank lacks the answer. */
-static bool is_lax(const char *grid) {
+static bool has_lax_step(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
     for (int line = 0; line < 2; line++) {
         bool row = line == 0;
-        int at = row ? probe / 4 : probe % 4;
-        for (char s = '1'; givens_in(grid, row, at) == 2 && s <= '4'; s++)
-            if (!has(grid, row, at, s) && all_cross(grid, row, at, s)) return true;
+        int line = row ? probe / 4 : probe % 4;
+        for (char s = '1'; givens_in(grid, row, line) == 2 && s <= '4'; s++)
+            if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s)) return true;
     }
     return false;
 }
@@ -110,9 +110,9 @@ static int more_items(int few) {
 static void test_squares_are_all_of_order_four(void **state) {
     (void)state;
     for (int i = 0; i < LATIN_SQUARES; i++) {
-        for (int at = 0; at < 4; at++) {
-            assert_int_equal(latin_row_symbols(squares[i], at), 15);
-            assert_int_equal(latin_column_symbols(squares[i], at), 15);
+        for (int line = 0; line < 4; line++) {
+            assert_int_equal(latin_row_symbols(squares[i], line), 15);
+            assert_int_equal(latin_column_symbols(squares[i], line), 15);
         }
         assert_int_equal(latin_count(squares[i]), LATIN_CELLS);
         if (i > 0) assert_true(squares[i] != squares[i - 1]); /* squares are sorted by cells */
@@ -128,11 +128,11 @@ static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **st
         latin_puzzle p = latin_draw(&rng, squares);
         char grid[LATIN_CELLS + 1];
         grid_of(&p, grid);
-        latin_answer got = latin_classify(&p, false), want = by_the_sheet(grid);
+        latin_answer got = latin_classify(&p, false), want = answer_by_paper(grid);
         assert_int_equal(got.strategy, want.strategy);
         assert_int_equal(got.vectors, want.vectors);
         assert_int_equal(got.symbol, want.symbol);
-        bool left_out = want.vectors == 3 && is_lax(grid);
+        bool left_out = want.vectors == 3 && has_lax_step(grid);
         assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : want.vectors);
         lax += left_out;
         assert_in_range(latin_count(p.givens), 3, 11);
@@ -346,12 +346,12 @@ static void test_task_follows_from_its_seed(void **state) {
     lh_corpus_close(&b);
 }
 
-static int told; /* number of calls */
+static int progress_calls; /* number of calls */
 
-static void hear(void *context, double share) {
+static void count_call(void *context, double share) {
     assert_true(share >= *(double *)context && share < 1);
     *(double *)context = share;
-    told++;
+    progress_calls++;
 }
 
 static void test_task_reports_progress(void **state) {
@@ -360,11 +360,11 @@ static void test_task_reports_progress(void **state) {
     lh_corpus c;
     lh_error error;
     double share = 0;
-    lh_corpus_request request = {.progress = hear, .context = &share};
+    lh_corpus_request request = {.progress = count_call, .context = &share};
     make_spec(&f, 0, 300, false, NULL);
-    told = 0;
+    progress_calls = 0;
     lh_assert_ok(lh_corpus_open(&c, &f.spec, &request, &error), &error);
-    assert_true(told > 0);
+    assert_true(progress_calls > 0);
     lh_corpus_close(&c);
 }
 

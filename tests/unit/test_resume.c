@@ -25,33 +25,35 @@ static void rotate(const char *directory, const toy_state *v, int64_t step) {
     lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error), &error);
 }
 
-static lh_run_facts own_facts(void) {
-    lh_run_facts own = {.level = toy_facts.level, .compiler = toy_facts.compiler};
-    return own;
+static lh_run_facts toy_run_facts(void) {
+    lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
+    return current_facts;
 }
 
 /* Checks that a resume gives this state at this step, with a note that contains part (NULL: no note). */
 static void check_resumes(const char *directory, const toy_state *want, int64_t step, const char *part) {
     lh_error error, note;
-    lh_run_facts own = own_facts();
+    lh_run_facts current_facts = toy_run_facts();
     int found;
     toy_state *got = toy_state_new();
     memset(got->values, 0xff, sizeof got->values);
-    lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &got->state, &own, &found, &note, &error);
+    lh_status status =
+        lh_checkpoint_resume(directory, &lh_toy_spec, &got->state, &current_facts, &found, &note, &error);
     lh_assert_ok(status, &error);
     assert_int_equal(found, 1);
-    assert_int_equal(own.step, step);
+    assert_int_equal(current_facts.step, step);
     check_equal(got, want);
     if (part) assert_non_null(strstr(note.text, part));
     else assert_string_equal(note.text, "");
     free(got);
 }
 
-static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts own, const char *part) {
+static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts current_facts,
+                                 const char *part) {
     lh_error error, note;
     int found;
     toy_state *v = toy_state_new();
-    lh_status status = lh_checkpoint_resume(directory, spec, &v->state, &own, &found, &note, &error);
+    lh_status status = lh_checkpoint_resume(directory, spec, &v->state, &current_facts, &found, &note, &error);
     lh_assert_error(status, LH_ERR_INPUT, &error, part);
     for (int i = 0; i < TOY_STORAGE; i++) assert_true(v->values[0][i] == 0); /* no value was changed */
     free(v);
@@ -76,23 +78,23 @@ static void flip(const char *path, size_t from_end) {
 
 static void test_resume_empty_directory_not_found(void **state) {
     lh_error error, note;
-    lh_run_facts own = own_facts();
+    lh_run_facts current_facts = toy_run_facts();
     int found = 1;
     toy_state *v = toy_state_new();
-    lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &own, &found, &note, &error), &error);
+    lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error), &error);
     assert_int_equal(found, 0);
     free(v);
 }
 
 static void test_resume_after_rotate_same_bits(void **state) {
     lh_error error, note;
-    lh_run_facts own = own_facts();
+    lh_run_facts current_facts = toy_run_facts();
     int found;
     toy_state *v = toy_state_filled(0.5f);
     rotate(*state, v, 10);
     check_resumes(*state, v, 10, NULL);
-    lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &own, &found, &note, &error), &error);
-    assert_true(own.seed == toy_facts.seed && own.learning_rate == toy_facts.learning_rate);
+    lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error), &error);
+    assert_true(current_facts.seed == toy_facts.seed && current_facts.learning_rate == toy_facts.learning_rate);
     free(v);
 }
 
@@ -101,24 +103,25 @@ static void test_resume_other_origin_refused_naming_both(void **state) {
     rotate(*state, v, 10);
     lh_spec other = lh_toy_spec;
     other.plan_digest = "aaaaaaaaaaaaaaaa";
-    check_resume_refused(*state, &other, own_facts(),
+    check_resume_refused(*state, &other, toy_run_facts(),
                          "plan_digest is \"0123456789abcdef\" there, \"aaaaaaaaaaaaaaaa\"");
     other = lh_toy_spec;
     other.source_digest = "bbbbbbbbbbbbbbbb";
-    check_resume_refused(*state, &other, own_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
+    check_resume_refused(*state, &other, toy_run_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
     other = lh_toy_spec;
     other.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
     other.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
-    check_resume_refused(*state, &other, own_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    check_resume_refused(*state, &other, toy_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
     other = lh_toy_spec;
     other.precision = "float64";
-    check_resume_refused(*state, &other, own_facts(), "precision is \"float32\" there, \"float64\" here");
-    lh_run_facts own = own_facts();
-    own.level = "x86-64-v4";
-    check_resume_refused(*state, &lh_toy_spec, own, "level is \"x86-64-v3\" there, \"x86-64-v4\" here");
-    own = own_facts();
-    own.compiler = "clang 14.0.6";
-    check_resume_refused(*state, &lh_toy_spec, own, "compiler is \"gcc 12.2.0\" there, \"clang 14.0.6\" here");
+    check_resume_refused(*state, &other, toy_run_facts(), "precision is \"float32\" there, \"float64\" here");
+    lh_run_facts current_facts = toy_run_facts();
+    current_facts.level = "x86-64-v4";
+    check_resume_refused(*state, &lh_toy_spec, current_facts, "level is \"x86-64-v3\" there, \"x86-64-v4\" here");
+    current_facts = toy_run_facts();
+    current_facts.compiler = "clang 14.0.6";
+    check_resume_refused(*state, &lh_toy_spec, current_facts,
+                         "compiler is \"gcc 12.2.0\" there, \"clang 14.0.6\" here");
     free(v);
 }
 
@@ -150,17 +153,17 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     rotate(*state, v, 20);
     flip(current_of(*state), 1);
     flip(previous_of(*state), 1);
-    check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.safetensors: damaged");
-    check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.previous.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.previous.safetensors: damaged");
     unlink(current_of(*state));
-    check_resume_refused(*state, &lh_toy_spec, own_facts(), "/checkpoint.safetensors: is missing");
+    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: is missing");
     free(v);
 }
 
 /* A checkpoint that cannot be read, but may be valid, is not skipped, since the next checkpoint would replace it. */
 static void test_resume_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
-    lh_run_facts own = own_facts();
+    lh_run_facts current_facts = toy_run_facts();
     struct rlimit before, none;
     int found;
     toy_state *v = toy_state_filled(0);
@@ -169,7 +172,7 @@ static void test_resume_unreadable_current_is_an_environment_error(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){0, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    lh_status status = lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &own, &found, &note, &error);
+    lh_status status = lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, LH_ERR_ENVIRONMENT);
     assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
@@ -211,14 +214,14 @@ static void test_resume_without_a_named_optimiser_is_adam(void **state) {
     rotate(*state, v, 10);
     leave_out_optimizer(current_of(*state));
     check_resumes(*state, v, 10, NULL);
-    check_resume_refused(*state, &sgd, own_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    check_resume_refused(*state, &sgd, toy_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
     free(v);
 }
 
 /* Parameters alone are enough for an evaluation, but not for a resume. */
 static void test_resume_parameters_alone_refused(void **state) {
     toy_write_parameters(current_of(*state), -1, -1, NULL);
-    check_resume_refused(*state, &lh_toy_spec, own_facts(), "checksum");
+    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "checksum");
 }
 
 /* ---- rotating ---- */
@@ -287,12 +290,15 @@ static void test_rotate_killed_any_time_resumes(void **state) {
     toy_state *v = toy_state_filled(0), *got = toy_state_new();
     rotate(*state, v, 0);
     for (unsigned i = 0; i < 20; i++) {
-        lh_run_facts own = own_facts();
+        lh_run_facts current_facts = toy_run_facts();
         assert_int_equal(lh_disk_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
-        lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &got->state, &own, &found, &note, &error), &error);
+        lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &got->state, &current_facts, &found, &note, &error),
+                     &error);
         assert_int_equal(found, 1);
         assert_string_equal(note.text, "");
-        if (own.step > 0) assert_true(got->values[0][0] == (float)own.step && got->values[0][27] == (float)own.step);
+        if (current_facts.step > 0)
+            assert_true(got->values[0][0] == (float)current_facts.step &&
+                        got->values[0][27] == (float)current_facts.step);
     }
     free(v);
     free(got);
@@ -307,10 +313,11 @@ static int rotate_on_full_disk(void *argument, const char *directory) {
     while (rotations < 3 && lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error) == LH_OK)
         rotations++;
     if (rotations != 2 || !strstr(error.text, "No space left")) return 1;
-    lh_run_facts own = own_facts();
+    lh_run_facts current_facts = toy_run_facts();
     int found = 0;
-    lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &v->state, &own, &found, NULL, &error);
-    return status == LH_OK && found && own.step == toy_facts.step && lh_test_count_files(directory) == 2 ? 0 : 2;
+    lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &v->state, &current_facts, &found, NULL, &error);
+    return status == LH_OK && found && current_facts.step == toy_facts.step && lh_test_count_files(directory) == 2 ? 0
+                                                                                                                   : 2;
 }
 
 static void test_rotate_full_disk_old_stays(void **state) {

@@ -49,7 +49,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     lh_sums sums, sequence_sums[EXAMPLES];
     lh_error error;
     lh_batch batch;
-    double logits[N * TOY_CLASSES], without[N * TOY_CLASSES], total = 0;
+    double logits[N * TOY_CLASSES], without_target[N * TOY_CLASSES], total = 0;
     lh_engine *engine = open_engine(&spec, &toy_double, 2);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, sequence_sums, &error), &error);
@@ -62,11 +62,11 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
         assert_true(fabs(sequence_sums[i].loss - want) < 1e-12 * want);
         total += want;
         query.target = NULL;
-        lh_assert_ok(engine->ops->predict(engine, &query, without, &error), &error);
+        lh_assert_ok(engine->ops->predict(engine, &query, without_target, &error), &error);
         for (int c = 0; c < TOY_CLASSES; c++)
-            assert_true(logits[c] == without[c]); /* the first label is predicted from the start symbol */
+            assert_true(logits[c] == without_target[c]); /* the first label is predicted from the start symbol */
     }
-    assert_memory_not_equal(logits, without, sizeof logits);
+    assert_memory_not_equal(logits, without_target, sizeof logits);
     assert_true(fabs(sums.loss - total) < 1e-12 * total);
     assert_int_equal(sums.positions, N * EXAMPLES);
     lh_batch_close(&batch);

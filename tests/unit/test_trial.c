@@ -138,14 +138,14 @@ static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
 }
 
 static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state) {
-    static const lh_loss of[] = {LH_LOSS_ALL, LH_LOSS_COUNTED};
+    static const lh_loss losses[] = {LH_LOSS_ALL, LH_LOSS_COUNTED};
     (void)state;
     for (int i = 0; i < 2; i++) {
         own o;
         lh_batch batch;
         lh_error error;
         make_own(&o, masked_without_a_line);
-        o.task.loss = of[i];
+        o.task.loss = losses[i];
         lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
         for (int label = 0; label < 8 * N; label++)
             assert_int_equal(batch.mask[label], label < WRONG * N || label % N != 2);
