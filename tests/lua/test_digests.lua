@@ -158,7 +158,7 @@ function TestDigests.test_own_task_by_its_bytes()
     local path = support.write("probe.lua", 'return { task = { source = "' .. folder .. '/first_repeat.c" } }')
     local resolved, info, d = support.check(path)
     assert(resolved, d:text())
-    lu.assertEquals(resolved.task, { kind = "first_repeat", file = folder .. "/first_repeat.c" })
+    lu.assertEquals(resolved.task, { kind = "first_repeat", source = folder .. "/first_repeat.c" })
     local plan = build(resolved, info.task)
     return plan.digest, plan.model_digest
   end
