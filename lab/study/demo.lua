@@ -238,7 +238,7 @@ local function report(options, steps)
     options.say(message or problem)
     stop.with(4)
   end
-  options.say(("\nplot: %s/accuracy.svg and .png; numbers and runs: in the same folder"):format(OUT))
+  options.say(("\nplot: %s/accuracy.svg, .pdf and .png; numbers and runs: in the same folder"):format(OUT))
 end
 
 function M.run(options)

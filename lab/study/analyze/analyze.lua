@@ -46,7 +46,7 @@ local function finish(options, out, files)
   local problem = draw.add(files, { options.what })
   must(4, write.files(out, files))
   must(4, not problem, problem)
-  options.say(("%s: %s.svg, %s.png, %s"):format(out, options.what, options.what, table.concat(names, ", ")))
+  options.say(("%s: %s.svg, .pdf and .png, %s"):format(out, options.what, table.concat(names, ", ")))
 end
 
 local function analyze_traces(options, folder)
