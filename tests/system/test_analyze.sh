@@ -62,7 +62,7 @@ pca() {
 }
 
 pictures() {
-    grep -q '</svg>' "$1.svg" && [ "$(head -c 4 "$1.png" | tail -c 3)" = PNG ]
+    grep -q '</svg>' "$1.svg" && grep -aq '^%PDF' "$1.pdf" && [ "$(head -c 4 "$1.png" | tail -c 3)" = PNG ]
 }
 
 # The output half follows the input; the same command gives the same bytes.
