@@ -35,8 +35,7 @@ M.fields = {
       { "halves", "all sines, then all cosines" },
       { "interleaved", "sines in even channels, cosines in odd channels" } } },
   { path = "encoding.additive.rows", seldom = true, type = "integer", min = 1, max = 1048576, unit = "positions",
-    only = { "learned" },
-    default = function(resolved)
+    only = { "learned" }, default = function(resolved)
       return placement.is_randomized(resolved) and resolved.encoding.positions.max_position or 2048
     end,
     default_text = "2048; for randomized positions max_position",
@@ -50,8 +49,7 @@ M.fields = {
       { "truncated_normal", "a normal distribution, truncated at two init_sigma" },
       { "normal", "a normal distribution" } } },
   { path = "encoding.additive.init_sigma", seldom = true, type = "number", above = 0, default = 1.0,
-    only = { "learned" },
-    doc = "standard deviation of the table's initial values, before truncation" },
+    only = { "learned" }, doc = "standard deviation of the table's initial values, before truncation" },
   { path = "encoding.additive.dropout", seldom = true, type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}

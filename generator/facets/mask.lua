@@ -42,11 +42,9 @@ M.fields = {
     end, default_text = "left", only = { "window" }, unit = "tokens",
     doc = "number of visible keys after the query" },
   { path = "encoding.mask.width", seldom = true, type = "integer", min = 0, max = 1048576, required = true,
-    only = { "antidiagonal" },
-    unit = "tokens", doc = "number of visible keys on each side of the line" },
+    only = { "antidiagonal" }, unit = "tokens", doc = "number of visible keys on each side of the line" },
   { path = "encoding.mask.stride", seldom = true, type = "integer", min = 1, max = 16, default = 1,
-    only = { "antidiagonal" },
-    unit = "tokens",
+    only = { "antidiagonal" }, unit = "tokens",
     doc = "number of keys by which the line moves left for each query, which is also the line's own width: 2 for pairs "
       .. "of digits",
     more = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",

@@ -78,8 +78,7 @@ M.pages = {
     fingerprints = { "adam_update" },
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
   { name = "adamw", title = "Adam", of = adamw, fields = { MOMENTS, DECAY },
-    doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" },
-    used = features.decays },
+    doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" }, used = features.decays },
   { name = "sgd", title = "SGD", of = sgd,
     doc = "steps along the gradient; with momentum, along a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {

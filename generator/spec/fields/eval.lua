@@ -8,8 +8,7 @@ return {
   { path = "eval", type = "table", doc = "the evaluation" },
   { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
     default_text = "{ 41, 500 }", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
-  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" },
-    used = features.noise,
+  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" }, used = features.noise,
     doc = "axes by which examples of data files are grouped: each combination of values is a condition; absent: by "
       .. "length",
     more = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition" } },
@@ -42,8 +41,7 @@ return {
       { "greedy", "its own answers" },
       { "teacher_forced", "the tokens of the target (cheaper)" } } },
   { path = "eval.dropout", seldom = true, type = "boolean", default = false,
-    left_out = false, fingerprints = { "EVAL_DROPOUT" },
-    used = features.drops,
+    left_out = false, fingerprints = { "EVAL_DROPOUT" }, used = features.drops,
     doc = "whether dropout is also active in evaluation; the trainer has no flag for it" },
   { path = "eval.validation", type = "table", left_out = "empty",
     doc = "the evaluation of a sampled task after training, at training lengths, with examples and random values of a "
