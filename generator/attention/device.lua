@@ -22,36 +22,24 @@ local WORDS = { query = "query", key = "key", distance = "query - key", row = "v
   sum = "query + key", pair = "pair" }
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
--- Functions that give the device pages of a kind of term, where they differ from the term's page or device_pages.
-local PAGES = {}
-
 local PLACES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
 
-function PAGES.position_source(_, _, family)
-  return { PLACES[family.positions.kind] }
-end
-
-function PAGES.pair_vector(term)
-  return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
-    term.properties.biases and "rows_of_waves" or "rows_of_table" }
-end
-
-function PAGES.pair_scalar(term)
-  return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
-end
-
--- Terms that find the rows of pair vectors have no page on a device: the page of the pair vector finds rows itself.
-function PAGES.row_source()
-  return {}
-end
-
-function PAGES.row_function(term, terms)
-  if not terms.outwards then
-    return {}
-  end
-  return { term.page, term.properties.normalised and "normalised" or "as_they_are",
-    not terms.directional and "one_offset" or nil }
-end
+-- Functions that give the device pages of a kind of term, where they differ from the term's page or device_pages.
+local PAGES = {
+  position_source = function(_, _, family) return { PLACES[family.positions.kind] } end,
+  pair_vector = function(term)
+    return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
+      term.properties.biases and "rows_of_waves" or "rows_of_table" }
+  end,
+  pair_scalar = function(term)
+    return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
+  end,
+  row_source = function() return {} end, -- the page of the pair vector finds rows itself
+  row_function = function(term, terms)
+    return terms.outwards and { term.page, term.properties.normalised and "normalised" or "as_they_are",
+      not terms.directional and "one_offset" or nil } or {}
+  end,
+}
 
 function M.terms(family)
   local terms = lists.flat(family.terms, function(term)

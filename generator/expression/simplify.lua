@@ -198,24 +198,18 @@ local function truth_node(b, op, ...)
   return b:make(op, { ... }, nil, { type = "truth", sure = sure })
 end
 
--- A comparison of two numbers: ranges decide where it is `certain` to hold and where it is `impossible`.
-local function compared(b, op, x, y, certain, impossible)
-  if certain or impossible then
-    return b:truth(certain)
+-- Comparisons of two numbers: whether ranges make it certain that they hold, and whether they make it impossible.
+local COMPARISONS = {
+  less = function(x, y) return x.high < y.low, x.low >= y.high or x == y end,
+  less_equal = function(x, y) return x.high <= y.low or x == y, x.low > y.high end,
+  equal = function(x, y) return x == y, x.high < y.low or x.low > y.high end,
+}
+
+for op, decide in next, COMPARISONS do
+  M[op] = function(b, x, y)
+    local certain, impossible = decide(x, y)
+    return (certain or impossible) and b:truth(certain) or truth_node(b, op, x, y)
   end
-  return truth_node(b, op, x, y)
-end
-
-function M.less(b, x, y)
-  return compared(b, "less", x, y, x.high < y.low, x.low >= y.high or x == y)
-end
-
-function M.less_equal(b, x, y)
-  return compared(b, "less_equal", x, y, x.high <= y.low or x == y, x.low > y.high)
-end
-
-function M.equal(b, x, y)
-  return compared(b, "equal", x, y, x == y, x.high < y.low or x.low > y.high)
 end
 
 function M.negate(b, x)

@@ -45,11 +45,13 @@ function Printer:store(p)
   return ("%s[%q]"):format(place == "constant" and "constants" or place, p.name)
 end
 
-local leaves = {}
-
-function leaves.number(_, node)
-  return text.number(node.value), node.value < 0 and UNARY or PRIMARY
-end
+local leaves = {
+  number = function(_, node) return text.number(node.value), node.value < 0 and UNARY or PRIMARY end,
+  neg = function(self, node) return "-" .. self:print(node[1], UNARY), UNARY end,
+  pow = function(self, node)
+    return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER
+  end,
+}
 
 function leaves.symbol(self, node)
   local known = node.shown == "x.distance" and SYMBOLS.distance or self.symbols[node.name]
@@ -140,14 +142,6 @@ local function bound(word, limit)
 end
 
 leaves.min, leaves.max = bound("minimum", "max"), bound("maximum", "min")
-
-function leaves.neg(self, node)
-  return "-" .. self:print(node[1], UNARY), UNARY
-end
-
-function leaves.pow(self, node)
-  return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER
-end
 
 -- The text of a node, and how tightly it binds.
 function Printer:bare(node)

@@ -177,11 +177,11 @@ function Handles:method(name)
 end
 
 -- Functions that give the fields of an object that a description may read.
-local fields = {}
-
-function fields.value(_, value, name)
-  return name == "width" and value.width.count or name == "name" and value.name or nil
-end
+local fields = {
+  value = function(_, value, name)
+    return name == "width" and value.width.count or name == "name" and value.name or nil
+  end,
+}
 
 function fields.network(self, net, name)
   if name == "additive" then
