@@ -79,15 +79,10 @@ local function affine(p, path, columns)
   }
 end
 
--- A linear map of one-hot tokens: a row for each token that is not blank, and a bias.
-function forms.linear(p)
-  return affine(p, p.path, p.columns)
-end
-
--- The output layer: its columns are filled up to whole vectors.
-function forms.output(p)
-  return affine(p, p.name, p.columns.padded)
-end
+-- A linear map of one-hot tokens has a row for each token that is not blank; columns of the output layer are filled up
+-- to whole vectors.
+forms.linear = function(p) return affine(p, p.path, p.columns) end
+forms.output = function(p) return affine(p, p.name, p.columns.padded) end
 
 -- A parameter of a facet of attention, from the facet's own description.
 function forms.facet(p)
