@@ -146,14 +146,19 @@ local function small_integer(context, node, path, bounds)
   add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 
--- Reports an item of a list that is not above the preceding item; returns whether the item is above.
-local function check_rises(context, item, path, value, before)
-  local rises = not value or not before or value > before
-  if not rises then
-    add(context, item, path, ("%s follows %s"):format(diagnostics.number(value), diagnostics.number(before)),
-      "an ascending list")
+-- The items of a node as a strictly ascending list, or nil after errors. read(item, path): the value of an item.
+local function rising(context, node, path, read)
+  local list, good = {}, true
+  for i, item in ipairs(node.items) do
+    local at, before = locate.join(path, i), list[i - 1]
+    local value = read(item, at)
+    list[i], good = value, good and value ~= nil
+    if value and before and value <= before then
+      good = add(context, item, at, ("%s follows %s"):format(diagnostics.number(value), diagnostics.number(before)),
+        "an ascending list")
+    end
   end
-  return rises
+  return good and list or nil
 end
 
 -- A strictly ascending list of integers, or nil after errors.
@@ -162,13 +167,7 @@ local function ascending(context, node, path, bounds)
     return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
       or found(node) .. " is no list", ("a list of ascending integers from %d to %d"):format(bounds.least, bounds.most))
   end
-  local list, good = {}, true
-  for i, item in ipairs(node.items) do
-    local at = locate.join(path, i)
-    list[i] = small_integer(context, item, at, bounds)
-    good = check_rises(context, item, at, list[i], list[i - 1]) and good and list[i] ~= nil
-  end
-  return good and list or nil
+  return rising(context, node, path, function(item, at) return small_integer(context, item, at, bounds) end)
 end
 
 local function read_range(context, path, node, bounds)
@@ -229,13 +228,10 @@ local function read_noise(context, path, node)
     return add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
       or tree.show(node) .. " does not fit here", schema.TEXT.noise)
   end
-  local values, good = {}, true
-  for i, item in ipairs(list.items) do
-    local at = { path = locate.join(path .. ".list", i), type = "number", min = 0, max = axes.LOUDEST }
-    values[i] = readers.number(context, at, item)
-    good = check_rises(context, item, at.path, values[i], values[i - 1]) and good and values[i] ~= nil
-  end
-  return good and { list = values } or nil
+  local values = rising(context, list, path .. ".list", function(item, at)
+    return readers.number(context, { path = at, type = "number", min = 0, max = axes.LOUDEST }, item)
+  end)
+  return values and { list = values }
 end
 
 -- Reads eval.by: for each axis a range, a list, or true for all its values; and the noise. Rules check the axes' names

@@ -47,15 +47,6 @@ function M.alibi_slopes(heads)
   return slopes
 end
 
-local function read_choice(context, node, path, names, default)
-  if not node then
-    return default
-  elseif lists.has(names, node.value) then
-    return node.value
-  end
-  return misfit(context, node, path, table.concat(names, ", "), nearest.hint(node.value, names))
-end
-
 local function range_of(index)
   local items = index.items or {}
   local first, last = tree.integer(items[1], -MOST, MOST), tree.integer(items[2], -MOST, MOST)
@@ -243,7 +234,8 @@ function M.read(context, name, node, path)
   if tree.strangers({ fields = fields }, FIELDS)() then
     return nil
   end
-  local p = { name = name, per = read_choice(context, fields.per, path .. ".per", PER, "model") }
+  local p = { name = name, per = not fields.per and "model" or lists.has(PER, fields.per.value) and fields.per.value
+    or misfit(context, fields.per, path .. ".per", table.concat(PER, ", "), nearest.hint(fields.per.value, PER)) }
   local many, outside, whole = fields.shape or fields.index or fields.by_distance, fields.outside, nil
   if many then
     p.size, p.first, whole = read_extent(context, fields, path)

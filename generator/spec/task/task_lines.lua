@@ -395,13 +395,6 @@ local function problem_of(own)
     or type(own.chance) ~= "number" and "chance: it has no value" or nil
 end
 
-local function settle_axis(axis, numbers)
-  local option = tostring(axis.last):match("%l[%l%d_]*")
-  return { name = axis.name, doc = axis.doc, first = formulas.of_options(axis.first, numbers),
-    last = formulas.of_options(axis.last, numbers),
-    hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
-end
-
 -- The facts for a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
 -- problem.
 function M.settle(facts, chosen)
@@ -417,7 +410,12 @@ function M.settle(facts, chosen)
     local over = formulas.of_options(facts.chance.over, numbers)
     own.chance = over and over >= 1 and 1 / over or nil
   end
-  own.axes = facts.axes and lists.map(facts.axes, function(axis) return settle_axis(axis, numbers) end)
+  own.axes = facts.axes and lists.map(facts.axes, function(axis)
+    local option = tostring(axis.last):match("%l[%l%d_]*")
+    return { name = axis.name, doc = axis.doc, first = formulas.of_options(axis.first, numbers),
+      last = formulas.of_options(axis.last, numbers),
+      hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
+  end)
   local problem = problem_of(own)
   return not problem and own or nil, problem
 end
