@@ -1,12 +1,12 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
 -- Input: names of encodings or of an axis' values. Output: styles by name: { colour, dark, dash, point }, two colours
--- "#rrggbb" for light and for dark backgrounds, with gnuplot's numbers of dashes and points. A randomized form has its
--- plain form's colours and a dashed line; names without a style of their own take the remaining colours in their order,
--- and then the same colours with other dashes. Points are filled or consist of strokes, since a hollow point would show
--- the curve inside it everywhere except at the curve's ends, which could be misread. The eight colours differ by at
--- least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to 1 with the
--- page and with its shaded parts; a test measures both.
+-- "#rrggbb" for light and for dark backgrounds, with gnuplot's numbers of dashes and points. A randomized form has
+-- another colour than its plain form and a dashed line; names without a style of their own take the remaining colours
+-- in their order, and then the same colours with other dashes. Points are filled or consist of strokes, since a hollow
+-- point would show the curve inside it everywhere except at the curve's ends, which could be misread. The eight colours
+-- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to
+-- 1 with the page and with its shaded parts; a test measures both.
 
 local lists = require("base.lists")
 
@@ -25,8 +25,9 @@ M.PALETTE = {
   { "#0595ae", "#5ec4dd", 3 },
 }
 
--- The places of encodings in the palette.
-local PLACES = { none = 1, sincos = 2, sinusoid = 2, relative = 3, alibi = 4, rope = 5, learned = 6, geometric = 7 }
+-- The places of encodings in the palette: of the plain form, and of the randomized form, whose line is dashed.
+local PLACES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative = { 8, 3 }, alibi = { 7, 4 },
+  rope = { 5, 6 }, learned = { 6, 1 }, geometric = { 3 } }
 
 -- The Viridis palette, whose equal steps look equal.
 M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725" }
@@ -50,7 +51,8 @@ end
 -- The style of an encoding, also as rand_rope and rope-500; nil for other names.
 local function own_style(name)
   local base, random = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "")
-  return PLACES[base] and style_of(PLACES[base], random)
+  local place = (PLACES[base] or {})[random + 1]
+  return place and style_of(place, random)
 end
 
 -- Styles of names in one figure, by name; up to 72 differ.
