@@ -5,8 +5,8 @@
 -- another colour than its plain form and a dashed line; names without a style of their own take the remaining colours
 -- in their order, and then the same colours with other dashes. Points are filled or consist of strokes, since a hollow
 -- point would show the curve inside it everywhere except at the curve's ends, which could be misread. The eight colours
--- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to
--- 1 with the page and with its shaded parts; a test measures both.
+-- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3
+-- to 1 with the page and with its shaded parts; a test measures both.
 
 local lists = require("base.lists")
 
