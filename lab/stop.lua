@@ -6,7 +6,7 @@
 local M = {}
 
 function M.with(code, text)
-  error({ code = code, text = text }, 0)
+  error({ code = code, text = text and text:gsub("\n$", "") }, 0)
 end
 
 -- Returns the values. If the first value is nil or false, ends the command with the second value as its message.

@@ -10,14 +10,12 @@ local stop = require("lab.stop")
 
 local M = {}
 
-local INPUT = 1
-
 function M.plan(arguments)
   return require("lab.pages.plan").run(arguments)
 end
 
 function M.demo(arguments)
-  return require("lab.study.demo").run(arguments)
+  return stop.catch(require("lab.study.demo").run, arguments)
 end
 
 function M.tune(arguments)
@@ -53,10 +51,7 @@ end
 
 function M.sweep(arguments)
   local slurm, action = require("lab.study.slurm.slurm"), arguments.action
-  local message = require("lab.study.grid.requested_study").settle(arguments)
-  if message then
-    return INPUT, message
-  end
+  require("lab.study.grid.requested_study").settle(arguments)
   local used = slurm.is_used(arguments)
   if action == "watch" then
     return slurm.watch(arguments)
@@ -67,10 +62,7 @@ function M.sweep(arguments)
 end
 
 function M.bundle(arguments)
-  local message = require("lab.study.grid.requested_study").settle(arguments)
-  if message then
-    return INPUT, message
-  end
+  require("lab.study.grid.requested_study").settle(arguments)
   return require("lab.study.bundle.bundle").run(arguments)
 end
 

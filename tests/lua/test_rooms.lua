@@ -28,7 +28,7 @@ local ROOMS = {
   { "lab.cli", "base spec cli" },
   { "lab.pages", "base facets plan.deriving plan.pages" },
   { "lab.study.read", "base lab.stop spec render.builds" },
-  { "lab.study.grid", "base spec project lab.study.read" },
+  { "lab.study.grid", "base lab.stop spec project lab.study.read" },
   { "lab.study.run", "base spec plan.deriving render.builds lab.study.read lab.study.grid" },
   { "lab.study.slurm", "base lab.stop spec render.builds lab.study.read lab.study.grid lab.study.run" },
   { "lab.study.bundle", "base lab.stop spec render.builds lab.study.grid lab.study.run lab.study.slurm" },

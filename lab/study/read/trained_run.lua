@@ -82,25 +82,19 @@ local function with_own_spec(project, info, use)
   if not folder then
     return nil, message
   end
-  local results = table.pack(pcall(function()
-    local path = ("%s/%s.lua"):format(folder, info.id)
-    local spec, why = write.file(path, text)
-    if spec then
-      spec, why = plan_of(project, path, info)
-    end
-    local data = spec and spec.plan.task.data
-    if spec and (spec.plan.task.text or data and not data.made) then
-      return nil, "it names a file of its own" -- the user has not requested to run this code
-    elseif not spec then
-      return nil, why
-    end
-    return use(spec, path, {})
-  end))
-  write.remove_tree(folder)
-  if not results[1] then
-    error(results[2], 0)
+  local _ <close> = setmetatable({}, { __close = function() write.remove_tree(folder) end })
+  local path = ("%s/%s.lua"):format(folder, info.id)
+  local spec, why = write.file(path, text)
+  if spec then
+    spec, why = plan_of(project, path, info)
   end
-  return table.unpack(results, 2, results.n)
+  local data = spec and spec.plan.task.data
+  if spec and (spec.plan.task.text or data and not data.made) then
+    return nil, "it names a file of its own" -- the user has not requested to run this code
+  elseif not spec then
+    return nil, why
+  end
+  return use(spec, path, {})
 end
 
 -- Plans run.json's spec; nil if it can no longer be planned, or if it names files of the user's own.
