@@ -57,16 +57,4 @@ function M.duration(seconds)
   return seconds < 0.1 and "under 0.1 s" or ("%.1f s"):format(seconds)
 end
 
--- The best unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
-function M.unit(list)
-  local longest = 0
-  for _, seconds in ipairs(list) do
-    longest = math.max(longest, seconds)
-  end
-  if longest >= 3600 then
-    return "hours", 3600
-  end
-  return longest >= 60 and "minutes" or "seconds", longest >= 60 and 60 or 1
-end
-
 return M

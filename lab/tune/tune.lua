@@ -6,6 +6,7 @@
 -- search; a search that is stopped keeps the values found so far.
 
 local build = require("render.builds.build")
+local json = require("dkjson")
 local known_levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local measure = require("lab.tune.measure")
@@ -28,6 +29,7 @@ local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
 local SEARCHING = 0.7 -- share of the time; the rest is for comparing with the model's choices, and for proposals
 local LEAST = 0.005 -- the least gain that counts
 local BLOCKS = { 42, 84, 126, 168 } -- tokens of a block of training
+local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local BOTH = { "train", "eval" }
 
 local function duration(seconds)
@@ -53,6 +55,25 @@ local function candidates(plan, level)
   end)
 end
 
+-- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path, or nil and a message.
+function M.write(key, entry)
+  local path = tuned.path(key)
+  if not path then
+    return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
+  end
+  local all = lists.merged({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
+  -- The unique temporary name matters: two concurrent searches would otherwise write into the same file.
+  local own = ("%s.%016x"):format(path, math.random(0))
+  local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
+  if written then
+    written, message = os.rename(own, path)
+    if not written then
+      os.remove(own)
+    end
+  end
+  return written and path, message
+end
+
 -- Stores values in an entry with today's date. An entry with equal values keeps its date: builds depend on the entry,
 -- so a new date would rebuild every trainer.
 local function remember(job, values, gain)
@@ -62,7 +83,7 @@ local function remember(job, values, gain)
     job.path = earlier.path
     return
   end
-  local path, message = tuned.write(job.key, { date = os.date("%Y-%m-%d"), choices = values, gain = gain })
+  local path, message = M.write(job.key, { date = os.date("%Y-%m-%d"), choices = values, gain = gain })
   job.path, job.failure = path or job.path, not path and message or nil
 end
 

@@ -125,9 +125,9 @@ function TestWording.test_counts_and_durations()
   end
   lu.assertEquals(texts, { "0 s", "under 0.1 s", "2.5 s", "9 s", "12 s", "1 min 00 s", "3 min 10 s", "1 h 05 min",
     "240 h", "?" })
-  lu.assertEquals({ wording.unit({ 2, 80 }) }, { "minutes", 60 })
-  lu.assertEquals({ wording.unit({ 2 }) }, { "seconds", 1 })
-  lu.assertEquals({ wording.unit({ 2, 3600 }) }, { "hours", 3600 })
+  lu.assertEquals({ entries.time_unit({ 2, 80 }) }, { "minutes", 60 })
+  lu.assertEquals({ entries.time_unit({ 2 }) }, { "seconds", 1 })
+  lu.assertEquals({ entries.time_unit({ 2, 3600 }) }, { "hours", 3600 })
 end
 
 support.run()

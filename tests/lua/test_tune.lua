@@ -8,6 +8,7 @@ local levels = require("plan.deriving.levels")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local search = require("lab.tune.search")
+local tune = require("lab.tune.tune")
 local tuned = require("render.builds.tuned")
 local tuning = require("plan.deriving.tuning")
 
@@ -131,7 +132,7 @@ function TestRemembered.test_stored_choices_are_used_and_printed_by_plan()
   in_folder(function()
     local plan = planned()
     local key = tuned.key(project, plan, "x86-64-v4")
-    local path = assert(tuned.write(key, { date = "2026-11-23", choices = CHOICES, gain = { train = 1.02 } }))
+    local path = assert(tune.write(key, { date = "2026-11-23", choices = CHOICES, gain = { train = 1.02 } }))
     lu.assertEquals(json.decode(support.read(path)).gain.train, 1.02)
     lu.assertEquals(tuned.apply(project, plan), {})
     lu.assertEquals({ value_at(plan, 1, "product_tile") }, { "8x3", "tuned 2026-11-23" })
@@ -150,7 +151,7 @@ function TestRemembered.test_invalid_files_are_reported_and_ignored()
   in_folder(function()
     local plan = planned()
     local key = tuned.key(project, plan, "x86-64-v4")
-    local path = assert(tuned.write(key, { date = "2026-11-23", choices = CHOICES }))
+    local path = assert(tune.write(key, { date = "2026-11-23", choices = CHOICES }))
     local whole = support.read(path)
     local function changed(from, to)
       local text, count = whole:gsub(from, to)
@@ -229,7 +230,6 @@ TestTune = {}
 
 local measure = require("lab.tune.measure")
 local shell = require("base.shell")
-local tune = require("lab.tune.tune")
 
 -- Calls a function while fields of modules have other functions.
 local function with_fields(changes, run)
@@ -279,7 +279,7 @@ local function read_back()
 end
 
 local function remembered(date, choices)
-  return assert(tuned.write(tuned.key(project, planned(), "x86-64"), { date = date, choices = choices }))
+  return assert(tune.write(tuned.key(project, planned(), "x86-64"), { date = date, choices = choices }))
 end
 
 local function faster_without_prefetch(from, to)

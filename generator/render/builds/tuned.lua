@@ -6,10 +6,8 @@
 
 local canonical = require("base.canonical")
 local input = require("base.input")
-local json = require("dkjson")
 local levels = require("plan.deriving.levels")
 local lfs = require("lfs")
-local lists = require("base.lists")
 local paths = require("base.paths")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
@@ -20,7 +18,6 @@ local write = require("base.write")
 local M = {}
 
 local LARGEST = 1 << 16 -- bytes of a file, at most
-local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
 -- The path of the folder of results; nil if the user has no cache (paths.lua).
@@ -118,25 +115,6 @@ function M.read(key, plan)
       problem.field and escape.plain(problem.field) .. ": " or "", escape.plain(problem.found), problem.expected)
   end
   return { date = entry.date, values = entry.choices }
-end
-
--- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path, or nil and a message.
-function M.write(key, entry)
-  local path = M.path(key)
-  if not path then
-    return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
-  end
-  local all = lists.merged({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
-  -- The unique temporary name matters: two concurrent searches would otherwise write into the same file.
-  local own = ("%s.%016x"):format(path, math.random(0))
-  local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
-  if written then
-    written, message = os.rename(own, path)
-    if not written then
-      os.remove(own)
-    end
-  end
-  return written and path, message
 end
 
 -- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder

@@ -33,6 +33,15 @@ function M.metric(study)
   return metrics.of[study.scored.metric].title
 end
 
+-- The best unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
+function M.time_unit(list)
+  local longest = lists.most(list, function(seconds) return seconds end)
+  if longest >= 3600 then
+    return "hours", 3600
+  end
+  return longest >= 60 and "minutes" or "seconds", longest >= 60 and 60 or 1
+end
+
 -- The form of an item's value: an entry of VALUES; times get a suitable unit. A paper's times are in hours.
 function M.measure(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
@@ -45,7 +54,7 @@ function M.measure(study, item, published)
   end)
   local unit, length = "hours", 3600
   if not published and #seconds > 0 then
-    unit, length = wording.unit(seconds)
+    unit, length = M.time_unit(seconds)
   end
   return { title = value.title:format(unit), short = unit, form = value.form, columns = value.columns,
     per_hour = 3600 // length }

@@ -13,7 +13,6 @@ local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
 local score_tables = require("lab.study.report.tables.score_tables")
-local wording = require("base.wording")
 
 local M = {}
 
@@ -80,7 +79,7 @@ function M.table(study, item)
     lists.append(seconds, got.seconds)
     return { name = name, cell = cell, got = got }
   end)
-  local unit, length = wording.unit(seconds)
+  local unit, length = entries.time_unit(seconds)
   local columns = entries.columns({ "steps", unit, "runs" })
   local rows = lists.map(found, function(row) return row_of(study, row, item, length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
