@@ -18,7 +18,6 @@ local project = require("project").new(".")
 local reports = require("reports")
 local set_aside = require("lab.study.run.set_aside")
 local progress_text = require("lab.study.run.progress_text")
-local stop = require("lab.stop")
 local write = require("base.write")
 
 local SPEC = [[
@@ -39,7 +38,7 @@ end
 -- The study that these arguments request, or nil and the message.
 local function settle(more)
   local options = options_of(more)
-  local _, message = stop.catch(requested_study.settle, options)
+  local _, message = require("lab.stop").catch(requested_study.settle, options)
   if message then
     return nil, message
   end
