@@ -16,6 +16,7 @@
 --                             false if there is none
 --   score_start               the function that finds the tables of the score
 --   zeros, of_dlogits         zeros before the gradients of logits, and the function that counts these for a group
+--   middle      the offset of the middle of drawn distances
 --   of_head     the declaration of T, and of S if there are two lengths, from a head
 --   of_step, of_shape   both lengths, read from the step and from a shape
 
@@ -56,6 +57,7 @@ function M.of(family)
     score_start = name .. (terms.made and "_score_start" or "_start"),
     zeros = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",
     of_dlogits = terms.by_offset and "dlogits" or "weights",
+    middle = family.positions.distance.independent and (" + %sMAX_POSITION"):format(family.PREFIX) or "",
     span = spans and "begin, end" or S,
     span_words = spans and "int begin, int end" or "int " .. S,
     of_head = cross and "T = head->T, S = head->S" or "T = head->T",

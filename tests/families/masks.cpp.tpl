@@ -8,7 +8,7 @@
 typedef double real;
 enum { ${PREFIX}HEADS = ${heads} };
 
-% local of = { terms = on_device.terms, h = "h", j = "j", keys = "S", queries = "T" }
+% local of = { terms = on_device.terms, h = "h", j = "j", key_count = "S", query_count = "T" }
 % slot("domain", on_device)
 
 static int first_of(int h, int i, int S) { return ${inline("first_key", "0", of)}; }

@@ -99,9 +99,9 @@ end
 
 -- Lists a family's draws in begin_step: { stream, member, site, count }; site is C text that is added to a draw's
 -- index, and count the number of positions. Queries and keys of one stream share a draw. The sites of a stream's
--- positions are those of its self-attention; source positions for a block of the decoder have a site of cross-
--- attention. Also sets C text of the least drawn position, of the number of positions to draw from, of the site of
--- distances, and of the offset of the middle of drawn distances.
+-- positions are those of its self-attention; source positions for a block of the decoder have a site of
+-- cross-attention. Also sets C text of the least drawn position, of the number of positions to draw from, and of the
+-- site of distances.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -109,7 +109,6 @@ local function settle_sides(plan, family)
   family.range_drawn = family.PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
   family.distance_site = (positions.distance.site_offset or "")
     .. (family.first_site > 0 and " + " .. family.first_site or "")
-  family.middle = positions.distance.independent and (" + %sMAX_POSITION"):format(family.PREFIX) or ""
   local function add(stream, member, first)
     local beyond = first > 0 and " + " .. first or ""
     table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. beyond,

@@ -52,7 +52,8 @@ NOINLINE void ${prefix}attend(const bool training) {
                     const int j = min(place, S - 1);
 % end
                     *own = LOG2E * (${inline("score", "*own")}); % if terms.scaled
-                    % include("attention/cuda/exists_fragments.tpl", { count = "S" })
+                    const bool there = place < S && ${inline("exists", "")}; % if terms.spans
+                    const bool there = place < S; % else
                     if (!there) *own = (real)-1e30;
                     highest[e / 2] = fmax(highest[e / 2], *own);
                 }

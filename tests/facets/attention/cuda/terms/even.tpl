@@ -8,14 +8,14 @@ INLINE int ${prefix}even_from(int h, int S, int first, int other) {
     return first + (${prefix}is_even(h, S) && (first - other) % 2 != 0);
 }
 % section("first_key")
-${prefix}even_from(${h}, ${keys}, ${inner}, i)
+${prefix}even_from(${h}, ${key_count}, ${inner}, i)
 % section("next_key")
-j += ${prefix}is_even(${h}, ${keys}) ? 2 : 1
+j += ${prefix}is_even(${h}, ${key_count}) ? 2 : 1
 % section("first_query")
-${prefix}even_from(${h}, ${keys}, ${inner}, j)
+${prefix}even_from(${h}, ${key_count}, ${inner}, j)
 % section("next_query")
-i += ${prefix}is_even(${h}, ${keys}) ? 2 : 1
+i += ${prefix}is_even(${h}, ${key_count}) ? 2 : 1
 % section("exists")
-${inner} && (!${prefix}is_even(h, ${keys}) || (i - j) % 2 == 0)
+${inner} && (!${prefix}is_even(h, ${key_count}) || (i - j) % 2 == 0)
 % section("skip_pair")
-if (${prefix}is_even(h, ${keys}) && (i - j) % 2 != 0) continue;
+if (${prefix}is_even(h, ${key_count}) && (i - j) % 2 != 0) continue;
