@@ -20,12 +20,12 @@ static rotation_table key_rotation(const lh_ref_attention *shape) {
 }
 
 /* A copy of x[tokens][heads][head_width], rotated if the shape has a rotation; the caller frees it. */
-static double *rotated(const lh_ref_attention *shape, int tokens, rotation_table by, const double *x) {
+static double *rotated(const lh_ref_attention *shape, int tokens, rotation_table rotation, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
     memcpy(copy, x, count * sizeof *copy);
-    if (by.cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, by.cosine, by.sine, copy);
+    if (rotation.cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, rotation.cosine, rotation.sine, copy);
     return copy;
 }
 
@@ -46,7 +46,7 @@ static void softmax(int count, double *x) {
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
-static double at(const double *x, int i) { return x ? x[i] : 0; }
+static double element_or_zero(const double *x, int i) { return x ? x[i] : 0; }
 
 static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
 
@@ -61,10 +61,10 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;
     double sum = 0;
     for (int d = 0; d < D; d++) {
-        sum += (query[d] + at(shape->content_bias, h * D + d)) * key[d];
+        sum += (query[d] + element_or_zero(shape->content_bias, h * D + d)) * key[d];
         if (shape->relative)
-            sum +=
-                (query[d] + at(shape->position_bias, h * D + d)) * shape->relative[((size_t)i * S + j) * C + h * D + d];
+            sum += (query[d] + element_or_zero(shape->position_bias, h * D + d)) *
+                   shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
     double score = sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
     return score / temperature_of(shape);
@@ -100,11 +100,11 @@ static void pair_grad(const lh_ref_attention *shape, const double *q, const doub
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
         size_t row = ((size_t)i * S + j) * C + c;
         dq[query] += dlogit * k[key];
-        dk[key] += dlogit * (q[query] + at(shape->content_bias, c));
+        dk[key] += dlogit * (q[query] + element_or_zero(shape->content_bias, c));
         if (shape->content_bias) dpair->content_bias[c] += dlogit * k[key];
         if (!shape->relative) continue;
         dq[query] += dlogit * shape->relative[row];
-        dpair->relative[row] += dlogit * (q[query] + at(shape->position_bias, c));
+        dpair->relative[row] += dlogit * (q[query] + element_or_zero(shape->position_bias, c));
         if (shape->position_bias) dpair->position_bias[c] += dlogit * shape->relative[row];
     }
 }

@@ -32,7 +32,7 @@ def _operator(word):
 
 def _refusal(event):
     def refuse(*_):
-        about = launcher.facts()["formulas"]["refused"][event]
+        refusal = launcher.facts()["formulas"]["refused"][event]
         raise LonghandError(f"a formula cannot be traced: {about['what']}\n  expected: {about['expected']}")
 
     return refuse

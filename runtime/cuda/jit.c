@@ -70,12 +70,12 @@ static bool read_cached(const char *path, const char *key, lh_cuda_code *code) {
 
 static void write_cached(const char *folder, const char *path, const char *key, lh_cuda_code *code) {
     char head[HEAD_BYTES + 1];
-    lh_error why = {""};
+    lh_error failure = {""};
     const lh_piece pieces[] = {{head, HEAD_BYTES}, {code->data, code->bytes}};
     make_head(head, key, code->data, code->bytes);
-    lh_status status = lh_make_directories(folder, &why);
-    if (status == LH_OK) status = lh_replace_file_by(path, pieces, 2, &why);
-    if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", why.text);
+    lh_status status = lh_make_directories(folder, &failure);
+    if (status == LH_OK) status = lh_replace_file_by(path, pieces, 2, &failure);
+    if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", failure.text);
 }
 
 static lh_status compile_or_take(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,

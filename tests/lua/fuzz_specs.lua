@@ -115,9 +115,9 @@ local function split(text)
   while position <= #text do
     local last = position
     for _, pattern in ipairs(PATTERNS) do
-      local _, found = text:find(pattern, position)
-      if found then
-        last = found
+      local _, match_end = text:find(pattern, position)
+      if match_end then
+        last = match_end
         break
       end
     end

@@ -5,7 +5,7 @@
 -- before the first one; it has the width of its first owner. An operation that a real machine cannot do in place (a
 -- product into its own input) is an error here.
 
-local back = require("machine_backward")
+local backward_operations = require("machine_backward")
 local buffers = require("network.lists.buffers")
 local forward = require("machine_forward")
 local lists = require("network.lists.scope_lists")
@@ -143,7 +143,7 @@ function Machine:output_parameter()
 end
 
 -- The first `count` elements of an operation's mask at a use: 1 / (1 - rate) or 0; all ones without dropout.
-function Machine:drawn(op, use, count, into)
+function Machine:dropout_mask(op, use, count, into)
   local rate = self.drops and op.dropout and op.dropout.rate or 0
   local key = ("%s %s %d"):format(op.scope.name, op.place, use)
   self.masks[key] = self.masks[key] or {}
@@ -157,12 +157,12 @@ end
 -- The mask for values of this width, in a buffer of the layer.
 function Machine:mask(op, use, width, stream)
   local to = self:saved(op.scope, use, op.keep, width, stream).data
-  return self:drawn(op, use, #to, to)
+  return self:dropout_mask(op, use, #to, to)
 end
 
 -- The mask for this number of attention weights.
 function Machine:weights_mask(op, use, count)
-  return self:drawn(op, use, count, {})
+  return self:dropout_mask(op, use, count, {})
 end
 
 -- --- lists --------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ end
 
 function Machine:run_backward(scope, use)
   for _, b in ipairs(self.lists[scope].backward) do
-    back[b.kind](self, b, use, function(value)
+    backward_operations[b.kind](self, b, use, function(value)
       return self:place(scope, value, use)
     end)
   end

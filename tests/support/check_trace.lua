@@ -148,10 +148,10 @@ function commands.attention(path)
 end
 
 function commands.mean(path, averaged)
-  local each, mean = read(path), read(averaged)
+  local examples, mean = read(path), read(averaged)
   for _, name in ipairs(mean.names) do
     if not name:find("entropy") then
-      local all, means = numbers_of(each, name), numbers_of(mean, name)
+      local all, means = numbers_of(examples, name), numbers_of(mean, name)
       local passes = #all // #means
       assert(passes > 1, name .. ": one example alone")
       for i = 1, #means do
@@ -204,11 +204,11 @@ local function exact_ones(file, answers)
 end
 
 function commands.exact(path, averaged, answers)
-  local each, mean = read(path), read(averaged)
-  local exact, number = exact_ones(each, answers)
+  local examples, mean = read(path), read(averaged)
+  local exact, number = exact_ones(examples, answers)
   assert(mean.meta.exact == ("%d/%d"):format(#exact, number), "exact " .. mean.meta.exact)
   for _, name in ipairs(mean.names) do
-    local all, means = numbers_of(each, name), numbers_of(mean, name)
+    local all, means = numbers_of(examples, name), numbers_of(mean, name)
     for i = 1, #means do
       local sum = 0
       for _, p in ipairs(exact) do

@@ -64,7 +64,7 @@ are_halted() {
 }
 
 # Whether SIGTERM is pending (bit 14) for each of these processes, which are halted.
-are_told() {
+got_signal() {
     for told in "$@"; do
         case $(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$told/status") in *[4567cdef]???) ;; *) return 1 ;; esac
     done

@@ -45,7 +45,7 @@ trainers() {
 }
 
 nobody_trains() { ! trainers; }
-trainers_are_told() { are_told $(trainers); }
+trainers_got_signal() { got_signal $(trainers); }
 both_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1*/metrics.jsonl; }
 
 bundles() {
@@ -58,7 +58,7 @@ unpack() {
     mkdir -p "$1" && tar xzf "$work/packed.tar.gz" -C "$1"
 }
 
-holds_what_it_says() {
+archive_is_complete() {
     unpack "$work/there" && cd "$there" && sha256sum -c --quiet SHA256SUMS && [ -s NOTICE ] && [ -s LICENSE ] || return
     for trainer in trainers/*; do
         ! ldd "$trainer" >/dev/null 2>&1 || return
@@ -77,7 +77,7 @@ begin() {
 
 # run.sh also passes on Ctrl-C as SIGTERM.
 stops() {
-    begin && kill -TERM $! && until_true trainers_are_told && kill -CONT $(trainers) && wait $!
+    begin && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
     grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
@@ -86,7 +86,7 @@ stops() {
 # No process is left to stop the trainers: they stop by themselves.
 killed() {
     rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
-    [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
+    [ $? -eq 137 ] && until_true trainers_got_signal && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
 }
 
@@ -228,7 +228,7 @@ if [ -n "$(make -s print-static-problem)" ]; then
     finish
 fi
 expect bundle_is_made bundles
-expect bundle_holds_what_it_says holds_what_it_says
+expect bundle_holds_what_it_says archive_is_complete
 expect bundle_stops stops
 expect bundle_killed_leaves_checkpoints killed
 expect bundle_goes_on goes_on

@@ -176,7 +176,7 @@ task_is_told() {
     for one in $(trainers cluster); do
         case " $(echo $1) " in *" $(parent_of "$one") "*) own="$own $one" ;; esac
     done
-    are_told $own
+    got_signal $own
 }
 
 # One task (the one with the number of the array) reaches its time limit and another is preempted; then the trainer of

@@ -47,7 +47,7 @@ halt_all() { halt $(trainers); }
 
 trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
 nobody_trains() { ! trainers; }
-trainers_are_told() { are_told $(trainers); }
+trainers_got_signal() { got_signal $(trainers); }
 
 dry_run_tells_hours() {
     ends_with 0 "in total                                2      4" sweep none --dry-run && [ ! -e "$work/none" ]
@@ -112,7 +112,7 @@ other_study_of_the_cells() {
 killed_sweep_leaves_checkpoints() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
     until_true trains cut && until_true halt_all && kill -9 $! && wait $!
-    [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
+    [ $? -eq 137 ] && until_true trainers_got_signal && kill -CONT $(trainers) && until_true nobody_trains &&
         grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
 }
 

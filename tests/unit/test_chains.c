@@ -32,10 +32,10 @@ static void check_uniform(int base, bool product, int digits, int chain) {
             pairs += lh_defined_chain(base, product, x, y, digits) == chain;
     for (uint64_t x = 0; x < high; x++)
         for (uint64_t y = 0; y < y_last; y++) {
-            bool there =
+            bool is_possible =
                 x >= high / b && (product || y >= high / b) && lh_defined_chain(base, product, x, y, digits) == chain;
-            double want = there ? (double)DRAWS / pairs : 0, off = seen[x * y_last + y] - want;
-            assert_true(off * off <= 36 * want); /* within six standard deviations */
+            double want = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_last + y] - want;
+            assert_true(difference * difference <= 36 * want); /* within six standard deviations */
         }
     lh_chains_close(c);
     free(seen);

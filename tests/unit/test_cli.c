@@ -433,10 +433,10 @@ static void test_bench_json_complete(void **state) {
     char *rest = result.out;
     for (int i = 0; i < 2; i++) {
         json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
-        size_t at = 0;
+        size_t index = 0;
         for (void *k = json_object_iter(line); k; k = json_object_iter_next(line, k))
-            assert_string_equal(json_object_iter_key(k), keys[at++]);
-        assert_int_equal(at, sizeof keys / sizeof *keys);
+            assert_string_equal(json_object_iter_key(k), keys[index++]);
+        assert_int_equal(index, sizeof keys / sizeof *keys);
         assert_string_equal(json_string_value(json_object_get(line, "mode")), i == 0 ? "train" : "eval");
         assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
         assert_true(json_number_value(json_object_get(line, "peak_flops_per_second")) > 1e8);

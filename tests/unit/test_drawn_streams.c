@@ -52,10 +52,10 @@ static lh_draw draw_of(lh_mode mode) {
 
 /* ---- draws ---- */
 
-static void positions_at(const made_batch *made, int stream, uint32_t site, int32_t *out) {
+static void positions_at(const made_batch *data, int stream, uint32_t site, int32_t *out) {
     int32_t scratch[RANGE];
-    if (made->given) memcpy(out, made->positions[stream], (size_t)made->length[stream] * sizeof *out);
-    else lh_draw_positions(&made->draw, site, 0, RANGE, made->length[stream], true, out, scratch);
+    if (data->given) memcpy(out, data->positions[stream], (size_t)data->length[stream] * sizeof *out);
+    else lh_draw_positions(&data->draw, site, 0, RANGE, data->length[stream], true, out, scratch);
 }
 
 /* Differences [query][key] of the positions of queries and keys. */
@@ -66,13 +66,13 @@ static void differences(int queries, int keys, const int32_t *query, const int32
 
 /* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
  * right. */
-static void distances_at(const made_batch *made, int stream, uint32_t site, int range, bool sides, int32_t *out) {
+static void distances_at(const made_batch *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
-    int T = made->length[stream];
-    if (made->given) memcpy(middle, made->distances[stream], (size_t)T * sizeof *middle);
-    else if (sides) lh_draw_signed_distances(&made->draw, site, range, T, middle, scratch);
-    else lh_draw_distances(&made->draw, site, range, T, middle, scratch);
-    for (int d = 1; d < T && (made->given || !sides); d++) middle[-d] = -middle[d];
+    int T = data->length[stream];
+    if (data->given) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
+    else if (sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
+    else lh_draw_distances(&data->draw, site, range, T, middle, scratch);
+    for (int d = 1; d < T && (data->given || !sides); d++) middle[-d] = -middle[d];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < T; j++) *out++ = middle[j - i];
 }
@@ -88,43 +88,43 @@ static void alibi_of(int pairs, const int32_t *distances, double *out) {
 
 /* drawn_layers: the source's sites begin at 0 and the target's at 3; in both, the input's site comes first, then one
  * site for each layer. They are followed by the sites of the source's positions in the decoder's layers. */
-static void place_layers(made_batch *made) {
+static void place_layers(made_batch *data) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
-    int S = made->length[SOURCE], T = made->length[TARGET];
-    positions_at(made, SOURCE, SOURCE_SITE, made->input[SOURCE]);
-    positions_at(made, TARGET, TARGET_SITE, made->input[TARGET]);
+    int S = data->length[SOURCE], T = data->length[TARGET];
+    positions_at(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
+    positions_at(data, TARGET, TARGET_SITE, data->input[TARGET]);
     for (uint32_t l = 0; l < LAYERS; l++) {
-        placed *of = made->placed;
-        positions_at(made, SOURCE, SOURCE_SITE + l + 1, of[ENCODER].query + l * S);
-        positions_at(made, TARGET, TARGET_SITE + l + 1, of[DECODER].query + l * T);
-        positions_at(made, SOURCE, CROSS_SITE + l + 1, of[CROSS].key + l * S);
+        placed *of = data->placed;
+        positions_at(data, SOURCE, SOURCE_SITE + l + 1, of[ENCODER].query + l * S);
+        positions_at(data, TARGET, TARGET_SITE + l + 1, of[DECODER].query + l * T);
+        positions_at(data, SOURCE, CROSS_SITE + l + 1, of[CROSS].key + l * S);
         memcpy(of[ENCODER].key, of[ENCODER].query, sizeof of->key);
         memcpy(of[DECODER].key, of[DECODER].query, sizeof of->key);
         memcpy(of[CROSS].query, of[DECODER].query, sizeof of->query);
-        distances_at(made, SOURCE, SOURCE_SITE + l + 1, RANGE, true, of[ENCODER].distances + l * S * S);
+        distances_at(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true, of[ENCODER].distances + l * S * S);
         differences(T, T, of[DECODER].query + l * T, of[DECODER].key + l * T, of[DECODER].distances + l * T * T);
         differences(T, S, of[CROSS].query + l * T, of[CROSS].key + l * S, of[CROSS].distances + l * T * S);
         alibi_of(T * S, of[CROSS].distances + l * T * S, of[CROSS].score + l * HEADS * T * S);
     }
-    for (int f = 0; f < FAMILIES; f++) made->places[f].layers = LAYERS;
+    for (int f = 0; f < FAMILIES; f++) data->places[f].layers = LAYERS;
 }
 
 /* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
-static void place_sequence(made_batch *made, int s) {
+static void place_sequence(made_batch *data, int s) {
     enum { TARGET_SITE = 2 };
-    int32_t scratch[RANGE], *own[STREAMS] = {made->placed[CROSS].key, made->placed[CROSS].query};
+    int32_t scratch[RANGE], *own[STREAMS] = {data->placed[CROSS].key, data->placed[CROSS].query};
     for (uint32_t stream = 0; stream < STREAMS; stream++) {
-        int count = made->length[stream];
-        if (made->given) memcpy(own[stream], made->positions[stream], (size_t)count * sizeof *own[stream]);
+        int count = data->length[stream];
+        if (data->given) memcpy(own[stream], data->positions[stream], (size_t)count * sizeof *own[stream]);
         else
-            lh_draw_sequence(&made->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false, own[stream],
+            lh_draw_sequence(&data->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false, own[stream],
                              scratch);
-        for (int t = 0; t < count; t++) made->input[stream][t] = own[stream][t] - 1; /* index of the table's row */
+        for (int t = 0; t < count; t++) data->input[stream][t] = own[stream][t] - 1; /* index of the table's row */
     }
-    memcpy(made->placed[ENCODER].query, own[SOURCE], sizeof made->placed->query);
-    memcpy(made->placed[ENCODER].key, own[SOURCE], sizeof made->placed->key);
-    distances_at(made, TARGET, TARGET_SITE, RANGE + 1, false, made->placed[DECODER].distances);
-    alibi_of(made->length[TARGET] * made->length[TARGET], made->placed[DECODER].distances, made->placed[DECODER].score);
+    memcpy(data->placed[ENCODER].query, own[SOURCE], sizeof data->placed->query);
+    memcpy(data->placed[ENCODER].key, own[SOURCE], sizeof data->placed->key);
+    distances_at(data, TARGET, TARGET_SITE, RANGE + 1, false, data->placed[DECODER].distances);
+    alibi_of(data->length[TARGET] * data->length[TARGET], data->placed[DECODER].distances, data->placed[DECODER].score);
 }
 
 /* ---- batches ---- */
@@ -134,40 +134,40 @@ static void any_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) 
 }
 
 /* Fills positions from 1 on and distances from 0 on, both ascending. */
-static void any_draws(lh_rng *rng, made_batch *made) {
+static void any_draws(lh_rng *rng, made_batch *data) {
     for (int stream = 0; stream < STREAMS; stream++) {
         int32_t position = 0, distance = -1;
         for (int t = 0; t < LONGEST; t++) {
-            made->positions[stream][t] = position += 1 + (int32_t)lh_rng_below(rng, 3);
-            made->distances[stream][t] = distance += t ? 1 + (int32_t)lh_rng_below(rng, 3) : 1;
+            data->positions[stream][t] = position += 1 + (int32_t)lh_rng_below(rng, 3);
+            data->distances[stream][t] = distance += t ? 1 + (int32_t)lh_rng_below(rng, 3) : 1;
         }
     }
 }
 
-static void make_batch(made_batch *made, lh_mode mode, bool given, int source, int target) {
+static void make_batch(made_batch *data, lh_mode mode, bool given, int source, int target) {
     enum { TOKENS = 11 };
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * LONGEST + target), 0, 0);
-    memset(made, 0, sizeof *made);
-    made->length[SOURCE] = source;
-    made->length[TARGET] = target;
-    any_tokens(&rng, SEQUENCES * source, TOKENS, made->token[SOURCE]);
-    any_tokens(&rng, SEQUENCES * target, TOKENS, made->token[TARGET]);
-    any_tokens(&rng, SEQUENCES * target, CLASSES, made->label);
-    made->given = given;
-    any_draws(&rng, made);
-    made->draw = draw_of(mode);
+    memset(data, 0, sizeof *data);
+    data->length[SOURCE] = source;
+    data->length[TARGET] = target;
+    any_tokens(&rng, SEQUENCES * source, TOKENS, data->token[SOURCE]);
+    any_tokens(&rng, SEQUENCES * target, TOKENS, data->token[TARGET]);
+    any_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
+    data->given = given;
+    any_draws(&rng, data);
+    data->draw = draw_of(mode);
     for (int f = 0; f < FAMILIES; f++)
-        made->places[f] = (lh_ref_places){1, made->placed[f].query, made->placed[f].key, made->placed[f].distances,
-                                          made->placed[f].score};
-    made->batch = (lh_ref_batch){.sequences = SEQUENCES,
+        data->places[f] = (lh_ref_places){1, data->placed[f].query, data->placed[f].key, data->placed[f].distances,
+                                          data->placed[f].score};
+    data->batch = (lh_ref_batch){.sequences = SEQUENCES,
                                  .tokens = source,
                                  .target_tokens = target,
                                  .labels = target,
-                                 .token = made->token[SOURCE],
-                                 .target = made->token[TARGET],
-                                 .label = made->label,
-                                 .places = made->places,
-                                 .input_positions = {made->input[SOURCE], made->input[TARGET]},
+                                 .token = data->token[SOURCE],
+                                 .target = data->token[TARGET],
+                                 .label = data->label,
+                                 .places = data->places,
+                                 .input_positions = {data->input[SOURCE], data->input[TARGET]},
                                  .dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT,
                                  .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                                  .step = 77,
@@ -177,29 +177,29 @@ static void make_batch(made_batch *made, lh_mode mode, bool given, int source, i
 }
 
 /* Runs the reference sequence by sequence and sums its gradients. Returns the loss. */
-static double run_reference(lh_ref_model *model, made_batch *made, void (*place)(made_batch *, int), double *logits) {
+static double run_reference(lh_ref_model *model, made_batch *data, void (*place)(made_batch *, int), double *logits) {
     double loss = 0;
     lh_ref_model_clear(model);
     for (int s = 0; s < SEQUENCES; s++) {
-        lh_ref_batch one = made->batch;
+        lh_ref_batch one = data->batch;
         one.sequences = 1;
         one.token += s * one.tokens;
         one.target += s * one.target_tokens;
         one.label += s * one.labels;
         one.first_example += (uint32_t)s;
-        place(made, s);
+        place(data, s);
         loss += lh_ref_run(model, &one, logits + s * one.labels * CLASSES);
     }
     return loss;
 }
 
 /* Opens a trainer with its own draws, or with given ones. */
-static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const made_batch *made, lh_mode mode) {
-    lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &made->batch, NULL, mode);
-    t.step.draw = made->draw;
+static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const made_batch *data, lh_mode mode) {
+    lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data->batch, NULL, mode);
+    t.step.draw = data->draw;
     for (int stream = 0; stream < STREAMS; stream++) {
-        t.step.positions[stream] = made->given ? made->positions[stream] : NULL;
-        t.step.distances[stream] = made->given ? made->distances[stream] : NULL;
+        t.step.positions[stream] = data->given ? data->positions[stream] : NULL;
+        t.step.distances[stream] = data->given ? data->distances[stream] : NULL;
     }
     for (int part = 0; part < 3; part++) t.program->begin_step(&t.step, part, 3);
     return t;
@@ -207,14 +207,14 @@ static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, c
 
 static void check(const lh_spec *spec, void (*place)(made_batch *, int), lh_mode mode, bool given, int source,
                   int target) {
-    static made_batch made;
+    static made_batch data;
     static const uint8_t all[SEQUENCES * LONGEST] = {0};
     lh_ref_model *model = lh_parity_random_model(spec);
     double want[SEQUENCES * LONGEST * CLASSES], got[SEQUENCES * LONGEST * CLASSES];
-    make_batch(&made, mode, given, source, target);
-    double loss = run_reference(model, &made, place, want);
-    lh_trainer t = open_trainer(spec, model, &made, mode);
-    lh_trainer_run(&t, &made.batch, all, 2, got);
+    make_batch(&data, mode, given, source, target);
+    double loss = run_reference(model, &data, place, want);
+    lh_trainer t = open_trainer(spec, model, &data, mode);
+    lh_trainer_run(&t, &data.batch, all, 2, got);
     if (mode == LH_MODE_TRAIN) {
         lh_assert_close(&t.sums.loss, &loss, 1, lh_parity_random_tolerance.loss, 0);
         lh_parity_check_gradients(spec, 8, t.gradient, model, lh_parity_random_tolerance.gradient);
@@ -234,9 +234,9 @@ static void check_all(const lh_spec *spec, void (*place)(made_batch *, int)) {
                 check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, given, shapes[i][0], shapes[i][1]);
 }
 
-static void place_every_layer(made_batch *made, int s) {
+static void place_every_layer(made_batch *data, int s) {
     (void)s;
-    place_layers(made);
+    place_layers(data);
 }
 
 static void test_draws_of_layers_match_reference(void **state) {
@@ -257,12 +257,12 @@ static void check_draws_for_a_device(bool given) {
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
     const lh_draw draw = draw_of(LH_MODE_TRAIN);
-    static made_batch made;
+    static made_batch data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
     int32_t scratch[RANGE + 1], want[LONGEST];
-    make_batch(&made, LH_MODE_TRAIN, given, SOURCES, TARGETS);
-    const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {made.positions[SOURCE], made.positions[TARGET]},
-                         *const distances[] = {made.distances[SOURCE], made.distances[TARGET]};
+    make_batch(&data, LH_MODE_TRAIN, given, SOURCES, TARGETS);
+    const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
+                         *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
     assert_int_equal(cuda->draw_count(&shape), sizeof out / sizeof *out);
     assert_true(cuda->draw_scratch >= RANGE);
     cuda->draw(&draw, &shape, given ? positions : none, given ? distances : none, scratch, out);

@@ -91,8 +91,8 @@ static latin_answer answer_by_paper(const char *grid) {
 /* Whether a two-vector step that the published classifier lacks applies: the other blank lacks the answer. */
 static bool has_lax_step(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
-    for (int line = 0; line < 2; line++) {
-        bool row = line == 0;
+    for (int direction = 0; direction < 2; direction++) {
+        bool row = direction == 0;
         int line = row ? probe / 4 : probe % 4;
         for (char s = '1'; givens_in(grid, row, line) == 2 && s <= '4'; s++)
             if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s)) return true;

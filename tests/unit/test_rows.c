@@ -338,13 +338,13 @@ static void test_activations_of_large_arguments(void **state) {
     }
 }
 
-NOINLINE void pass_gate(int geglu_, const real *x, real *y) {
-    if (geglu_) geglu(ROWS, C, x, y);
+NOINLINE void pass_gate(int is_geglu, const real *x, real *y) {
+    if (is_geglu) geglu(ROWS, C, x, y);
     else swiglu(ROWS, C, x, y);
 }
 
-NOINLINE void pass_gate_grad(int geglu_, const real *x, const real *dy, real *dx) {
-    if (geglu_) geglu_grad(ROWS, C, x, dy, dx);
+NOINLINE void pass_gate_grad(int is_geglu, const real *x, const real *dy, real *dx) {
+    if (is_geglu) geglu_grad(ROWS, C, x, dy, dx);
     else swiglu_grad(ROWS, C, x, dy, dx);
 }
 
