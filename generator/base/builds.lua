@@ -13,7 +13,6 @@ local M = {}
 
 local OWN = "build"
 
--- The folder that LONGHAND_BUILD names, or nil.
 local function requested_folder()
   local folder = os.getenv("LONGHAND_BUILD")
   return folder ~= "" and folder or nil
@@ -30,7 +29,6 @@ function M.folder(root)
     or paths.cache("build-" .. sha256.digest(paths.absolute(root))) or OWN
 end
 
--- Returns the problem with the folder, or nil.
 function M.problem(root)
   local folder = M.folder(root)
   if folder ~= OWN and not escape.make(folder) then

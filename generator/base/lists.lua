@@ -113,7 +113,6 @@ function M.any(list, of)
   return false
 end
 
--- The sum of a function over the items.
 function M.sum(list, of)
   local sum = 0
   for _, item in ipairs(list) do
@@ -132,7 +131,6 @@ function M.filter(list, fits)
   return M.map(list, function(item) return fits(item) and item or nil end)
 end
 
--- The number of items for which a predicate is true.
 function M.count(list, fits)
   return #M.filter(list, fits)
 end

@@ -25,7 +25,6 @@ local function distance(a, b)
   return previous[#b]
 end
 
--- The name in a list that a misspelt name most likely means, or nil.
 function M.name(name, names)
   local best, best_distance
   if type(name) ~= "string" or #name > 60 then

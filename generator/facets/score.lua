@@ -133,7 +133,6 @@ local function members_of(tables, heads, cross)
   return members
 end
 
--- The numbers in the struct that count elements.
 local function numbers_of(has, cross)
   local S = cross and "S" or "T"
   return lists.map({

@@ -18,7 +18,6 @@ function M.count(t, of_head, heads)
   return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
 end
 
--- A count in a struct of tables.
 function M.number(type, name, value, about)
   return { type = type, name = name, value = value, about = about and (" /* %s */"):format(about) or "" }
 end

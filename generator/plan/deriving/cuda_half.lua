@@ -162,10 +162,8 @@ end
 -- default out is treated as one that leaves it out.
 local function chip_shards(plan, most)
   local train = plan.resolved.train
-  if train.shards ~= schema.at["train.shards"].default(plan.resolved) then
-    return train.shards
-  end
-  return math.min(train.batch, most)
+  local is_default = train.shards == schema.at["train.shards"].default(plan.resolved)
+  return is_default and math.min(train.batch, most) or train.shards
 end
 
 -- The size of a block's state: an address for each array of the network, and a part that every model has.

@@ -189,7 +189,6 @@ function M.derive(plan, machine, found)
   end)
 end
 
--- The value of a constant of tuned.h in a plan.
 function M.constant(plan, level, name)
   local of_level = lists.find(plan.tuned, function(each) return each.name == level.name end)
   return lists.any(of_level.choices, function(choice)

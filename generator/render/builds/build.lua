@@ -167,7 +167,6 @@ local function staging_folder(dir)
   return nil, ("cannot make a folder next to %s"):format(dir)
 end
 
--- The generated file of a name, or nil.
 local function generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end

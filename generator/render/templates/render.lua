@@ -242,16 +242,15 @@ local function add_text(run, text)
   run.pieces[#run.pieces + 1] = text
 end
 
-local function stand_at(run, line, col)
-  local here = run.stack[#run.stack]
-  here.line, here.col = line, col
-end
-
-local function add_hole(run, expression, parent, value)
-  add_text(run, hole_text(run, expression, parent, value))
-end
-
-local CODE = { __text = add_text, __at = stand_at, __hole = add_hole, __end = finish_line }
+local CODE = {
+  __text = add_text,
+  __at = function(run, line, col)
+    local here = run.stack[#run.stack]
+    here.line, here.col = line, col
+  end,
+  __hole = function(run, ...) add_text(run, hole_text(run, ...)) end,
+  __end = finish_line,
+}
 local CONVERT = { c_comment = text_helper(escape.c_comment), c_string = text_helper(escape.c_string),
   f32 = literals.f32, f64 = literals.f64, ident = ident }
 local ACT = { include = include, paragraph = paragraph, splice = splice, slot = slots.fill, inline = slots.inline,

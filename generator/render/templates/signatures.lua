@@ -61,7 +61,6 @@ local function joined(lines, first, from)
   return line, last
 end
 
--- Replaces the lines from first to last by `line`.
 local function replace(text, first, last, line)
   text.lines[first] = line
   for _ = first + 1, last do
@@ -70,7 +69,6 @@ local function replace(text, first, last, line)
   end
 end
 
--- The items of a list for which `stays` is true.
 local function kept_of(list, stays)
   return table.concat(lists.map(list, function(word, i) return stays[i] and word or nil end), ", ")
 end
