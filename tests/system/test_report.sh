@@ -70,6 +70,14 @@ without_gnuplot() {
         [ ! -e "$work/plain/curves-encoding-task.svg" ]
 }
 
+# A gnuplot without Cairo, of which a report asks only for its terminals.
+without_cairo() {
+    printf '#!/bin/sh\necho "svg png" >&2\n' >"$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot" &&
+        ends_with 4 "this gnuplot has no terminal pdfcairo; everything but the pictures is written; to install it" \
+            env PATH="$work/bin" "$(command -v "$LUA")" generator/main.lua report "$work/runs" --out "$work/no_cairo" &&
+        [ -s "$work/no_cairo/report.csv" ] && [ ! -e "$work/no_cairo/curves-encoding-task.svg" ]
+}
+
 # A folder from another user may have hostile names, hostile contents of run.json, and hostile files.
 foreign=$work/foreign
 export LH_RAN="$work/ran"
@@ -123,4 +131,5 @@ expect "what a folder is called runs no command" names_run_nothing
 expect "a damaged run is told by file and field, the others go on" damaged
 expect "pipes in the place of files are not waited for" pipes
 expect "without gnuplot the rest is written" without_gnuplot
+expect "without a terminal for PDF the rest is written" without_cairo
 finish
