@@ -4,7 +4,6 @@
 -- again, seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
 -- again: the runs of the group had folders before, which the new runs replace; it is equal for all runs of a group.
 -- Invariants: pure; every run is in one group and every group in one task; equal input gives equal tasks.
--- group and every group in one task; the same input gives the same tasks.
 
 local lists = require("base.lists")
 
