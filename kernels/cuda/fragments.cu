@@ -62,13 +62,32 @@ INLINE void load_rows_of_head(const real *upper, const real *lower, const int wi
     }
 }
 
-/* sum[group] = the products of a group's rows with the rows of a tile, times a factor. `row` is row tile_row of the
+/* Returns row `row` of rows that are `stride` elements apart. */
+INLINE const real *row_of(const real *rows, int row, const int stride) {
+    return (const real *)((const char *)rows + (long long)row * (stride * (int)sizeof(real)));
+}
+
+/* Sets the sums of a tile to the negative of a number: of each row of the lane, or of each of its columns. */
+INLINE void begin_with_rows(const int groups, const real subtracted[], real sum[][4]) {
+#pragma unroll
+    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = -subtracted[e / 2];
+}
+
+INLINE void begin_with_columns(const int groups, const real subtracted[2], real sum[][4]) {
+#pragma unroll
+    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = -subtracted[e % 2];
+}
+
+INLINE void begin_with_zero(const int groups, real sum[][4]) {
+#pragma unroll
+    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = 0;
+}
+
+/* sum[group] += the products of a group's rows with the rows of a tile, times a factor. `row` is row tile_row of the
  * tile and points to the lane's first channel. */
 INLINE void multiply_heads(const int groups, const operand_word a[][4], const real *row, const int width,
                            const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
-#pragma unroll
-    for (int i = 0; i < 4 * groups; i++) sum[i / 4][i % 4] = 0;
 #pragma unroll
     for (int step = 0; step < steps; step++) {
         row_part x = load_part(row, step, width);
@@ -94,9 +113,9 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
 
 /* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
  * of these tiles. The tiles begin at row `first` of `count`; rows are `stride` apart, and `rows` points to channel
- * tile_row of row 0. Rows beyond the last one count as 0. */
-INLINE void add_rows_of_head(const int groups, const real results[][4], const real *rows, int stride, int first,
-                             int count, const int width, real sum[][4]) {
+ * tile_row of row 0. Rows beyond the last one count as 0, or as the last one if their results are 0 (`zeroed`). */
+INLINE void add_rows_of_head(const int groups, const bool zeroed, const real results[][4], const real *rows,
+                             const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
     const real *row[PART];
     bool in_range[PART];
@@ -104,7 +123,7 @@ INLINE void add_rows_of_head(const int groups, const real results[][4], const re
     for (int i = 0; i < PART; i++) {
         const int index = first + tile_column() + i / 2 * TILE_COLUMNS + i % 2;
         in_range[i] = index < count;
-        row[i] = rows + min(index, count - 1) * stride;
+        row[i] = row_of(rows, min(index, count - 1), stride);
     }
 #pragma unroll
     for (int n = 0; n < tiles; n++) {
@@ -114,7 +133,7 @@ INLINE void add_rows_of_head(const int groups, const real results[][4], const re
 #pragma unroll
         for (int i = 0; i < PART; i++) {
             const real channel = row[i][c];
-            x[i] = in_range[i] ? channel : 0;
+            x[i] = zeroed || in_range[i] ? channel : 0;
         }
         const operand_word b[2] = {part_word(x, 0), part_word(x, 1)};
 #pragma unroll
@@ -127,8 +146,7 @@ INLINE void add_rows_of_head(const int groups, const real results[][4], const re
 }
 
 INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
-#pragma unroll
-    for (int i = 0; i < groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS) * 4; i++) sum[i / 4][i % 4] = 0;
+    begin_with_zero(groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS), sum);
 }
 
 /* Stores the lane's results of its row r, 0 or 1, of a group, times a factor; `to` points to channel tile_column of the

@@ -17,7 +17,7 @@ NOINLINE void ${prefix}attend(const bool training) {
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) query[r] = min(row + r * GROUP_ROWS / 2, T - 1);
         ${attends.asks and "" or "const "}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         % slot("unless_training")
-        const real *queries = computed(a.query + part_channel()), *keys = computed(a.key + part_channel()),
+        const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
                 *values = computed(a.value + tile_row());
         operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
         real largest[2 * ${PREFIX}GROUPS], sum[2 * ${PREFIX}GROUPS], out[${PREFIX}GROUPS * ${PREFIX}TILES][4];
@@ -28,70 +28,60 @@ NOINLINE void ${prefix}attend(const bool training) {
         }
 #pragma unroll
         for (int group = 0; group < ${PREFIX}GROUPS; group++)
-            load_rows_of_head(queries + query[2 * group] * ${PREFIX}QUERY_STRIDE,
-                    queries + query[2 * group + 1] * ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH,
+            load_rows_of_head(row_of(queries, query[2 * group], ${PREFIX}QUERY_STRIDE),
+                    row_of(queries, query[2 * group + 1], ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                     ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
         clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
         % include("attention/cuda/bounds_fragments.tpl", of_keys)
 #pragma unroll 1
-        for (int first = begin; first < end; first += STEP) {
-            real score[DEPTH * ${PREFIX}GROUPS][4], weights[DEPTH * ${PREFIX}GROUPS][4], highest[2 * ${PREFIX}GROUPS];
+        for (int at = begin; at < end; at += TILE_COLUMNS) {
+            real score[${PREFIX}GROUPS][4];
+            begin_with_zero(${PREFIX}GROUPS, score);
+            % include("attention/cuda/scores_fragments.tpl")
 #pragma unroll
-            for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) highest[r] = largest[r];
+            for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
+        }
+#pragma unroll
+        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) largest[r] = tile_row_largest(largest[r]);
+#pragma unroll 1
+        for (int first = begin; first < end; first += STEP) {
+            real weights[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
             for (int n = 0; n < DEPTH; n++) {
                 const int at = first + n * TILE_COLUMNS;
-                const int key = min(at + tile_row(), S - 1) * ${attends.key_stride};
-                multiply_heads(${PREFIX}GROUPS, rows, keys + key, ${PREFIX}HEAD_WIDTH, 1, score + n * ${PREFIX}GROUPS);
+                real score[${PREFIX}GROUPS][4];
+% if terms.scaled then
+                begin_with_zero(${PREFIX}GROUPS, score);
+% else
+                begin_with_rows(${PREFIX}GROUPS, largest, score);
+% end
+                % include("attention/cuda/scores_fragments.tpl")
 #pragma unroll
                 for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-                    const int place = at + tile_column() + e % 2;
-                    real *own = score[n * ${PREFIX}GROUPS + e / 4] + e % 4;
-% if terms.scaled or terms.spans then
+% if terms.drops then
                     const int i = query[e / 2];
-                    const int j = min(place, S - 1);
+                    const int j = min(at + tile_column() + e % 2, S - 1);
 % end
-                    *own = LOG2E * (${inline("score", "*own")}); % if terms.scaled
-                    const bool there = place < S && ${inline("exists", "")}; % if terms.spans
-                    const bool there = place < S; % else
-                    if (!there) *own = (real)-1e30;
-                    highest[e / 2] = fmax(highest[e / 2], *own);
+                    const real weight = weight_of(score[e / 4][e % 4]${terms.scaled and " - largest[e / 2]" or ""});
+                    sum[e / 2] += weight;
+                    weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_key", "weight")};
                 }
             }
-#pragma unroll
-            for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-                highest[r] = tile_row_largest(highest[r]);
-                const real shrink = weight_of(largest[r] - highest[r]);
-                largest[r] = highest[r];
-                sum[r] *= shrink;
-#pragma unroll
-                for (int c = 0; c < 2 * ${PREFIX}TILES; c++)
-                    out[r / 2 * ${PREFIX}TILES + c / 2][r % 2 * 2 + c % 2] *= shrink;
-            }
-#pragma unroll
-            for (int e = 0; e < 4 * DEPTH * ${PREFIX}GROUPS; e++) {
-                const int r = e / 2 % (2 * ${PREFIX}GROUPS);
-% if terms.drops then
-                const int i = query[r];
-                const int j = min(first + e / 4 / ${PREFIX}GROUPS * TILE_COLUMNS + tile_column() + e % 2, S - 1);
-% end
-                const real weight = weight_of(score[e / 4][e % 4] - largest[r]);
-                sum[r] += weight;
-                weights[e / 4][e % 4] = ${inline("weight_of_key", "weight")};
-            }
-            add_rows_of_head(${PREFIX}GROUPS, weights, values, ${attends.key_stride}, first, S, ${PREFIX}HEAD_WIDTH, out);
+            add_rows_of_head(${PREFIX}GROUPS, true, weights, values, ${attends.key_stride}, first, S,
+                    ${PREFIX}HEAD_WIDTH, out);
         }
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) sum[r] = tile_row_sum(sum[r]);
+        real *to = s->${attends.out} + ((size_t)sequence * T + row) * WIDTH + h * ${PREFIX}HEAD_WIDTH + tile_column();
+        real *log_sums = s->${prefix}log_sum + task / tiles * T + row;
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int token = row + r * GROUP_ROWS / 2;
-            if (token >= T) continue;
-            real *to = s->${attends.out} + ((size_t)sequence * T + token) * WIDTH + h * ${PREFIX}HEAD_WIDTH;
-            store_row_of_head(out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, 1 / sum[r],
-                    to + tile_column());
-            if (tile_column() == 0)
-                s->${prefix}log_sum[task / tiles * T + token] = largest[r] + log_of_weight(sum[r]);
+            const int below = r * GROUP_ROWS / 2;
+            const real log_sum = log_of_weight(sum[r]);
+            if (row + below >= T) continue;
+            store_row_of_head(out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, weight_of(-log_sum),
+                    to + below * WIDTH);
+            if (tile_column() == 0) log_sums[below] = largest[r] + log_sum;
         }
     }
     __syncthreads();

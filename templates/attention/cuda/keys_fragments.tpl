@@ -19,17 +19,16 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const real *dout_rows = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH;
         const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
         const real *log_sums = computed(s->${prefix}log_sum + of_head), *deltas = computed(w->${prefix}delta + of_head);
-        const real *queries = computed(a.query + part_channel()), *keys = computed(a.key + part_channel()),
-                *values = computed(a.value + part_channel()), *query_channels = computed(a.query + tile_row());
+        const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
+                *query_channels = computed(a.query + tile_row());
         operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
         real dkey[${PREFIX}GROUPS * ${PREFIX}TILES][4], dvalue[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 #pragma unroll
         for (int group = 0; group < ${PREFIX}GROUPS; group++) {
-            const int upper = key[2 * group] * ${attends.key_stride};
-            const int lower = key[2 * group + 1] * ${attends.key_stride};
-            load_rows_of_head(keys + upper, keys + lower, ${PREFIX}HEAD_WIDTH, 1, rows + group * ${PREFIX}STEPS);
-            load_rows_of_head(values + upper, values + lower, ${PREFIX}HEAD_WIDTH, 1,
-                    value_rows + group * ${PREFIX}STEPS);
+            const real *upper = row_of(keys, key[2 * group], ${attends.key_stride});
+            const real *lower = row_of(keys, key[2 * group + 1], ${attends.key_stride});
+            load_rows_of_head(upper, lower, ${PREFIX}HEAD_WIDTH, 1, rows + group * ${PREFIX}STEPS);
+            load_rows_of_head(upper + WIDTH, lower + WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows + group * ${PREFIX}STEPS);
         }
         clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dkey);
         clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dvalue);
@@ -47,9 +46,19 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
                     log_sum[c] = log_sums[of_query];
                     delta[c] = deltas[of_query];
                 }
-                multiply_heads(${PREFIX}GROUPS, rows, queries + query * ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH,
+% if terms.scaled then
+                begin_with_zero(${PREFIX}GROUPS, logits);
+% else
+                begin_with_columns(${PREFIX}GROUPS, log_sum, logits);
+% end
+% if terms.drops then
+                begin_with_zero(${PREFIX}GROUPS, dweights);
+% else
+                begin_with_columns(${PREFIX}GROUPS, delta, dweights);
+% end
+                multiply_heads(${PREFIX}GROUPS, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                         ${PREFIX}LOGIT_SCALE${attends.to_bits}, logits);
-                multiply_heads(${PREFIX}GROUPS, value_rows, douts + query * WIDTH, ${PREFIX}HEAD_WIDTH, 1, dweights);
+                multiply_heads(${PREFIX}GROUPS, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
 #pragma unroll
                 for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
                     const int place = at + tile_column() + e % 2, of = e % 2;
@@ -60,18 +69,19 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
                     weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_value", "weight")};
                 }
             }
-            add_rows_of_head(${PREFIX}GROUPS, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
+            add_rows_of_head(${PREFIX}GROUPS, false, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
                     ${PREFIX}HEAD_WIDTH, dkey);
-            add_rows_of_head(${PREFIX}GROUPS, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
+            add_rows_of_head(${PREFIX}GROUPS, false, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
         }
+        real *to = w->${attends.dkv} + (size_t)(sequence * S + row) * ${attends.key_stride}${attends.to_keys};
+        to += h * ${PREFIX}HEAD_WIDTH + tile_column();
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int token = row + r * GROUP_ROWS / 2;
-            if (token >= S) continue;
-            real *to = w->${attends.dkv} + (size_t)(sequence * S + token) * ${attends.key_stride}${attends.to_keys};
-            to += h * ${PREFIX}HEAD_WIDTH + tile_column();
-            store_row_of_head(dkey + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE, to);
-            store_row_of_head(dvalue + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, 1, to + WIDTH);
+            const int below = r * GROUP_ROWS / 2, tile = r / 2 * ${PREFIX}TILES;
+            if (row + below >= S) continue;
+            store_row_of_head(dkey + tile, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+                    to + below * ${attends.key_stride});
+            store_row_of_head(dvalue + tile, r % 2, ${PREFIX}HEAD_WIDTH, 1, to + below * ${attends.key_stride} + WIDTH);
         }
     }
     __syncthreads();

@@ -19,16 +19,16 @@ NOINLINE void ${prefix}attend_queries(void) {
         const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         const size_t at = (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH + part_channel();
         const real *douts = computed(w->${attends.dout} + at), *outs = computed(s->${attends.out} + at);
-        const real *queries = computed(a.query + part_channel()), *keys = computed(a.key + part_channel()),
-                *values = computed(a.value + part_channel()), *key_channels = computed(a.key + tile_row());
+        const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
+                *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
         operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
         real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 #pragma unroll
         for (int group = 0; group < ${PREFIX}GROUPS; group++) {
             const int upper = query[2 * group], lower = query[2 * group + 1];
-            load_rows_of_head(queries + upper * ${PREFIX}QUERY_STRIDE, queries + lower * ${PREFIX}QUERY_STRIDE,
+            load_rows_of_head(row_of(queries, upper, ${PREFIX}QUERY_STRIDE), row_of(queries, lower, ${PREFIX}QUERY_STRIDE),
                     ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
-            load_rows_of_head(douts + upper * WIDTH, douts + lower * WIDTH, ${PREFIX}HEAD_WIDTH, 1,
+            load_rows_of_head(row_of(douts, upper, WIDTH), row_of(douts, lower, WIDTH), ${PREFIX}HEAD_WIDTH, 1,
                     dout + group * ${PREFIX}STEPS);
         }
         clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
@@ -36,7 +36,8 @@ NOINLINE void ${prefix}attend_queries(void) {
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
             const int of_query = task / tiles * T + query[r];
             log_sum[r] = s->${prefix}log_sum[of_query];
-            delta[r] = dot_rows_of_head(douts + query[r] * WIDTH, outs + query[r] * WIDTH, ${PREFIX}HEAD_WIDTH);
+            delta[r] = dot_rows_of_head(row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH),
+                    ${PREFIX}HEAD_WIDTH);
             if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T) w->${prefix}delta[of_query] = delta[r];
         }
         % include("attention/cuda/bounds_fragments.tpl", of_keys)
@@ -45,10 +46,22 @@ NOINLINE void ${prefix}attend_queries(void) {
             real gradients[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
             for (int n = 0; n < DEPTH; n++) {
-                const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1) * ${attends.key_stride};
+                const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
                 real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
-                multiply_heads(${PREFIX}GROUPS, rows, keys + key, ${PREFIX}HEAD_WIDTH, 1, logits);
-                multiply_heads(${PREFIX}GROUPS, dout, values + key, ${PREFIX}HEAD_WIDTH, 1, dweights);
+% if terms.scaled then
+                begin_with_zero(${PREFIX}GROUPS, logits);
+% else
+                begin_with_rows(${PREFIX}GROUPS, log_sum, logits);
+% end
+% if terms.drops then
+                begin_with_zero(${PREFIX}GROUPS, dweights);
+% else
+                begin_with_rows(${PREFIX}GROUPS, delta, dweights);
+% end
+                multiply_heads(${PREFIX}GROUPS, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+                        logits);
+                multiply_heads(${PREFIX}GROUPS, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+                        dweights);
 #pragma unroll
                 for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
                     const int place = first + n * TILE_COLUMNS + tile_column() + e % 2, of = e / 2;
@@ -58,16 +71,17 @@ NOINLINE void ${prefix}attend_queries(void) {
                     gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
                 }
             }
-            add_rows_of_head(${PREFIX}GROUPS, gradients, key_channels, ${attends.key_stride}, first, S,
+            add_rows_of_head(${PREFIX}GROUPS, false, gradients, key_channels, ${attends.key_stride}, first, S,
                     ${PREFIX}HEAD_WIDTH, dquery);
         }
+        real *to = w->${attends.dq} + ((size_t)sequence * T + row) * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH;
+        to += tile_column();
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int token = row + r * GROUP_ROWS / 2;
-            if (token >= T) continue;
-            real *to = w->${attends.dq} + ((size_t)sequence * T + token) * ${PREFIX}QUERY_STRIDE;
-            store_row_of_head(dquery + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
-                    to + h * ${PREFIX}HEAD_WIDTH + tile_column());
+            const int below = r * GROUP_ROWS / 2;
+            if (row + below < T)
+                store_row_of_head(dquery + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+                        to + below * ${PREFIX}QUERY_STRIDE);
         }
     }
     __syncthreads();

@@ -1,0 +1,21 @@
+multiply_heads(${PREFIX}GROUPS, rows, row_of(keys, min(at + tile_row(), S - 1), ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+        score);
+% if terms.scaled or terms.spans then
+#pragma unroll
+for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
+    const int place = at + tile_column() + e % 2;
+    const int i = query[e / 2];
+    const int j = min(place, S - 1);
+    real *own = score[e / 4] + e % 4;
+    *own = LOG2E * (${inline("score", "*own")}); % if terms.scaled
+    const bool there = place < S && ${inline("exists", "")}; % if terms.spans
+    const bool there = place < S; % else
+    if (!there) *own = (real)-1e30;
+}
+% else
+if (at + TILE_COLUMNS > S) { /* the last tile */
+#pragma unroll
+    for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++)
+        if (at + tile_column() + e % 2 >= S) score[e / 4][e % 4] = (real)-1e30;
+}
+% end
