@@ -14,6 +14,19 @@ INLINE const real *computed(const real *address) {
     return once;
 }
 
+/* As `computed`, for a number and for a distance in bytes. */
+INLINE int computed_number(int number) {
+    int once;
+    asm("mov.u32 %0, %1;" : "=r"(once) : "r"(number));
+    return once;
+}
+
+INLINE long long computed_distance(long long bytes) {
+    long long once;
+    asm("mov.u64 %0, %1;" : "=l"(once) : "l"(bytes));
+    return once;
+}
+
 /* Adds an arrival with a release: a thread that reads the new count with an acquire sees all that this thread wrote or
  * saw before. */
 INLINE void arrive(unsigned int *arrivals) {

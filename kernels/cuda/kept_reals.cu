@@ -10,4 +10,4 @@ INLINE real rounded_real(real x) { return x; }
 /* The word of an element and, if a word has two, of the next one. */
 INLINE operand_word stored_word(const bool, stored x, stored next) { return word(x, next); }
 
-INLINE void store_operand(const quad x, const operand_word[], real *to) { *(quad *)to = x; }
+INLINE stored stored_of(const quad x, const operand_word[], const int c) { return x.v[c]; }

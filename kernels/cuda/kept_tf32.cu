@@ -15,8 +15,5 @@ INLINE float rounded_real(float x) { return __uint_as_float(to_tf32(x)); }
 /* The word of an element, which may be rounded already. */
 INLINE operand_word stored_word(const bool rounded, stored x, stored) { return rounded ? x : to_tf32(stored_real(x)); }
 
-/* Stores a quad of an operand, given its words. */
-INLINE void store_operand(const quad, const operand_word words[4], real *to) {
-    const stored_quad x = {{words[0], words[1], words[2], words[3]}};
-    *(stored_quad *)to = x;
-}
+/* Element c of a quad of an operand as it is stored, given the quad's words. */
+INLINE stored stored_of(const quad, const operand_word words[4], const int c) { return words[c]; }

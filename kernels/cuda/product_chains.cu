@@ -56,6 +56,22 @@ INLINE void load_hidden(const real *x, int row, int rows, int channel, const int
     }
 }
 
+/* As load_hidden, of values that are stored as inputs of a product in blocks (store_blocks). */
+INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
+                        real value[2][4][4]) {
+    is_global(x);
+    x += (row + lane_row()) * stride + 2 * (channel + lane_quad());
+#pragma unroll
+    for (int i = 0; i < 8; i++) { /* block i % 2 of rows e and e + 1, in a half of the columns */
+        const int e = i / 4 * 2, half = i / 2 % 2;
+        quad z = {{0, 0, 0, 0}};
+        if (has_hidden(row, rows, channel, channels, e, half))
+            z = *(const quad *)(x + e * stride + half * TILE + i % 2 * 4);
+#pragma unroll
+        for (int j = 0; j < 4; j++) value[e / 2][i % 2 * 2 + j % 2][j / 2 * 2 + half] = z.v[j];
+    }
+}
+
 /* Converts hidden values to an operand, two groups of k; channels outside of the matrix are 0. */
 INLINE void hidden_words(const real sum[2][4][4], int channel, const int channels, operand_word words[2][4][WORDS]) {
 #pragma unroll
@@ -68,15 +84,18 @@ INLINE void hidden_words(const real sum[2][4][4], int channel, const int channel
     }
 }
 
-/* Stores hidden values, given their words, as an operand x[rows][channels], rows `stride` apart. */
-INLINE void store_words(const real sum[2][4][4], const operand_word words[2][4][WORDS], int row, int rows, int channel,
-                        const int channels, const int stride, real *x) {
-    is_global(x);
-    x += (row + lane_row()) * stride + channel + lane_quad();
+/* Stores hidden values, given their words, as an operand of a gradient of weights in blocks (store_blocks). */
+INLINE void store_words(const order along, const real sum[2][4][4], const operand_word words[2][4][WORDS], int row,
+                        int rows, int channel, const int channels, const int stride, real *x) {
+    x += (row + lane_row()) * stride + 2 * (channel + lane_quad());
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-        if (has_hidden(row, rows, channel, channels, i / 2, i % 2))
-            store_operand(results(sum, i / 2, i % 2), words[i % 2][i / 2], x + i / 2 * stride + i % 2 * (TILE / 2));
+    for (int half = 0; half < 2; half++) {
+        quad part[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) part[e] = results(sum, e, half);
+        if (channels % TILE == 0 || channel + lane_quad() + half * GROUP < channels)
+            store_blocks(along, part, words[half], rows - row - lane_row(), stride, x + half * TILE);
+    }
 }
 
 /* Writes the products of a warp's hidden values with the weights of 32 columns to shared memory. count: number of

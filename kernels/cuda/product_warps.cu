@@ -92,6 +92,26 @@ INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[
     for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
 }
 
+/* Stores a lane's four rows of a quad of columns as an operand of a gradient of weights. Two rows form blocks of 2 x 2
+ * elements, in the order in which one tensor instruction needs them: inputs (along ROWS) row by row, gradients of
+ * outputs column by column. left: the number of rows from the lane's first one on; if it is odd, the row after the last
+ * one is stored, too. Rows are `stride` apart; `to` points to the first block. */
+INLINE void store_blocks(const order along, const quad part[4], const operand_word words[4][WORDS], int left,
+                         const int stride, real *to) {
+    is_global(to);
+#pragma unroll
+    for (int block = 0; block < 4; block++) {
+        stored_quad x;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int e = block / 2 * 2 + (along == ROWS ? i / 2 : i % 2),
+                      c = block % 2 * 2 + (along == ROWS ? i % 2 : i / 2);
+            x.v[i] = stored_of(part[e], words[e], c);
+        }
+        if (block / 2 * 2 < left) *(stored_quad *)(to + block / 2 * 2 * stride + block % 2 * 4) = x;
+    }
+}
+
 /* Loads a lane's quads of weights for the group from k on, as fetch does; without bounds checks if sizes are whole
  * tiles. */
 INLINE void fetch_weights(const order along, const real *x, const int stride, int k, int m, const int K, const int M,
@@ -119,7 +139,7 @@ INLINE void add_products(const int shares, const bool rounded, int row, int rows
     quad next_a[4];
     stored_quad next_b[4];
     if (K % step && first >= K) return;
-    stored_x += (row + lane_row()) * K + t + first;
+    stored_x += (row + lane_row()) * K + 2 * (t + first);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
         row_start[e] = computed(x + min(row + lane_row() + e, rows - 1) * K + t + first);
@@ -134,12 +154,8 @@ INLINE void add_products(const int shares, const bool rounded, int row, int rows
         if (K % GROUP && k + GROUP > K) clear_rest(COLUMNS, k, K, next_a);
         make_words(COLUMNS, next_a, words_a);
         weight_words(rounded, along, next_b, words_b);
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            if (stores_x && row + lane_row() + e < rows && (K % GROUP == 0 || k + t < K)) {
-                is_global(stored_x + e * K + i);
-                store_operand(next_a[e], words_a[e], stored_x + e * K + i);
-            }
+        if (stores_x && (K % GROUP == 0 || k + t < K))
+            store_blocks(along, next_a, words_a, rows - row - lane_row(), K, stored_x + 2 * i);
         if (i + step < K && (K % step == 0 || next < K)) {
 #pragma unroll
             for (int e = 0; e < 4; e++)

@@ -3,13 +3,15 @@
  * gradients in turn. Warp w of a block sums over the tokens of every WARPS-th shard, from shard w on. With fewer shards
  * than warps it sums over every WARPS-th group of each shard's tokens. Then the warps' sums are added in order, so the
  * order of sums depends on the number of shards alone. Lanes hold operands as in product_warps.cu, except that a group
- * consists of the tokens of one tensor instruction, and the tokens of a lane are four apart. */
+ * consists of the tokens of one tensor instruction, and a lane has pairs of adjacent tokens, four pairs apart. Operands
+ * are stored in blocks of two tokens (store_blocks), so a lane's registers need no copies. */
 
 enum {
     HALVES = 2,
     TILE_WIDTH = HALVES * TILE,
-    STEP_TOKENS = 8 * DEPTH /* tokens of a group */,
-    LANE_TOKENS = STEP_TOKENS / 4
+    PAIRS = DEPTH,           /* pairs of tokens that a lane has of a group */
+    STEP_TOKENS = 8 * PAIRS, /* tokens of a group */
+    LANE_QUADS = 2 * PAIRS   /* quads of a lane's four rows or columns in a group: block q % 2 of pair q / 2 */
 };
 
 /* The arguments of a gradient of weights, and of their bias (dbias NULL: none), in shared memory. x and dy: operands of
@@ -23,58 +25,90 @@ typedef struct weights_gradient {
 } weights_gradient;
 
 /* A lane's position among the tokens of all shards in all uses: token k of K in a shard. x and dy: the operands of the
- * shard's first token, from the lane's first row and column of the gradient on. second: the distance from there to the
- * lane's columns of the tile's second half. */
+ * lane's pairs of tokens in this group, from the lane's first row and column of the gradient on. */
 typedef struct token_cursor {
-    int use, shard, k, K, second;
-    const real *x, *dy;
+    int use, shard, k, K;
+    const real *x[PAIRS], *dy[PAIRS];
 } token_cursor;
 
-/* Moves on by `step` shards until the warp has tokens; returns false at the end. m, n: the lane's first row and
- * column. */
-INLINE bool find_tokens(const weights_gradient *w, int step, int first_k, int m, int n, token_cursor *cursor) {
+/* How a lane moves on: by `shards` shards to token first_k, or by `tokens` tokens, x and dy bytes of the operands.
+ * first_x, first_dy: the elements before the lane's first pair. Behind the columns of an operand lies the next row, or
+ * a pad; results that depend on them are not written. */
+typedef struct token_steps {
+    int shards, first_k, tokens, first_x, first_dy;
+    long long x, dy;
+} token_steps;
+
+INLINE const real *moved(const real *from, long long bytes) { return (const real *)((const char *)from + bytes); }
+
+/* Moves on to the next shard of the warp if no token of this shard is left; returns false at the end. */
+INLINE bool find_tokens(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
     while (cursor->k >= cursor->K) {
-        cursor->shard += step;
+        cursor->shard += steps->shards;
         for (; cursor->shard >= w->shards; cursor->shard -= w->shards) cursor->use++;
         if (cursor->use >= w->uses) return false;
-        cursor->k = first_k;
+        cursor->k = steps->first_k;
         cursor->K = w->tokens + (cursor->shard < w->longer ? w->T : 0);
-        const int rows = cursor->use * w->between;
         const long long shard_offset = cursor->shard * w->stride;
-        cursor->x = (const real *)((const char *)(w->x + (rows * w->inner + m)) + shard_offset);
-        cursor->dy = (const real *)((const char *)(w->dy + (rows * w->columns + n)) + shard_offset);
+        const int rows = cursor->use * w->between;
+        cursor->x[0] = moved(w->x, shard_offset) + (steps->first_x + rows * w->inner);
+        cursor->dy[0] = moved(w->dy, shard_offset) + (steps->first_dy + rows * w->columns);
+#pragma unroll
+        for (int i = 1; i < PAIRS; i++) {
+            cursor->x[i] = cursor->x[i - 1] + 8 * w->inner;
+            cursor->dy[i] = cursor->dy[i - 1] + 8 * w->columns;
+        }
     }
     return true;
 }
 
-/* Prefetches a lane's quads of the next group of tokens; in place of tokens beyond K it reads the last one. */
-INLINE void fetch_group(const weights_gradient *w, const token_cursor *cursor, stored_quad a[LANE_TOKENS],
-                        stored_quad b[HALVES][LANE_TOKENS]) {
-    is_global(cursor->x);
-    is_global(cursor->dy);
+INLINE stored_quad load_stored(const real *from) {
+    is_global(from);
+    return *(const stored_quad *)from;
+}
+
+/* The first token of a lane's pair i, counted from the group's first token. */
+INLINE int pair_token(const int i) { return (int)(threadIdx.x % 4) * 2 + 8 * i; }
+
+/* Prefetches a lane's quads of a group of tokens; in place of pairs beyond K it reads the last one. */
+INLINE void fetch_group(const weights_gradient *w, token_cursor *cursor, stored_quad a[LANE_QUADS],
+                        stored_quad b[HALVES][LANE_QUADS]) {
+    const int rest = cursor->K - cursor->k;
+    if (rest < STEP_TOKENS) { /* the shard's last group */
 #pragma unroll
-    for (int i = 0; i < LANE_TOKENS; i++) {
-        const int row = min(cursor->k + (int)(threadIdx.x % 4) + 4 * i, cursor->K - 1);
-        const real *dy = cursor->dy + row * w->columns;
-        a[i] = *(const stored_quad *)(cursor->x + row * w->inner);
+        for (int i = 0; i < PAIRS; i++) {
+            const int back = max(pair_token(i) - (rest - 1) / 2 * 2, 0);
+            cursor->x[i] -= back * w->inner;
+            cursor->dy[i] -= back * w->columns;
+        }
+    }
 #pragma unroll
-        for (int h = 0; h < HALVES; h++) b[h][i] = *(const stored_quad *)(dy + h * cursor->second);
+    for (int q = 0; q < LANE_QUADS; q++) {
+        a[q] = load_stored(cursor->x[q / 2] + q % 2 * 4);
+#pragma unroll
+        for (int h = 0; h < HALVES; h++) b[h][q] = load_stored(cursor->dy[q / 2] + q % 2 * 4 + h * 2 * TILE);
     }
 }
 
-INLINE void clear_beyond(int k, int K, stored_quad part[LANE_TOKENS]) {
-    k += threadIdx.x % 4;
+/* Sets inputs of tokens beyond the last one to 0; left: the number of tokens from the group's first one on. */
+INLINE void clear_beyond(int left, stored_quad a[LANE_QUADS]) {
 #pragma unroll
-    for (int i = 0; i < 4 * LANE_TOKENS; i++)
-        if (k + i / 4 * 4 >= K) part[i / 4].v[i % 4] = 0;
+    for (int i = 0; i < 4 * LANE_QUADS; i++)
+        if (pair_token(i / 8) + i % 4 / 2 >= left) a[i / 4].v[i % 4] = 0;
+}
+
+/* The element of row or column m, below 4, and of token k of a pair, 0 or 1, in the pair's blocks. */
+INLINE stored of_block(const order along, const stored_quad *pair, const int m, const int k) {
+    return pair[m / 2].v[along == ROWS ? k * 2 + m % 2 : m % 2 * 2 + k];
 }
 
 /* Packs the first two words of each of a lane's four m. The numbers in `part` are rounded already. */
-INLINE void pack_rounded(const stored_quad part[LANE_TOKENS], operand_word words[4][WORDS]) {
+INLINE void pack_rounded(const order along, const stored_quad part[LANE_QUADS], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        const int m = i / 2, first = DEPTH * (i % 2);
-        words[m][i % 2] = stored_word(true, part[first].v[m], part[first + DEPTH - 1].v[m]);
+        const int m = i / 2, first = DEPTH * (i % 2), last = first + DEPTH - 1;
+        words[m][i % 2] = stored_word(true, of_block(along, part + first / 2 * 2, m, first % 2),
+                                      of_block(along, part + last / 2 * 2, m, last % 2));
     }
 }
 
@@ -120,32 +154,41 @@ INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *
     __syncthreads();
 }
 
-/* Adds a lane's i-th token of a group to its column sums. */
-INLINE void add_to_bias(const int i, const stored_quad b[HALVES][LANE_TOKENS], real bias[HALVES][4]) {
+/* Adds a lane's tokens of a group to its column sums; left: as in clear_beyond. */
+INLINE void add_to_bias(int left, const stored_quad b[HALVES][LANE_QUADS], real bias[HALVES][4]) {
 #pragma unroll
-    for (int c = 0; c < HALVES * 4; c++) bias[c / 4][c % 4] += stored_real(b[c / 4][i].v[c % 4]);
+    for (int k = 0; k < 2 * PAIRS; k++) {
+        if (pair_token(k / 2) + k % 2 >= left) continue;
+#pragma unroll
+        for (int c = 0; c < HALVES * 4; c++)
+            bias[c / 4][c % 4] += stored_real(of_block(COLUMNS, b[c / 4] + k / 2 * 2, c % 4, k % 2));
+    }
 }
 
-/* Adds the products of a group, and prefetches the next group as soon as this group's words are packed. Moves the
- * cursor on by step_k tokens, or by `step` shards to token first_k; returns false if there is no next group. */
-INLINE bool add_group(const weights_gradient *w, token_cursor *cursor, int step, int first_k, int step_k, int m, int n,
-                      const bool adds_bias, stored_quad a[LANE_TOKENS], stored_quad b[HALVES][LANE_TOKENS],
-                      real sum[HALVES][2][4][4], real bias[HALVES][4]) {
-    operand_word words_a[4][WORDS], words_b[HALVES][4][WORDS];
-    if (adds_bias) {
+/* Adds the products of a group, and prefetches the next group into next_a and next_b. Returns false if there is no next
+ * group. */
+INLINE bool add_group(const weights_gradient *w, const token_steps *steps, token_cursor *cursor, const bool adds_bias,
+                      stored_quad a[LANE_QUADS], const stored_quad b[HALVES][LANE_QUADS],
+                      stored_quad next_a[LANE_QUADS], stored_quad next_b[HALVES][LANE_QUADS], real sum[HALVES][2][4][4],
+                      real bias[HALVES][4]) {
+    operand_word words_a[4][WORDS], words_b[4][WORDS];
+    const int left = cursor->K - cursor->k;
+    if (adds_bias) add_to_bias(left, b, bias);
+    if (left < STEP_TOKENS) clear_beyond(left, a);
+    cursor->k += steps->tokens;
 #pragma unroll
-        for (int i = 0; i < LANE_TOKENS; i++)
-            if (cursor->k + (int)(threadIdx.x % 4) + 4 * i < cursor->K) add_to_bias(i, b, bias);
+    for (int i = 0; i < PAIRS; i++) {
+        cursor->x[i] = moved(cursor->x[i], steps->x);
+        cursor->dy[i] = moved(cursor->dy[i], steps->dy);
     }
-    if (cursor->k + STEP_TOKENS > cursor->K) clear_beyond(cursor->k, cursor->K, a);
-    pack_rounded(a, words_a);
+    const bool has_group = find_tokens(w, steps, cursor);
+    if (has_group) fetch_group(w, cursor, next_a, next_b);
+    pack_rounded(ROWS, a, words_a);
 #pragma unroll
-    for (int h = 0; h < HALVES; h++) pack_rounded(b[h], words_b[h]);
-    cursor->k += step_k;
-    const bool has_group = find_tokens(w, step, first_k, m, n, cursor);
-    fetch_group(w, cursor, a, b); /* after the last group, its last token once more */
-#pragma unroll
-    for (int h = 0; h < HALVES; h++) multiply_words(0, words_a, words_b[h], sum[h]);
+    for (int h = 0; h < HALVES; h++) {
+        pack_rounded(COLUMNS, b[h], words_b);
+        multiply_words(0, words_a, words_b, sum[h]);
+    }
     return has_group;
 }
 
@@ -153,27 +196,43 @@ INLINE int weight_tiles(int inner, int columns) {
     return (inner + TILE - 1) / TILE * ((columns + TILE_WIDTH - 1) / TILE_WIDTH);
 }
 
+/* The steps of a warp through the tokens, for a tile that begins at row and column; computed once. `by_shard`: each
+ * warp takes whole shards. */
+INLINE token_steps find_steps(const weights_gradient *w, const bool by_shard, int row, int column) {
+    const long long bytes = sizeof(real);
+    token_steps steps;
+    steps.shards = computed_number(by_shard ? WARPS : 1);
+    steps.first_k = computed_number(by_shard ? 0 : warp_number() * STEP_TOKENS);
+    steps.tokens = computed_number(by_shard ? STEP_TOKENS : WARPS * STEP_TOKENS);
+    const int token = steps.first_k + pair_token(0);
+    steps.first_x = computed_number(token * w->inner + 2 * (row + lane_row()));
+    steps.first_dy = computed_number(token * w->columns + 2 * (column + lane_column()));
+    steps.x = computed_distance(bytes * steps.tokens * w->inner);
+    steps.dy = computed_distance(bytes * steps.tokens * w->columns);
+    return steps;
+}
+
 /* Computes one tile of a gradient, by its number. */
 NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const int tiles_per_row = (w->columns + TILE_WIDTH - 1) / TILE_WIDTH;
     const int row = tile / tiles_per_row * TILE, column = tile % tiles_per_row * TILE_WIDTH;
-    const int warp = warp_number(), last_column = w->columns - 4, m = min(row + lane_row(), w->inner - 4),
-              n = min(column + lane_column(), last_column);
     const bool by_shard = w->shards * w->uses >= WARPS, adds_bias = w->dbias && row == 0;
-    const int step = by_shard ? WARPS : 1, first_k = by_shard ? 0 : warp * STEP_TOKENS,
-              step_k = by_shard ? STEP_TOKENS : WARPS * STEP_TOKENS;
-    token_cursor cursor = {
-        0, (by_shard ? warp : 0) - step, 0, 0, min(column + lane_column() + TILE, last_column) - n, NULL, NULL};
+    const token_steps steps = find_steps(w, by_shard, row, column);
+    token_cursor cursor = {0, (by_shard ? warp_number() : 0) - steps.shards, 0, 0, {}, {}}; /* before the first shard */
     real sum[HALVES][2][4][4], bias[HALVES][4];
-    stored_quad a[LANE_TOKENS], b[HALVES][LANE_TOKENS];
+    stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* of this group and of the next one, in turn */
 #pragma unroll
     for (int i = 0; i < HALVES * 32; i++) sum[i / 32][i / 16 % 2][i / 4 % 4][i % 4] = 0;
 #pragma unroll
     for (int i = 0; i < HALVES * 4; i++) bias[i / 4][i % 4] = 0;
-    bool has_group = find_tokens(w, step, first_k, m, n, &cursor); /* the cursor is before the first shard */
-    if (has_group) fetch_group(w, &cursor, a, b);
+    bool has_group = find_tokens(w, &steps, &cursor);
+    if (has_group) fetch_group(w, &cursor, a[0], b[0]);
 #pragma unroll 1
-    while (has_group) has_group = add_group(w, &cursor, step, first_k, step_k, m, n, adds_bias, a, b, sum, bias);
+    while (has_group) {
+        has_group = add_group(w, &steps, &cursor, adds_bias, a[0], b[0], a[1], b[1], sum, bias);
+        if (!has_group) break;
+        has_group = add_group(w, &steps, &cursor, adds_bias, a[1], b[1], a[0], b[0], sum, bias);
+    }
 #pragma unroll
     for (int h = 0; h < HALVES; h++)
         if (h == 0 || column + TILE < w->columns) write_half(sum[h], row, column + h * TILE, w);

@@ -118,10 +118,12 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 % end
 % if cuda.by_team then
 
+enum { OPERANDS_PAD = 128 /* reals behind the operands that tiles at their edges read */ };
+
 /* Operands of products, which a shard stores until the team computes the gradients of the products' weights. */
 typedef struct operands {
 % for _, one in ipairs(device.operands.list) do
-    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}]; dy: [${one.columns}] per row */
+    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], two rows in blocks; dy: [${one.columns}] per row */
 % end
 } operands;
 
@@ -129,9 +131,10 @@ typedef struct operands {
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_words.of_sequences};
 % for _, one in ipairs(device.operands.list) do
-    o->${one.name}_x = take_reals(memory, &used, ${one.uses} * ${one.rows} * ${one.inner});
-    o->${one.name}_dy = take_reals(memory, &used, ${one.uses} * ${one.rows} * ${one.columns});
+    o->${one.name}_x = take_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.inner});
+    o->${one.name}_dy = take_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.columns});
 % end
+    take_reals(memory, &used, OPERANDS_PAD);
     return used;
 }
 % end

@@ -58,8 +58,8 @@ static_assert(${cuda.staged} == ${cuda.staging}, "plan.cuda.staging is the stagi
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
 % if cuda.by_team then
 
-/* The number of rows before the rows of use number `use` in a shard's stored operands. */
-INLINE size_t kept_rows(int use, int T) { return (size_t)use * block()->most_sequences * T; }
+/* The number of rows before the rows of use number `use` in a shard's stored operands: an even number. */
+INLINE size_t kept_rows(int use, int T) { return (size_t)use * ((block()->most_sequences * T + 1u) / 2 * 2); }
 % end
 % if device.rounds then
 

@@ -95,6 +95,8 @@ inline unsigned atomicAdd(unsigned *address, unsigned value) {
 /* kernels/cuda/instructions.cu */
 inline void is_global(const void *) {}
 template <class T> inline const T *computed(const T *address) { return address; }
+inline int computed_number(int number) { return number; }
+inline long long computed_distance(long long bytes) { return bytes; }
 inline void arrive(unsigned *arrivals) { atomicAdd(arrivals, 1u); }
 inline unsigned count_arrivals(const unsigned *arrivals) { return *(const volatile unsigned *)arrivals; }
 

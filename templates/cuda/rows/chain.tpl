@@ -31,7 +31,13 @@
                     *value = ${changed};
                 }
                 hidden_words(z, channel, ${channels}, words[0]);
-                store_words(z, words[0], row, rows, channel, ${channels}, ${channels}, hidden); % if stores
+% if stores then
+% if keeps then
+                store_words(ROWS, z, words[0], row, rows, channel, ${channels}, ${channels}, hidden);
+% else
+                store_hidden(z, row, rows, channel, ${channels}, ${channels}, hidden);
+% end
+% end
             }
             chain_products(${rounded}, row, rows, 1, words, first, ${channels}, ROWS, next_weight, ${outer}, FINISH_BIAS,
                     ${next_biased and "next_bias" or "NULL"}, ${outer}, out, total);

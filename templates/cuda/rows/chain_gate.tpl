@@ -34,7 +34,13 @@
                 for (int i = 0; i < 32; i++)
                     up[i / 16][i / 4 % 4][i % 4] *= ${kernel}_real(gate[i / 16][i / 4 % 4][i % 4]);
                 hidden_words(up, channel, ${channels}, words[0]);
-                store_words(up, words[0], row, rows, channel, ${channels}, ${channels}, hidden); % if stores
+% if stores then
+% if keeps then
+                store_words(ROWS, up, words[0], row, rows, channel, ${channels}, ${channels}, hidden);
+% else
+                store_hidden(up, row, rows, channel, ${channels}, ${channels}, hidden);
+% end
+% end
             }
             chain_products(${rounded}, row, rows, 1, words, first, ${channels}, ROWS, next_weight, ${outer}, FINISH_BIAS,
                     ${next_biased and "next_bias" or "NULL"}, ${outer}, out, total);

@@ -30,8 +30,13 @@
                 }
                 hidden_words(up, channel, ${channels}, words[0]);
                 hidden_words(d, channel, ${channels}, words[1]);
-                store_words(up, words[0], row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
-                store_words(d, words[1], row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
+% if keeps then
+                store_words(COLUMNS, up, words[0], row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
+                store_words(COLUMNS, d, words[1], row, rows, channel, ${channels}, 2 * ${channels}, dhidden + 2 * ${channels});
+% else
+                store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
+                store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
+% end
             }
             chain_products(${rounded}, row, rows, 2, words, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);

@@ -20,7 +20,11 @@
                 real d[2][4][4], z[2][4][4];
                 begin_sums(NULL, channel, ${channels}, d);
                 add_products(1, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+% if rectifies and keeps then
+                load_blocks(hidden, row, rows, channel, ${channels}, ${channels}, z);
+% else
                 load_hidden(hidden, row, rows, channel, ${channels}, ${channels}, z);
+% end
 #pragma unroll
                 for (int i = 0; i < 32; i++) {
                     const real value = z[i / 16][i / 4 % 4][i % 4];
@@ -29,7 +33,11 @@
                     *gradient *= ${kernel}_slope(value); % else
                 }
                 hidden_words(d, channel, ${channels}, words[0]);
-                store_words(d, words[0], row, rows, channel, ${channels}, ${channels}, dhidden);
+% if keeps then
+                store_words(COLUMNS, d, words[0], row, rows, channel, ${channels}, ${channels}, dhidden);
+% else
+                store_hidden(d, row, rows, channel, ${channels}, ${channels}, dhidden);
+% end
             }
             chain_products(${rounded}, row, rows, 1, words, first, ${channels}, COLUMNS, weight, ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);
