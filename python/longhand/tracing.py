@@ -33,7 +33,7 @@ def _operator(word):
 def _refusal(event):
     def refuse(*_):
         refusal = launcher.facts()["formulas"]["refused"][event]
-        raise LonghandError(f"a formula cannot be traced: {about['what']}\n  expected: {about['expected']}")
+        raise LonghandError(f"a formula cannot be traced: {refusal['what']}\n  expected: {refusal['expected']}")
 
     return refuse
 
