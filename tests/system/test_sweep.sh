@@ -164,7 +164,7 @@ EOF
 # terminal lines are redrawn.
 budget() {
     flags_spec
-    from_flags budget 0:255 status >"$work/said" && grep -q '^alibi .* 0 of 256 done, 256 absent' "$work/said" || return
+    from_flags budget 0:255 status >"$work/said" && grep -q '^flags_alibi .* 0 of 256 done, 256 absent' "$work/said" || return
     set -- --only encoding=alibi --hours 0.0006 --jobs 1
     if command -v script >/dev/null 2>&1; then
         words="$work/flags.lua --axis encoding=alibi,none --seeds 0:255 --out $work/budget $*"
@@ -172,7 +172,7 @@ budget() {
     else
         from_flags budget 0:255 "$@" >"$work/tty" 2>&1
     fi
-    [ $? -eq 75 ] && grep -q 'hours are over, and nothing new was begun' "$work/tty" && [ ! -e "$work/budget/none" ] &&
+    [ $? -eq 75 ] && grep -q 'hours are over, and nothing new was begun' "$work/tty" && [ ! -e "$work/budget/flags_none" ] &&
         ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" && return 1; }
 }
 

@@ -7,6 +7,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local lfs = require("lfs")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local overrides = require("spec.reading.overrides")
@@ -211,22 +212,30 @@ local function name_axes(axes)
   return lists.names(axes)
 end
 
-local function text_of(work, flags, id, spec)
-  local names, fields = name_axes(work.axes), lists.map(work.axes, function(axis) return axis.field end)
+-- Returns the first part of the cells' names: the spec's name, or only its task if an axis replaces the encoding.
+local function prefix_of(work, loaded)
+  local task = lists.at(loaded, "tree.fields.task.fields.kind.value")
+  local has_encoding = lists.find(work.axes, function(axis) return axis.field == "encoding" end)
+  return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
+end
+
+-- prefix: nil for the text that versions without prefixes wrote.
+local function text_of(work, id, spec, prefix)
+  local fields = lists.map(work.axes, function(axis) return axis.field end)
   local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it to another",
     "-- file: this file's name belongs to these flags.", "return {",
     ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))),
     ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" }
+  if prefix then
+    table.insert(lines, #lines - 1, ("  prefix = %q,"):format(prefix))
+  end
   for _, axis in ipairs(work.axes) do
     lines[#lines + 1] = ("    { name = %q, values = {"):format(axis.name)
     lists.append(lines, axis.lines)
     lines[#lines + 1] = "    } },"
   end
   lines[#lines + 1] = "  },"
-  lines[#lines + 1] = flags.seeds and read_seeds(work, flags.seeds)
-  lines[#lines + 1] = flags.rates and read_rates(work, flags.rates)
-  lines[#lines + 1] = "}\n"
-  return table.concat(lines, "\n"), names
+  return table.concat(lists.append(lines, work.last_lines), "\n") .. "\n}\n"
 end
 
 -- Returns a function of a path in the study: the flag that gave the value there.
@@ -236,6 +245,17 @@ local function origin_of(work, spec)
     local flag = axis and axis.flag or path:find("^seeds") and work.seeds or path:find("^learning_rates") and work.rates
     return { set = flag or spec }
   end
+end
+
+-- Returns the study's { path, text }: the file that an earlier version wrote, whose cells have no prefix, if it exists.
+local function file_of(work, flags, loaded, spec)
+  local names = name_axes(work.axes)
+  local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
+  local files = lists.map({ "", prefix_of(work, loaded) }, function(prefix)
+    local text = text_of(work, loaded.id, spec, prefix ~= "" and prefix or nil)
+    return { path = ("%s/%s-%s.lua"):format(flags.out, start, sha256.digest(text):sub(1, 8)), text = text }
+  end)
+  return lfs.attributes(files[1].path, "mode") == "file" and files[1] or files[2]
 end
 
 function M.study(project, flags)
@@ -254,14 +274,15 @@ function M.study(project, flags)
   for _, text in ipairs(loaded and flags.axes or {}) do
     work.axes[#work.axes + 1] = read_axis(work, text)
   end
-  local text, names = text_of(work, flags, loaded and loaded.id or "", paths.absolute(spec))
+  work.last_lines = lists.join({ flags.seeds and read_seeds(work, flags.seeds) or nil },
+    { flags.rates and read_rates(work, flags.rates) or nil })
+  local study = loaded and file_of(work, flags, loaded, paths.absolute(spec)) or {}
   local set = lists.map(flags.set, function(one) return read_set(work, one) end)
   if d:count() > 0 then
     return nil, d:text()
   end
-  local name = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
-  return { path = ("%s/%s-%s.lua"):format(flags.out, name, sha256.digest(text):sub(1, 8)), text = text,
-    origin = origin_of(work, escape.plain(flags.spec)), set = set }
+  study.origin, study.set = origin_of(work, escape.plain(flags.spec)), set
+  return study
 end
 
 return M

@@ -90,11 +90,18 @@ local function points(axes)
   return lists.filter(list, function(point) return is_there(axes, point) end)
 end
 
--- Returns the id of a cell from its values. If they are no valid id, such as 16 and 0.5, the first axis' name precedes.
-local function cell_id(axes, point)
-  local names = lists.map(point, function(value) return value.name:gsub("[^%w]", "_") end)
-  local id = table.concat(names, "_")
-  return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
+-- Returns the id of a cell from the names of its values. After a study's prefix, the axis' name precedes a number, as
+-- in sort_width_64, unless the id would be too long. Without a prefix, the first axis' name precedes if the values give
+-- no valid id, such as 16 and 0.5.
+local function cell_id(study, point)
+  local function joined(first, is_long)
+    return table.concat(lists.join(first, lists.map(point, function(value, i)
+      local axis = is_long and tonumber(value.name) and study.axes[i].name .. "_" or ""
+      return ((axis .. value.name):gsub("[^%w]", "_"))
+    end)), "_")
+  end
+  local ids = study.prefix and { joined({ study.prefix }, true), joined({ study.prefix }) } or { joined({}) }
+  return lists.find(ids, load_module.is_id) or joined({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
 -- Returns the learning rates or seeds of the last value of a point that has its own, or the study's `list`.
@@ -232,7 +239,7 @@ end
 -- Resolves and plans a cell at its first use; returns nil after errors.
 function make_cell(work, point)
   local study, d = work.study, work.diagnostics
-  local key, id = key_of(study.axes, point), cell_id(study.axes, point)
+  local key, id = key_of(study.axes, point), cell_id(study, point)
   local place = canonical.text(key)
   if work.made[place] ~= nil then
     return work.made[place] or nil
@@ -277,7 +284,7 @@ local function make_cells(work)
   end
   local chosen, taken = choice.filter(work.choice, study.axes, work.diagnostics), 0
   for i, point in ipairs(points(study.axes)) do
-    work.all[i] = cell_id(study.axes, point)
+    work.all[i] = cell_id(study, point)
     if chosen(point, work.all[i]) then
       taken = taken + 1
       cells[#cells + 1] = make_cell(work, point)

@@ -1,10 +1,10 @@
 -- Reads a study: a file that combines fragments of specs along axes, with seeds and learning rates.
 --
--- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
--- seeds, learning_rates, stages, report, scored, scales }: axes, a list of { name, values = { { name, fragment,
--- learning_rates, seeds, with } } }; below, the fragments that values override; stages, from stages.lua; report, plain
--- data or nil; scored, { split, select, metric, generalises }, each nil unless the file sets it, or nil. Or nil, with
--- the errors in the diagnostics.
+-- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, prefix, shown, axes,
+-- below, seeds, learning_rates, stages, report, scored, scales }: prefix, the first part of all cells' names or nil;
+-- axes, a list of { name, values = { { name, fragment, learning_rates, seeds, with } } }; below, the fragments that
+-- values override; stages, from stages.lua; report, plain data or nil; scored, { split, select, metric, generalises },
+-- each nil unless the file sets it, or nil. Or nil, with the errors in the diagnostics.
 -- Invariants: reads files, writes none; reports all errors that it finds in one run; the content of fragments is
 -- checked later, when a cell is resolved.
 
@@ -24,7 +24,7 @@ local M = {}
 local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
 local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start"
 local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- in the form that canonical writes
-local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
+local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
 M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
@@ -74,6 +74,13 @@ local function read_title(context, node)
   end
   nodes.add(context, node or context.root, "title", node and "is " .. nodes.found(node) or "is missing",
     "one line of text")
+end
+
+local function read_prefix(context, node, path)
+  if load_module.is_id(node.value) then
+    return node.value
+  end
+  nodes.add(context, node, path, nodes.found(node) .. " is no first part of a cell's name", load_module.ID_TEXT)
 end
 
 -- Reads a fragment of a spec; only the base may use a spec file.
@@ -326,6 +333,7 @@ local function read_fields(context)
   nodes.check_fields(context, context.root, "", FIELDS)
   local study = { title = read_title(context, fields.title), shown = context.source.shown, below = {}, scales = {},
     axes = read_axes(context, fields.axes) }
+  study.prefix = optional(context, context.root, "", "prefix", read_prefix)
   study.below[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
   study.seeds = optional(context, context.root, "", "seeds", nodes.seeds) or { 0 }
   study.learning_rates = optional(context, context.root, "", "learning_rates", read_rates)

@@ -1,0 +1,230 @@
+-- Requests to a sweep: grids from flags, chosen cells.
+
+local support = dofile("tests/lua/support.lua")
+
+local requested_study = require("lab.study.grid.requested_study")
+local choice = require("lab.study.grid.chosen_cells")
+local grid = require("lab.study.grid.grid")
+local lu = require("luaunit")
+local paths = require("base.paths")
+local project = require("project").new(".")
+local sha256 = require("base.sha256")
+local write = require("base.write")
+
+local SPEC = [[
+return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind = "alibi" },
+  train = { batch = 4, steps = 70, lengths = { 1, 4 } }, eval = { lengths = { 3, 6 }, examples = 8 } }]]
+
+-- The options of a sweep of the probe; out: a folder of runs next to it.
+local function options_of(more)
+  local spec = support.write("flags/probe.lua", SPEC)
+  local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
+    out = spec:gsub("[^/]*$", "runs") }
+  for key, value in pairs(more) do
+    options[key] = value
+  end
+  return options
+end
+
+-- The study that these arguments request, or nil and the message.
+local function settle(more)
+  local options = options_of(more)
+  local _, message = require("lab.stop").catch(requested_study.settle, options)
+  if message then
+    return nil, message
+  end
+  local study
+  study, message = grid.expand(project, options.study, options)
+  return study, message, options
+end
+
+local function refused(more, ...)
+  local study, message = settle(more)
+  lu.assertNil(study)
+  for _, text in ipairs({ ... }) do
+    lu.assertStrContains(message, text)
+  end
+end
+
+TestFlags = {}
+
+function TestFlags.tearDown()
+  support.clean()
+end
+
+-- The grid equals that of a file with the same content.
+function TestFlags.test_make_the_same_study_as_a_file()
+  local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
+    rates = "1e-3,0.01" })
+  local file = support.write("flags/runs/same.lua", [[
+return { title = "same", prefix = "probe", base = { use = "../probe.lua" }, seeds = { 2, 3 },
+  learning_rates = { 0.001, 0.01 }, axes = {
+  { name = "encoding", values = { { name = "rope", spec = { encoding = { use = "rope" } } },
+    { name = "none", spec = { encoding = { use = "none" } } } } },
+  { name = "lengths", values = { { name = "1-4", spec = { train = { lengths = { 1, 4 } } } },
+    { name = "1-8", spec = { train = { lengths = { 1, 8 } } } } } } } }]])
+  local same = assert(grid.expand(project, file))
+  lu.assertEquals(study.ids, { "probe_rope_1_4", "probe_rope_1_8", "probe_none_1_4", "probe_none_1_8" })
+  for i, cell in ipairs(same.cells) do
+    lu.assertEquals({ study.cells[i].key, study.cells[i].runs }, { cell.key, cell.runs })
+  end
+  lu.assertEquals(#study.cells[1].runs, 4)
+  assert(write.file(options.study, options.given.text))
+  local again, _, others = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
+    rates = "1e-3,0.01" })
+  lu.assertEquals({ others.study, again.axes }, { options.study, study.axes })
+  lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, study.ids)
+end
+
+function TestFlags.test_values()
+  local ids = {}
+  for axes, expected in pairs({ ["model.layers=1:3"] = "probe_layers_1 probe_layers_2 probe_layers_3",
+    ["train.steps=10:30:20,7"] = "probe_steps_10 probe_steps_30 probe_steps_7",
+    ["model.bias='none',all"] = "probe_none probe_all", ["task=bucket_sort"] = "probe_bucket_sort",
+    ["encoding.score=false"] = "false" }) do
+    local study, message = settle({ axes = { axes } })
+    ids[axes] = expected ~= "false" and table.concat(assert(study, message).ids, " ") or expected
+    lu.assertEquals(ids[axes], expected)
+  end
+end
+
+-- Axes are named by their last words; by the whole path if two have the same.
+function TestFlags.test_names_of_axes()
+  local study = settle({ axes = { "model.width=16,32", "train.lengths={1,4}", "eval.lengths={3,6}" },
+    only = { "model.width=32" } })
+  lu.assertEquals({ study.axes[1].name, study.axes[2].name, study.axes[3].name, study.ids[1], #study.cells },
+    { "width", "train.lengths", "eval.lengths", "probe_width_16_1_4_3_6", 1 })
+end
+
+-- Paths of files are relative to the spec, for any folder of runs.
+function TestFlags.test_files_are_those_next_to_the_spec()
+  local text = SPEC:gsub("kind = \"alibi\"", "kind = \"rope\"")
+  support.write("flags/other.lua", text)
+  local study, message, options = settle({ axes = { "encoding=./other.lua,none" }, set = { "init=a/b.safetensors" } })
+  lu.assertNil(study)
+  lu.assertStrContains(message, "--set init=../a/b.safetensors: error: init: cannot read")
+  lu.assertStrContains(options.given.text, 'use = "../other.lua"')
+  lu.assertEquals(options.set, { "init=../a/b.safetensors" })
+  study = assert(settle({ axes = { "encoding=./other.lua,none" } }))
+  lu.assertEquals(study.ids, { "probe_other", "probe_none" })
+  lu.assertEquals(study.cells[1].spec.resolved.encoding.rotation.kind, "rope")
+end
+
+-- An encoding on an axis takes the place of the encoding in the spec's name.
+function TestFlags.test_cells_are_named_after_task_or_spec()
+  local path = support.write("flags/parity_check_rope.lua", SPEC)
+  local function first(axis)
+    return assert(settle({ studies = { path }, study = path, axes = { axis } })).ids[1]
+  end
+  lu.assertEquals({ first("encoding=none"), first("model.width=32") },
+    { "parity_check_none", "parity_check_rope_width_32" })
+end
+
+-- The file of a grid that a version without prefixes wrote keeps its cells, and so its runs.
+function TestFlags.test_older_grid_keeps_its_cells()
+  local axes = { "model.layers=1,2" }
+  local study, _, options = settle({ axes = axes })
+  local older = options.given.text:gsub("  prefix = [^\n]*\n", "")
+  assert(write.file(("%s/probe-layers-%s.lua"):format(options.out, sha256.digest(older):sub(1, 8)), older))
+  lu.assertEquals({ study.ids, assert(settle({ axes = axes })).ids },
+    { { "probe_layers_1", "probe_layers_2" }, { "layers_1", "layers_2" } })
+end
+
+function TestFlags.test_mistakes()
+  refused({ axes = { "model.widht=3" } }, "--axis model.widht=3: error: model.widht: no such field", 'mean "width"')
+  refused({ axes = { "lr=1e-3" } }, "--axis lr=1e-3: error: lr: no such field", 'mean "train.learning_rate"')
+  refused({ axes = { "model.width=big" } }, "--axis model.width=big: error: model.width")
+  refused({ axes = { "encoding=alibi,rop" } }, "there is no rop.lua in spec/encodings", 'mean "rope"')
+  refused({ axes = { "encoding" } }, "--axis encoding: error: not of the form FIELD=VALUES")
+  refused({ axes = { "encoding=" } }, "has no value")
+  refused({ axes = { "train.lengths={1,4},{1" } }, "not closed")
+  refused({ axes = { "train.lengths={1} --" } }, "--axis train.lengths={1} --: error")
+  refused({ axes = { "model.layers=3:1" } }, "3:1 ends before it starts")
+  refused({ axes = { "model.layers=1:2,2" } }, "2 occurs twice")
+  refused({ axes = { "model.layers=1", "model.layers=2" } }, "a second axis model.layers")
+  refused({ axes = { "model.layers=1", "model=small_encoder" } }, "model replaces model.layers")
+  refused({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
+  refused({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
+  refused({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
+  refused({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is no number')
+  refused({ axes = { "train.learning_rate=1" }, rates = "1" }, "conflicts with an axis of train.learning_rate")
+  refused({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
+  refused({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
+end
+
+function TestFlags.test_a_changed_study_is_refused_and_kept()
+  local _, _, options = settle({ axes = { "model.layers=1" } })
+  assert(write.file(options.study, options.given.text .. "-- changed\n"))
+  refused({ axes = { "model.layers=1" } }, "found a changed study")
+end
+
+function TestFlags.test_paths_as_seen_from_a_folder()
+  for path, expected in pairs({ ["/a/b"] = "./b", ["/a/c/b"] = "./c/b", ["/b"] = "../b", ["/x/y/b"] = "../x/y/b" }) do
+    lu.assertEquals(paths.relative(path, "/a"), expected)
+  end
+end
+
+TestChoice = {}
+
+local STUDY = [[
+return { title = "choice", base = { use = "./probe.lua" }, scales = { small = {} }, axes = {
+  { name = "encoding", values = { { name = "rope", spec = { encoding = { use = "rope" } } },
+    { name = "none", spec = { encoding = { use = "none" } } } } },
+  { name = "width", values = { { name = 16, spec = { model = { width = 16 } } },
+    { name = 32, spec = { model = { width = 32 } } } } } } }]]
+
+local function chosen(words, only)
+  support.write("flags/probe.lua", SPEC)
+  local file, studies = support.write("flags/choice.lua", STUDY), {}
+  for i, word in ipairs(words) do
+    studies[i] = file .. word
+  end
+  local study, message, options = settle({ studies = studies, study = studies[1], only = only or {} })
+  local ids = {}
+  for i, cell in ipairs(study and study.cells or {}) do
+    ids[i] = cell.id
+  end
+  return study and ids, message, options
+end
+
+function TestChoice.tearDown()
+  support.clean()
+end
+
+function TestChoice.test_cells_by_name_and_by_axis()
+  lu.assertEquals(chosen({ "" }), { "rope_16", "rope_32", "none_16", "none_32" })
+  lu.assertEquals(chosen({ ":none_16,rope_32" }), { "rope_32", "none_16" })
+  lu.assertEquals(chosen({ ":none_16", ":rope_32" }), { "rope_32", "none_16" })
+  local ids, _, options = chosen({ ":small:none_16" })
+  lu.assertEquals({ ids, options.scale }, { { "none_16" }, "small" })
+  lu.assertEquals(chosen({ "" }, { "width=32" }), { "rope_32", "none_32" })
+  lu.assertEquals(chosen({ "" }, { "width=32,16", "encoding = none" }), { "none_16", "none_32" })
+  lu.assertEquals(chosen({ "" }, { "width=32", "width=16.0" }), { "rope_16", "rope_32", "none_16", "none_32" })
+  lu.assertEquals(chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
+end
+
+-- The choice in the arguments of a job that continues with the same cells.
+function TestChoice.test_as_words()
+  local _, _, options = chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
+  local words = choice.command(options.choice, options.study)
+  lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",
+    "encoding=none,rope" })
+  _, _, options = chosen({ "" })
+  lu.assertEquals(choice.command(options.choice, "s"), { "s" })
+end
+
+function TestChoice.test_mistakes()
+  for expected, case in pairs({ ["has no cell rope_17"] = { { ":rope_17,none_16" } },
+    ["did you mean rope_16?"] = { { ":rope_17" } }, ["small is a scale: --scale small"] = { { ":small" } },
+    ["widht is no axis of this study"] = { { "" }, { "widht=3" } }, ["did you mean width?"] = { { "" }, { "widht=3" } },
+    ["48 is no value of the axis width"] = { { "" }, { "width=48" } },
+    ["expected: 16, 32"] = { { "" }, { "width=48" } }, ["found no axis and value"] = { { "" }, { "width" } },
+    ["found a second study"] = { { ":rope_16", ":small:none_16" } },
+    ["no cell that all of these select"] = { { ":rope_16" }, { "width=32" } } }) do
+    local ids, message = chosen(case[1], case[2])
+    lu.assertNil(ids)
+    lu.assertStrContains(message, expected)
+  end
+end
+
+support.run()
