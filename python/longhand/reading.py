@@ -238,10 +238,11 @@ class Runs(list):
         self.skipped = list(skipped)
 
     def rows(self):
-        """A row per run: id, digest, task, encoding, axes of the study, seed, path, and all other texts and numbers of
-        run.json: learning_rate, level, compiler, machine, step, train_seconds, exit, ..."""
+        """A row per run: id, digest, task, encoding, axes of the study, seed, the size of the model (layers over all
+        stacks, width, heads), path, and all other texts and numbers of run.json: parameters, learning_rate, level,
+        compiler, machine, step, train_seconds, exit, ..."""
         plain = (str, int, float, bool)
-        return Rows({**_front(run), **{key: value for key, value in run.info.items() if isinstance(value, plain)},
+        return Rows({**_front(run), **_size(run), **{key: value for key, value in run.info.items() if isinstance(value, plain)},
                      "path": run.path} for run in self)
 
     def evaluations(self):
@@ -323,6 +324,14 @@ def place_of(path):
 def _front(run):
     return {"id": run.id, "digest": run.digest, "task": run.task, "encoding": run.encoding, **run.axes,
             "seed": run.seed}
+
+
+def _size(run):
+    model = run.spec.get("model") or {}
+    stacks = [model.get(name) for name in ("layers", "encoder_layers", "decoder_layers")]
+    layers = sum(count for count in stacks if isinstance(count, int))
+    sizes = {"layers": layers or None, "width": model.get("width"), "heads": model.get("heads")}
+    return {name: size for name, size in sizes.items() if isinstance(size, int)}
 
 
 def rows(of, what="evaluations"):

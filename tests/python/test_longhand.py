@@ -257,8 +257,8 @@ class TestRuns(Files):
 
     def test_runs_are_rows(self):
         row = longhand.runs(RUNS).rows()[0]
-        self.assertEqual([row[key] for key in ("id", "task", "encoding", "seed", "exit", "learning_rate")],
-                         ["drawn", "reverse_string", "drawn", 0, 0, 0.001])
+        names = ("id", "task", "encoding", "seed", "exit", "learning_rate", "layers", "width", "heads")
+        self.assertEqual([row[key] for key in names], ["drawn", "reverse_string", "drawn", 0, 0, 0.001, 2, 16, 2])
         self.assertTrue(all(isinstance(value, (str, int, float)) for value in row.values()))
 
     def test_tables_are_chosen_from(self):

@@ -7,13 +7,15 @@ local captions = require("lab.study.report.tables.captions")
 local cost = require("lab.study.report.tables.cost")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
+local run_sizes = require("lab.study.read.run_sizes")
 local runs = require("lab.study.read.runs")
 local escape = require("base.escape")
 
 local M = {}
 
-local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen", "chosen_on",
-  "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }
+local RUN_COLUMNS = lists.append({ "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen",
+  "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" },
+  run_sizes.FIELDS)
 -- Measures in lines of eval.jsonl, in the order of their columns.
 local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
@@ -53,9 +55,12 @@ local function run_line(study, cell, run)
   local taken = run.score and cost.of(study, cell, run) or {}
   local fields = lists.join({ M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d") },
     score_fields(study, cell, run))
-  return table.concat(lists.append(fields, { run.decoding or "", number(taken.parameters, "%d"),
+  lists.append(fields, { run.decoding or "", number(taken.parameters, "%d"),
     number(taken.tokens, "%.0f"), number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"),
-    escape.csv(run.id or cell.id), run.digest or "", escape.csv(run.dir) }), ",") .. "\n"
+    escape.csv(run.id or cell.id), run.digest or "", escape.csv(run.dir) })
+  local size = run_sizes.of(run.facts.spec)
+  lists.append(fields, lists.map(run_sizes.FIELDS, function(name) return number(size[name], "%d") end))
+  return table.concat(fields, ",") .. "\n"
 end
 
 -- The lines of one evaluation as one text.
