@@ -39,6 +39,10 @@ function M.analyze(arguments)
   return run_named(require("lab.study.analyze.analyze"), arguments)
 end
 
+function M.runs(arguments)
+  return run_named(require("lab.runs.runs"), arguments)
+end
+
 function M.calibrate(arguments)
   return run_named(require("lab.study.calibrate.calibrate"), arguments)
 end

@@ -16,7 +16,7 @@ local hints = require("spec.hints.foreign_names")
 local M = {}
 
 -- The order of verbs in help.
-local VERBS = { "demo", "test", "check", "plan", "gen", "build", "train", "tune", "report", "sweep", "bundle",
+local VERBS = { "demo", "test", "check", "plan", "gen", "build", "train", "tune", "report", "runs", "sweep", "bundle",
   "analyze", "calibrate", "export", "list", "fields", "completion", "dev" }
 local PLACES = {}
 for place, name in ipairs(VERBS) do

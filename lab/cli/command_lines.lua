@@ -1,4 +1,4 @@
--- The command lines of the lab's verbs: plans, the demo, reports, sweeps, analyses, calibration, export and tuning.
+-- The command lines of the verbs of the lab: plans, the demo, reports, runs, sweeps, analyses, exports and tuning.
 --
 -- Input: the parser of cli.lua, or its result. Output: the verbs are added to the parser; M.settle completes the result
 -- and returns a problem, or nil.
@@ -8,6 +8,7 @@ local calibration = require("lab.cli.calibration")
 local converters = require("cli.converters")
 local measures = require("spec.measures")
 local options = require("cli.options")
+local runs = require("lab.cli.runs")
 local sweeps = require("lab.cli.sweeps")
 
 local M = {}
@@ -92,6 +93,7 @@ function M.add(parser)
   add_plan(parser)
   add_tune(parser)
   add_report(parser)
+  runs.add(parser)
   sweeps.add(parser)
   sweeps.add_bundle(parser)
   analyses.add(parser)
@@ -99,7 +101,7 @@ function M.add(parser)
   add_export(parser)
 end
 
-local SETTLE = { sweep = sweeps.settle, bundle = sweeps.settle_bundle }
+local SETTLE = { sweep = sweeps.settle, bundle = sweeps.settle_bundle, runs = runs.settle }
 
 function M.settle(result)
   local verb = result.verb

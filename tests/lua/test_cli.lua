@@ -72,6 +72,18 @@ function TestParse.test_analyses_and_exports()
   lu.assertEquals({ got.what, got.runs, got.out }, { "tensorboard", "a", "b" })
 end
 
+function TestParse.test_runs()
+  local function facts(words)
+    local got = parse(words)
+    return { got.action, table.concat(got.paths, " "), got.where, got.name }
+  end
+  lu.assertEquals(facts("runs"), { "list", "runs" })
+  lu.assertEquals(facts("runs a/ b --where seed=1"), { "list", "a b", "seed=1" })
+  lu.assertEquals(facts("runs show a/b"), { "show", "a/b" })
+  lu.assertEquals(facts("runs remove a --where seed=1"), { "remove", "a", "seed=1" })
+  lu.assertEquals(facts("runs rename a/old new"), { "rename", "a/old", nil, "new" })
+end
+
 function TestParse.test_sweep()
   local got = parse("sweep s --scale small --jobs 3 --out o --set a=1 --dry-run")
   lu.assertEquals({ got.verb, got.action, got.study, got.scale, got.jobs, got.out, got.set, got.device, got.target },
@@ -157,6 +169,10 @@ function TestParse.test_mistakes_have_suggestions()
     ["list task"] = "must be one of",
     ["gen"] = "missing argument 'spec'",
     ["analyze"] = "a command is required",
+    ["runs --yes"] = "--yes is only for remove", ["runs show"] = "the folder of one run",
+    ["runs rename a/b"] = "rename needs a folder and a name", ["runs remove"] = "remove needs the folders",
+    ["runs show a --where seed=1"] = "--where cannot be used with show",
+    ["runs remove a --json"] = "--json cannot be used with remove",
     ["sweep"] = "missing argument 'study'",
     ["sweep status"] = "missing argument 'STUDY'",
     ["sweep a b"] = "too many arguments: b",

@@ -30,6 +30,7 @@ local ROOMS = {
   { "lab.study.read", "base lab.stop spec render.builds" },
   { "lab.study.grid", "base lab.stop spec project lab.study.read" },
   { "lab.study.run", "base spec plan.deriving render.builds lab.study.read lab.study.grid" },
+  { "lab.runs", "base spec lab.study.read lab.study.run" },
   { "lab.study.slurm", "base lab.stop spec render.builds lab.study.read lab.study.grid lab.study.run" },
   { "lab.study.bundle", "base lab.stop spec render.builds lab.study.grid lab.study.run lab.study.slurm" },
   { "lab.study.report.tables", "base lab.study.read" },
@@ -47,7 +48,7 @@ local ROOMS = {
   { "lab.tune", "base lab.stop spec plan.deriving render.builds" },
   { "lab.export",
     "base lab.stop expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
-  { "lab.verbs", "base lab.stop lab.pages lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
+  { "lab.verbs", "base lab.stop lab.pages lab.runs lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
     .. "lab.study.report lab.study.analyze lab.study.calibrate lab.study.demo lab.tune lab.export" },
   { "main", "base spec plan.deriving render.templates render.builds project cli lab.cli lab.study.grid lab.verbs" },
 }

@@ -1,0 +1,69 @@
+-- The command line of `runs`.
+--
+-- Input: the parser of cli.lua, or its result. Output: the verb is added to the parser; the result is settled: {
+-- action, paths, name, where, ... }.
+
+local converters = require("cli.converters")
+local measures = require("spec.measures")
+local options = require("cli.options")
+
+local M = {}
+
+local ACTIONS = { show = true, remove = true, rename = true }
+
+function M.add(parser)
+  local command = parser:command("runs"):summary("list trained runs; show, remove or rename some of them")
+  command:description("Lists the runs of a folder: task, encoding, size, steps, score, state, date and bytes. Words "
+    .. "before the folders: show prints all facts of a run; remove deletes runs, after a question; rename gives the "
+    .. "runs of a spec another name, as if the spec's file had had it.")
+  command:usage("Usage: longhand runs [RUNS ...] [--where CONDITIONS] [--metric NAME] [--json]\n"
+    .. "       longhand runs show RUN [--metric NAME] [--json]\n"
+    .. "       longhand runs remove RUNS ... [--where CONDITIONS] [--yes]\n"
+    .. "       longhand runs rename RUNS/NAME NAME")
+  command:argument("words", "folders of runs, of a spec's runs, or of one run; default for the list: runs")
+    :argname("RUNS"):args("*")
+  options.add(command, {
+    { "--where CONDITIONS", "only runs that meet all conditions: a field, =, !=, <, <=, > or >=, and a value, with "
+      .. "commas between conditions, such as 'encoding=rope,steps>=1000'; fields are those of --json and of a spec "
+      .. "(model.width); * in a value stands for any characters" },
+    { "--metric NAME", "the metric of scores; default: exact_match if a model answers token by token, otherwise "
+      .. "accuracy", choices = measures.NAMES },
+    { "--json", "print the runs as JSON" },
+    { "--yes", "with remove: ask nothing" },
+  })
+end
+
+local function conflict(result)
+  local action = result.action
+  if action == "list" and result.yes then
+    return "--yes is only for remove"
+  elseif (action == "show" or action == "rename") and (result.where or result.yes) then
+    return ("%s cannot be used with %s"):format(result.where and "--where" or "--yes", action)
+  elseif (action == "remove" or action == "rename") and (result.json or result.metric and action == "rename") then
+    return ("%s cannot be used with %s"):format(result.json and "--json" or "--metric", action)
+  elseif action == "rename" and (#result.paths ~= 1 or not result.name) then
+    return "rename needs a folder and a name: longhand runs rename RUNS/OLD NEW"
+  elseif action == "show" and #result.paths ~= 1 then
+    return "show needs the folder of one run"
+  end
+  return #result.paths == 0 and "remove needs the folders of runs, or a folder with --where" or nil
+end
+
+-- Settles the words; returns a problem, or nil.
+function M.settle(result)
+  local words = result.words
+  local first = ACTIONS[words[1]] and 2 or 1
+  result.action = first == 2 and words[1] or "list"
+  result.paths = table.move(words, first, #words, 1, {})
+  if result.action == "rename" then
+    result.name = #result.paths > 1 and table.remove(result.paths) or nil
+  elseif result.action == "list" and #result.paths == 0 then
+    result.paths = { "runs" }
+  end
+  for i, path in ipairs(result.paths) do
+    result.paths[i] = converters.folder(path)
+  end
+  return conflict(result)
+end
+
+return M

@@ -1,0 +1,74 @@
+-- Runs as rows of a table, with a field for each fact that people choose runs by.
+--
+-- Input: a folder of runs, or a folder within it (of a spec, of a plan, of one run). Output: { root, rows, problems }:
+-- root, the folder of all runs; problems, messages on unreadable folders; nil and a message if there are no runs. A row
+-- has the fields in M.FIELDS, which are absent if they are unknown, and run (runs.lua). Writes nothing.
+
+local cells = require("lab.study.read.cells")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+local lists = require("base.lists")
+local run_files = require("lab.study.read.run_files")
+local run_sizes = require("lab.study.read.run_sizes")
+local write = require("base.write")
+
+local M = {}
+
+-- The fields of a row, in the order of JSON. steps: trained steps; score: in the unit of its metric, a mean over the
+-- lengths of `split`; rows without evaluations have none of the three. started and ended: UTC, as in
+-- 2026-11-27T08:00:00Z. bytes: of all files in the run's folder.
+M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
+  "learning_rate", "steps", "metric", "split", "score", "state", "exit", "device", "machine", "started", "ended",
+  "bytes" }
+
+-- The bytes of the files in a folder; links count as themselves.
+local function bytes_of(dir)
+  return lists.sum(write.names(dir), function(name)
+    return lfs.symlinkattributes(dir .. "/" .. name, "size") or 0
+  end)
+end
+
+local function row_of(study, cell, run, locks)
+  local facts = run.facts
+  local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
+  local row = lists.merged({ path = run.dir, id = run.id or cell.id, digest = run.digest or cell.digest,
+    task = cell.key.task, encoding = cell.key.encoding, parameters = facts.parameters, seed = run.seed,
+    learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
+    device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
+    bytes = bytes_of(run.dir), run = run }, run_sizes.of(facts.spec))
+  if run.score then
+    row.metric, row.score = study.scored.metric, run.score
+    row.split = run.test and run.test.split
+  end
+  return row
+end
+
+-- The folder of all runs for a folder that the user names; the folder itself if no runs lie around it.
+local function root_of(dir)
+  local place = lfs.attributes(dir .. "/run.json", "mode") and dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  return place or run_files.around(dir) or dir
+end
+
+-- Whether a path is a folder or lies in it.
+function M.is_within(path, folder)
+  return path == folder or path:sub(1, #folder + 1) == folder .. "/"
+end
+
+-- metric: of the scores, or nil for the default.
+function M.of(dir, metric)
+  if lfs.attributes(dir, "mode") ~= "directory" then
+    return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)
+  end
+  local root, locks = root_of(dir), ledger.locks()
+  local study, list = cells.of_folder(root, metric), {}
+  for cell, run in lists.nested(study.cells, "runs") do
+    list[#list + 1] = M.is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil
+  end
+  if not list[1] then
+    return nil, ("%s: there are no runs\n  expected: a folder that trainers wrote, with <id>/<digest>/<run>/run.json "
+      .. "in it"):format(dir)
+  end
+  return { root = root, rows = list, problems = study.problems }
+end
+
+return M

@@ -1,0 +1,228 @@
+-- The verb `runs`: lists the runs of a folder, shows one, removes runs, or renames those of a spec.
+--
+-- Input: { action, paths, where, metric, json, yes, name, say }; action: list, show, remove or rename; say prints a
+-- line. Output: an exit code and, if it is not 0, a message.
+
+local alter = require("lab.runs.alter")
+local evaluations = require("lab.study.read.evaluations")
+local escape = require("base.escape")
+local json = require("dkjson")
+local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
+local rows = require("lab.runs.rows")
+local runs = require("lab.study.read.runs")
+local shell = require("base.shell")
+local where = require("lab.runs.where")
+local wording = require("base.wording")
+
+local M = {}
+
+local DONE, INPUT, USAGE = 0, 1, 2
+
+local function size_text(bytes)
+  for _, unit in ipairs({ "B", "kB", "MB" }) do
+    if bytes < 1000 then
+      return ("%.3g %s"):format(bytes, unit)
+    end
+    bytes = bytes / 1000
+  end
+  return ("%.3g GB"):format(bytes)
+end
+
+local function score_text(metric, score)
+  return score and ("%s %s%s"):format(metrics.of[metric].title, ("%.4g"):format(score),
+    metrics.of[metric].unit == "percent" and "%" or "") or "-"
+end
+
+-- The columns of the list: a title, the text of a row; right: numbers, aligned on the right.
+local COLUMNS = {
+  { "task", function(row) return row.task end },
+  { "encoding", function(row) return row.encoding or "-" end },
+  { "layers x width", function(row)
+    return row.layers and row.width and ("%d x %d"):format(row.layers, row.width) or "-"
+  end, right = true },
+  { "seed", function(row) return row.seed and ("%d"):format(row.seed) or "-" end, right = true },
+  { "steps", function(row) return row.steps and ("%d"):format(row.steps) or "-" end, right = true },
+  { "score", function(row) return score_text(row.metric, row.score) end },
+  { "state", function(row) return row.state end },
+  { "started", function(row) return row.started and row.started:sub(1, 16):gsub("T", " ") or "-" end },
+  { "size", function(row) return size_text(row.bytes) end, right = true },
+  { "run", function(row) return row.path end },
+}
+
+-- Lines of a table with a line of titles.
+local function table_lines(list)
+  local lines = {}
+  for _, column in ipairs(COLUMNS) do
+    local texts = lists.join({ column[1] }, lists.map(list, function(row) return escape.plain((column[2](row))) end))
+    local width = lists.most(texts, function(text) return utf8.len(text) end)
+    for i, text in ipairs(texts) do
+      local gap = (" "):rep(width - utf8.len(text))
+      lines[i] = (lines[i] and lines[i] .. "  " or "") .. (column.right and gap .. text or text .. gap)
+    end
+  end
+  return lists.map(lines, function(line) return (line:gsub("%s+$", "")) end)
+end
+
+-- A row without the run itself.
+local function facts_of(row)
+  local facts = {}
+  for _, name in ipairs(rows.FIELDS) do
+    facts[name] = row[name]
+  end
+  return facts
+end
+
+local function print_json(options, value)
+  options.say(json.encode(value, { indent = true, keyorder = lists.join(rows.FIELDS, { "spec", "evaluations" }) }))
+end
+
+local function list_runs(options, found, list)
+  if options.json then
+    print_json(options, setmetatable(lists.map(list, facts_of), { __jsontype = "array" }))
+  elseif not list[1] then
+    options.say(("none of %s"):format(wording.count(#found.rows, "run")))
+  else
+    for _, line in ipairs(table_lines(list)) do
+      options.say(line)
+    end
+    options.say(("%s, %s"):format(wording.count(#list, "run"),
+      size_text(lists.sum(list, function(row) return row.bytes end))))
+  end
+end
+
+-- The last evaluations of a run by split: the lengths, and means of the measures in the units of their metrics.
+local function evaluations_of(run)
+  local seen = lists.distinct(lists.map(evaluations.SPLITS, function(split) return run[split] end))
+  return lists.map(seen, function(evaluation)
+    local one = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
+      lengths = lists.copy(evaluation.lengths) }
+    for _, metric in ipairs(metrics.NAMES) do
+      one[metric] = runs.percent(evaluation, metric)
+    end
+    return one
+  end)
+end
+
+local function evaluation_line(one)
+  local values = lists.map(metrics.NAMES, function(metric)
+    return one[metric] and score_text(metric, one[metric]) or nil
+  end)
+  local first, last = one.lengths[1], one.lengths[#one.lengths]
+  return ("  %-16s lengths %s to %s, step %d: %s"):format(one.split, first, last, one.step, table.concat(values, ", "))
+end
+
+local function show_run(options, row)
+  local facts, made = facts_of(row), evaluations_of(row.run)
+  if options.json then
+    facts.spec, facts.evaluations = row.run.facts.spec, made
+    return print_json(options, facts)
+  end
+  for _, name in ipairs(rows.FIELDS) do
+    local value = facts[name]
+    value = name == "bytes" and size_text(value) or math.type(value) == "float" and ("%.9g"):format(value) or value
+    if value ~= nil then
+      options.say(("%-14s %s"):format(name, escape.plain(tostring(value))))
+    end
+  end
+  local flags = row.run.facts.flags or {}
+  options.say(flags[1] and ("%-14s %s"):format("flags", escape.plain(table.concat(flags, " "))) or nil)
+  options.say(made[1] and "evaluations, means over lengths" or "no evaluations yet")
+  for _, one in ipairs(made) do
+    options.say(evaluation_line(one))
+  end
+end
+
+-- Asks on the terminal; false without a terminal.
+local function is_agreed(question)
+  if shell.run({ "test", "-t", "0" }) ~= 0 then
+    return nil
+  end
+  io.stderr:write(question, " [y/N] ")
+  return (io.read("l") or ""):lower():find("^y") ~= nil
+end
+
+local function remove(options, found, list)
+  if not list[1] then
+    return INPUT, "no run meets --where; nothing is removed"
+  end
+  local what = ("%s, %s"):format(wording.count(#list, "run"), size_text(lists.sum(list,
+    function(row) return row.bytes end)))
+  for _, line in ipairs(table_lines(list)) do
+    options.say(line)
+  end
+  local agreed = options.yes or is_agreed(("Remove %s?"):format(what))
+  if agreed == nil then
+    return USAGE, ("nothing is removed without a terminal to ask on; to remove %s, add --yes"):format(what)
+  elseif not agreed then
+    return INPUT, "nothing is removed"
+  end
+  local done, message = alter.remove(found.root, list)
+  if not done then
+    return INPUT, message
+  end
+  options.say(("removed %s"):format(what))
+  return DONE
+end
+
+local function rename(options, found, list)
+  local path = options.paths[1]
+  local id = path:match("([^/]+)$")
+  if path ~= found.root .. "/" .. id then
+    return INPUT, ("%s: a name belongs to all runs of a spec\n  expected: the folder of a spec's runs, such as %s")
+      :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
+  end
+  local done, message = alter.rename(found.root, list, id, options.name)
+  if not done then
+    return INPUT, message
+  end
+  options.say(("%s: now %s/%s"):format(path, found.root, options.name))
+  return DONE
+end
+
+-- The runs in all named folders, each once; or nil and a message.
+local function find(options)
+  local found
+  for _, path in ipairs(options.paths) do
+    local one, message = rows.of(path, options.metric)
+    if not one then
+      return nil, message
+    elseif found and one.root ~= found.root then
+      return nil, ("%s and %s are in different folders of runs\n  expected: folders in one"):format(options.paths[1],
+        path)
+    end
+    found = found or { root = one.root, rows = {}, problems = one.problems }
+    local seen = lists.by(found.rows, function(row) return row.path end)
+    lists.append(found.rows, lists.filter(one.rows, function(row) return not seen[row.path] end))
+  end
+  return found
+end
+
+function M.run(options)
+  local found, message = find(options)
+  if not found then
+    return INPUT, message
+  end
+  local list
+  list, message = where.select(found.rows, options.where)
+  if not list then
+    return USAGE, message
+  elseif options.action == "remove" then
+    return remove(options, found, list)
+  elseif options.action == "rename" then
+    return rename(options, found, list)
+  elseif options.action == "show" and #list ~= 1 then
+    return INPUT, ("%s: holds %s\n  expected: the folder of one run"):format(options.paths[1],
+      wording.count(#list, "run"))
+  elseif options.action == "show" then
+    show_run(options, list[1])
+  else
+    list_runs(options, found, list)
+  end
+  local damaged = lists.join(found.problems, lists.flat(list, function(row)
+    return row.state == "damaged" and lists.map(row.run.notes, function(note) return row.path .. "/" .. note end) or {}
+  end))
+  return #damaged > 0 and INPUT or DONE, damaged[1] and "damaged:\n  " .. table.concat(damaged, "\n  ")
+end
+
+return M

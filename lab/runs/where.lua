@@ -1,0 +1,84 @@
+-- Conditions on runs: encoding=rope,steps>=1000.
+--
+-- Input: the text of a condition list, rows (rows.lua). Output: the rows that meet all conditions; or nil and a
+-- message. A condition is FIELD OPERATOR VALUE with a field of a row, or of the run's spec (train.batch); with = and
+-- !=, a * in the value stands for any characters. Numbers are compared as numbers, times as texts.
+
+local lists = require("base.lists")
+local nearest = require("base.nearest")
+local rows = require("lab.runs.rows")
+local schema = require("spec.schema")
+
+local M = {}
+
+local FORM = "FIELD=VALUE, with =, !=, <, <=, > or >=, such as encoding=rope,steps>=1000"
+local TIMES = { started = true, ended = true }
+
+local order = {
+  ["<"] = function(a, b) return a < b end, ["<="] = function(a, b) return a <= b end,
+  [">"] = function(a, b) return a > b end, [">="] = function(a, b) return a >= b end,
+}
+
+local function value_of(row, field)
+  local value = row[field]
+  if value == nil and field:find(".", 1, true) then
+    value = lists.at(row.run.facts.spec, field)
+  end
+  return value
+end
+
+-- A function that decides whether a value equals a text, in which * stands for any characters.
+local function equal_to(text)
+  local number, pattern = tonumber(text), "^" .. text:gsub("[^%w*]", "%%%0"):gsub("%*", ".*") .. "$"
+  return function(value)
+    return number ~= nil and tonumber(value) == number or tostring(value):find(pattern) ~= nil
+  end
+end
+
+-- A function of a value that decides whether a condition holds; nil and a message for a bad value.
+local function test_of(field, sign, text)
+  local equals, number = equal_to(text), tonumber(text)
+  if sign == "=" then
+    return function(value) return value ~= nil and equals(value) end
+  elseif sign == "!=" then
+    return function(value) return value == nil or not equals(value) end
+  elseif TIMES[field] then
+    return function(value) return value ~= nil and order[sign](value, text) end
+  elseif not number then
+    return nil, ("%s%s%s: %q is no number"):format(field, sign, text, text)
+  end
+  return function(value) return tonumber(value) ~= nil and order[sign](tonumber(value), number) end
+end
+
+local function read(text)
+  local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
+  if not field or sign == "==" or sign == "!" or value == "" then
+    return nil, ("%q: expected %s"):format(text, FORM)
+  elseif not lists.has(rows.FIELDS, field) and not schema.at[field] then
+    local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(one) return one.path end))
+    local near = nearest.name(field, names)
+    return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
+      or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
+  end
+  return { field = field }, nil, sign, value
+end
+
+-- text: nil selects all rows.
+function M.select(list, text)
+  for part in ((text or "") .. ","):gmatch("([^,]*),") do
+    if part:find("%S") or text and text ~= "" then
+      local condition, message, sign, value = read(part)
+      local holds
+      if condition then
+        holds, message = test_of(condition.field, sign, value)
+      end
+      if not holds then
+        return nil, "--where " .. message
+      end
+      list = lists.filter(list, function(row) return holds(value_of(row, condition.field)) end)
+    end
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,164 @@
+-- The verb runs: the list, its conditions, one run in full, removed and renamed runs.
+
+local support = dofile("tests/lua/support.lua")
+
+local lfs = require("lfs")
+local lu = require("luaunit")
+local reports = require("reports")
+local rows = require("lab.runs.rows")
+local run_files = require("lab.study.read.run_files")
+local verb = require("lab.runs.runs")
+local where = require("lab.runs.where")
+local write = require("base.write")
+
+TestRuns = {}
+
+local root
+
+-- Three runs: an evaluated and an unfinished one of a spec, and one of another spec.
+function TestRuns.setUp()
+  local facts = { step = 100, parameters = 1234, started = "2026-11-27T08:00:00Z" }
+  local one = reports.write_run("list", "bucket_sort_rope", 0, 0.1, { exit = 0, eval = reports.scored(60),
+    facts = facts })
+  reports.write_run("list", "bucket_sort_rope", 1, 0.1, { facts = { step = 40 } })
+  reports.write_run("list", "bucket_sort_none", 0, 0.5, { exit = 0, eval = reports.scored(30), facts = facts })
+  root = one:match("^(.*)/bucket_sort_rope/")
+end
+
+function TestRuns.tearDown()
+  support.clean()
+end
+
+-- Runs the verb; returns the exit code, the message and the printed lines.
+local function run(action, paths, more)
+  local lines = {}
+  local options = { action = action, paths = paths, say = function(line) lines[#lines + 1] = line end }
+  for key, value in pairs(more or {}) do
+    options[key] = value
+  end
+  local code, message = verb.run(options)
+  return code, message, table.concat(lines, "\n")
+end
+
+local function seeds(text)
+  local list, message = where.select(rows.of(root).rows, text)
+  if not list then
+    return message
+  end
+  local names = {}
+  for i, row in ipairs(list) do
+    names[i] = row.encoding .. row.seed
+  end
+  return table.concat(names, " ")
+end
+
+function TestRuns.test_list()
+  local code, message, text = run("list", { root })
+  lu.assertEquals({ code, message }, { 0 })
+  lu.assertStrMatches(text:match("[^\n]+"), "task +encoding +layers x width +seed +steps +score +state +started +size"
+    .. " +run")
+  lu.assertStrContains(text, "bucket_sort  none              2 x 16     0    100  accuracy 30%  evaluated   "
+    .. "2026-11-27 08:00")
+  lu.assertStrContains(text, "     40  -             unfinished  -  ")
+  lu.assertStrMatches(text:match("[^\n]+$"), "3 runs, .* kB")
+end
+
+-- A folder within the folder of runs selects its runs.
+function TestRuns.test_parts_of_a_folder()
+  local _, _, text = run("list", { root .. "/bucket_sort_rope" })
+  lu.assertStrContains(text, "2 runs")
+  _, _, text = run("list", { root .. "/bucket_sort_rope", root .. "/bucket_sort_none", root })
+  lu.assertStrContains(text, "3 runs")
+end
+
+function TestRuns.test_conditions()
+  lu.assertEquals(seeds(nil), "none0 rope0 rope1")
+  lu.assertEquals(seeds("encoding=rope"), "rope0 rope1")
+  lu.assertEquals(seeds("encoding=ro*,steps>=100"), "rope0")
+  lu.assertEquals(seeds("score > 29.9 , score<31"), "none0")
+  lu.assertEquals(seeds("score!=30"), "rope0 rope1")
+  lu.assertEquals(seeds("started>=2026-11-27"), "none0 rope0")
+  lu.assertEquals(seeds("started<2026-11-27"), "")
+  lu.assertEquals(seeds("train.batch=8,learning_rate<0.2"), "rope0 rope1")
+  lu.assertEquals(seeds("encoding=r.pe"), "")
+end
+
+function TestRuns.test_bad_conditions()
+  lu.assertStrContains(seeds("encodng=rope"), "--where encodng: runs have no such field; did you mean encoding?")
+  lu.assertStrContains(seeds("steps>many"), '"many" is no number')
+  lu.assertStrContains(seeds("encoding"), "expected FIELD=VALUE")
+  lu.assertStrContains(seeds("steps==3"), "expected FIELD=VALUE")
+  lu.assertEquals(run("list", { root }, { where = "steps>x" }), 2)
+end
+
+function TestRuns.test_show()
+  local dir = root .. "/bucket_sort_rope/" .. reports.DIGEST .. "/lr0.1-seed0"
+  local code, _, text = run("show", { dir })
+  lu.assertEquals(code, 0)
+  lu.assertStrContains(text, "parameters     1234")
+  lu.assertStrContains(text, "beyond           lengths 20 to 30, step 100: exact match 25%, accuracy 60%, loss 0.5")
+  lu.assertStrContains(select(2, run("show", { root })), "holds 3 runs")
+end
+
+function TestRuns.test_removed_runs_leave_no_empty_folders()
+  local plan = root .. "/bucket_sort_rope/" .. reports.DIGEST
+  local code, _, text = run("remove", { root }, { where = "seed=1", yes = true })
+  lu.assertEquals({ code, text:match("[^\n]+$") }, { 0, "removed 1 run, " .. text:match("removed 1 run, (.*)$") })
+  lu.assertEquals(write.names(plan), { "lr0.1-seed0" })
+  lu.assertEquals(run("remove", { plan }, { yes = true }), 0)
+  lu.assertEquals(write.names(root), { "bucket_sort_none" })
+end
+
+function TestRuns.test_a_held_run_is_not_removed()
+  local row = rows.of(root).rows[1]
+  row.state = "running"
+  local done, message = require("lab.runs.alter").remove(root, { row })
+  lu.assertNil(done)
+  lu.assertStrContains(message, "a trainer is running there")
+  lu.assertEquals(lfs.attributes(row.path, "mode"), "directory")
+end
+
+-- Nothing is deleted through a link: what it leads to stays.
+function TestRuns.test_links_are_refused()
+  local outside = root .. "-outside"
+  assert(os.rename(root .. "/bucket_sort_none", outside))
+  assert(lfs.link(outside, root .. "/bucket_sort_none", true))
+  local code, message = run("remove", { root }, { where = "encoding=none", yes = true })
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(message, "found a link")
+  lu.assertEquals(write.names(outside .. "/" .. reports.DIGEST), { "lr0.5-seed0" })
+end
+
+-- The run.json of a run, with its id first, as trainers write it.
+local function write_facts(id)
+  local path = ("%s/%s/%s/lr0.5-seed0/run.json"):format(root, id, reports.DIGEST)
+  local text = write.read(path):gsub('"id":"[^"]*",?', ""):gsub(",}", "}")
+  text = text:gsub('"spec":{', ('"spec":{"id":"%s",'):format(id), 1)
+  assert(write.file(path, ('{"id":"%s",'):format(id) .. text:sub(2)))
+end
+
+function TestRuns.test_rename()
+  write_facts("bucket_sort_none")
+  local code, message = run("rename", { root .. "/bucket_sort_none" }, { name = "bucket_sort_plain" })
+  lu.assertEquals({ code, message }, { 0 })
+  local dir = ("%s/bucket_sort_plain/%s/lr0.5-seed0"):format(root, reports.DIGEST)
+  local facts = assert(run_files.facts(dir, run_files.place(dir)))
+  lu.assertEquals({ facts.id, facts.spec.id }, { "bucket_sort_plain", "bucket_sort_plain" })
+  lu.assertEquals(seeds("id=bucket_sort_plain"), "plain0")
+end
+
+function TestRuns.test_names_that_are_refused()
+  local none, rope = root .. "/bucket_sort_none", root .. "/bucket_sort_rope"
+  local function refused(path, name, text)
+    local code, message = run("rename", { path }, { name = name })
+    lu.assertEquals(code, 1)
+    lu.assertStrContains(message, text)
+    lu.assertEquals(write.names(root), { "bucket_sort_none", "bucket_sort_rope" })
+  end
+  refused(none, "bucket_sort_rope", "there is an entry of this name already")
+  refused(none, "No", "a letter a-z")
+  refused(rope .. "/" .. reports.DIGEST, "other", "a name belongs to all runs of a spec")
+  refused(rope, "other", "is not as trainers write it")
+end
+
+support.run()
