@@ -9,7 +9,7 @@ local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
-local run_sizes = require("lab.study.read.run_sizes")
+local runs = require("lab.study.read.runs")
 local write = require("base.write")
 
 local M = {}
@@ -35,7 +35,7 @@ local function row_of(study, cell, run, locks)
     task = cell.key.task, encoding = cell.key.encoding, parameters = facts.parameters, seed = run.seed,
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
-    bytes = bytes_of(run.dir), run = run }, run_sizes.of(facts.spec))
+    bytes = bytes_of(run.dir), run = run }, runs.size(run))
   if run.score then
     row.metric, row.score = study.scored.metric, run.score
     row.split = run.test and run.test.split

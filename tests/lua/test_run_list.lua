@@ -158,6 +158,8 @@ function TestRuns.test_names_that_are_refused()
   refused(none, "bucket_sort_rope", "there is an entry of this name already")
   refused(none, "No", "a letter a-z")
   refused(rope .. "/" .. reports.DIGEST, "other", "a name belongs to all runs of a spec")
+  local path = ("%s/%s/lr0.1-seed0/run.json"):format(rope, reports.DIGEST)
+  assert(write.file(path, "\n" .. write.read(path)))
   refused(rope, "other", "is not as trainers write it")
 end
 

@@ -219,6 +219,16 @@ local function note_damage(run, damage)
   end
 end
 
+M.SIZES = { "layers", "width", "heads" }
+
+-- The size of a run's model: its kind of network as `model`, and M.SIZES: blocks over all stacks, channels of a token's
+-- vector, heads of a block. Fields that the spec lacks are absent.
+function M.size(run)
+  local model = lists.at(run.facts, "spec.model") or {}
+  local layers = model.layers or model.decoder_layers and (model.encoder_layers or 0) + model.decoder_layers
+  return { model = model.kind, layers = layers, width = model.width, heads = model.heads }
+end
+
 -- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged: an empty list, with a note.
 function M.metrics(run)
   local rows = {}

@@ -7,7 +7,6 @@ local captions = require("lab.study.report.tables.captions")
 local cost = require("lab.study.report.tables.cost")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
-local run_sizes = require("lab.study.read.run_sizes")
 local runs = require("lab.study.read.runs")
 local escape = require("base.escape")
 
@@ -15,7 +14,7 @@ local M = {}
 
 local RUN_COLUMNS = lists.append({ "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen",
   "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" },
-  run_sizes.FIELDS)
+  runs.SIZES)
 -- Measures in lines of eval.jsonl, in the order of their columns.
 local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
@@ -58,8 +57,8 @@ local function run_line(study, cell, run)
   lists.append(fields, { run.decoding or "", number(taken.parameters, "%d"),
     number(taken.tokens, "%.0f"), number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"),
     escape.csv(run.id or cell.id), run.digest or "", escape.csv(run.dir) })
-  local size = run_sizes.of(run.facts.spec)
-  lists.append(fields, lists.map(run_sizes.FIELDS, function(name) return number(size[name], "%d") end))
+  local size = runs.size(run)
+  lists.append(fields, lists.map(runs.SIZES, function(name) return number(size[name], "%d") end))
   return table.concat(fields, ",") .. "\n"
 end
 
