@@ -8,6 +8,7 @@ local cells = require("lab.study.read.cells")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")
+local paths = require("base.paths")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
 local write = require("base.write")
@@ -49,8 +50,9 @@ local function root_of(dir)
   return place or run_files.around(dir) or dir
 end
 
--- Whether a path is a folder or lies in it.
-function M.is_within(path, folder)
+-- Whether a path is a folder or lies in it; both may be relative to the current folder.
+local function is_within(path, folder)
+  path, folder = paths.absolute(path), paths.absolute(folder)
   return path == folder or path:sub(1, #folder + 1) == folder .. "/"
 end
 
@@ -62,7 +64,7 @@ function M.of(dir, metric)
   local root, locks = root_of(dir), ledger.locks()
   local study, list = cells.of_folder(root, metric), {}
   for cell, run in lists.nested(study.cells, "runs") do
-    list[#list + 1] = M.is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil
+    list[#list + 1] = is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil
   end
   if not list[1] then
     return nil, ("%s: there are no runs\n  expected: a folder that trainers wrote, with <id>/<digest>/<run>/run.json "

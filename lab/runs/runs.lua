@@ -9,6 +9,7 @@ local escape = require("base.escape")
 local json = require("dkjson")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
+local paths = require("base.paths")
 local rows = require("lab.runs.rows")
 local runs = require("lab.study.read.runs")
 local shell = require("base.shell")
@@ -167,8 +168,8 @@ end
 
 local function rename(options, found, list)
   local path = options.paths[1]
-  local id = path:match("([^/]+)$")
-  if path ~= found.root .. "/" .. id then
+  local id = paths.absolute(path):match("([^/]+)$")
+  if paths.absolute(path) ~= paths.absolute(found.root .. "/" .. id) then
     return INPUT, ("%s: a name belongs to all runs of a spec\n  expected: the folder of a spec's runs, such as %s")
       :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
   end

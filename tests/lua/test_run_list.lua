@@ -71,6 +71,16 @@ function TestRuns.test_parts_of_a_folder()
   lu.assertStrContains(text, "3 runs")
 end
 
+-- Folders may be named as seen from within them.
+function TestRuns.test_relative_folders()
+  local here = lfs.currentdir()
+  assert(lfs.chdir(root .. "/bucket_sort_rope"))
+  local found = assert(rows.of("."))
+  local one = assert(rows.of(reports.DIGEST .. "/lr0.1-seed0"))
+  assert(lfs.chdir(here))
+  lu.assertEquals({ #found.rows, #one.rows, one.rows[1].seed }, { 2, 1, 0 })
+end
+
 function TestRuns.test_conditions()
   lu.assertEquals(seeds(nil), "none0 rope0 rope1")
   lu.assertEquals(seeds("encoding=rope"), "rope0 rope1")
