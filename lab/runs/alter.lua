@@ -84,8 +84,8 @@ local function refusal(root, list, id, name)
   end
   local study = study_of(root, id)
   return study and ("%s: the study %s names its cell so, and would train it again under that name\n  expected: runs "
-    .. "of no study; names in reports are changed with `names` of the study's report"):format(root .. "/" .. id, study)
-    or running(list)
+    .. "of no study; `labels` in an item of the study's report changes the names that it shows"):format(root .. "/"
+    .. id, study) or running(list)
 end
 
 -- Renames the runs of a spec, as if the spec's file had had that name. A rename that was interrupted is completed by
