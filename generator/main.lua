@@ -11,7 +11,7 @@ local build = require("render.builds.build")
 local builds = require("base.builds")
 local cli = require("cli.cli").with(require("lab.cli.command_lines"))
 local defaults = require("plan.deriving.defaults")
-local json = require("dkjson")
+local canonical = require("base.canonical")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local listing = require("cli.listing")
@@ -92,14 +92,14 @@ end
 function verbs.check(project, arguments)
   local spec, message, errors = find(project, arguments)
   if not spec and arguments.json then
-    print_result(json.encode({ errors = errors or { { what = message } } }) .. "\n")
+    print_result(canonical.text({ errors = errors or { { what = message } } }) .. "\n")
     return INPUT
   elseif not spec then
     return fail(INPUT, message)
   end
   warn(spec)
   if arguments.json then
-    return print_result(json.encode({ id = spec.id, digest = spec.plan.digest, path = spec.path }) .. "\n")
+    return print_result(canonical.text({ id = spec.id, digest = spec.plan.digest, path = spec.path }) .. "\n")
   end
   return print_result(arguments.print and resolved_spec.text(spec.resolved, spec.origins) or spec.path .. ": ok\n")
 end
@@ -278,7 +278,7 @@ end
 
 function verbs.fields(_, arguments)
   if arguments.json then
-    return print_result(json.encode(schema.facts(), { keyorder = schema.JSON_ORDER }) .. "\n")
+    return print_result(canonical.text(schema.facts()) .. "\n")
   end
   local text, near = schema.fields_text(arguments.all, arguments.path)
   return text and print_result(text) or fail(INPUT, ("longhand fields: there is no field %s%s"):format(arguments.path,

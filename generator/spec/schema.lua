@@ -205,11 +205,7 @@ local function default_text(field)
     or tostring(field.default))
 end
 
-M.JSON_ORDER = { "path", "type", "doc", "more", "takes", "unit", "default", "required", "only", "kinds", "name",
-  "fields", "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
-
--- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result, its keys in
--- JSON_ORDER.
+-- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result.
 function M.facts()
   local fields = lists.map(M.fields, function(field)
     return { path = field.path, type = field.type, doc = field.doc, more = field.more,
