@@ -1,4 +1,3 @@
-# Longhand's build. Everything is made from the repository root; ./longhand calls the targets below.
 # Longhand's build, from the repository's root; ./longhand calls the targets below.
 # RUN=<id>      the showcase run that trainer, run, eval and gen mean
 # LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list

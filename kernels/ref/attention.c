@@ -5,7 +5,7 @@
 
 #include "kernels/ref/ref.h"
 
-static int keys_of(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
+static int count_keys(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
 
 typedef struct rotation_table {
     const double *cosine, *sine; /* NULL: none */
@@ -48,16 +48,16 @@ static void softmax(int count, double *x) {
 
 static double element_or_zero(const double *x, int i) { return x ? x[i] : 0; }
 
-static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
+static double get_temperature(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
 
 /* The dropout factor of a pair's weight. */
 static double keep_factor(const lh_ref_attention *shape, int h, int i, int j) {
-    return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
+    return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * count_keys(shape) + j] : 1;
 }
 
 /* The logit of query i and key j of head h. */
 static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
-    int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
+    int T = shape->tokens, S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;
     double sum = 0;
     for (int d = 0; d < D; d++) {
@@ -67,14 +67,14 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
                    shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
     double score = sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
-    return score / temperature_of(shape);
+    return score / get_temperature(shape);
 }
 
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
-    int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
+    int T = shape->tokens, S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     double *rotated_q = rotated(shape, shape->tokens, query_rotation(shape), q);
-    double *rotated_k = rotated(shape, keys_of(shape), key_rotation(shape), k);
+    double *rotated_k = rotated(shape, count_keys(shape), key_rotation(shape), k);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * S, *o = out + i * C + h * D;
@@ -95,7 +95,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
  * query. */
 static void pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                       double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
-    int S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
+    int S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     for (int d = 0; d < D; d++) {
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
         size_t row = ((size_t)i * S + j) * C + c;
@@ -113,9 +113,9 @@ static void pair_grad(const lh_ref_attention *shape, const double *q, const doub
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
-    int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
+    int T = shape->tokens, S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     double *rotated_q = rotated(shape, shape->tokens, query_rotation(shape), q);
-    double *rotated_k = rotated(shape, keys_of(shape), key_rotation(shape), k);
+    double *rotated_k = rotated(shape, count_keys(shape), key_rotation(shape), k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
     memset(dk, 0, (size_t)S * C * sizeof *dk);
     memset(dv, 0, (size_t)S * C * sizeof *dv);
@@ -127,7 +127,7 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
                 double keep = keep_factor(shape, h, i, j), dp = keep * dot(D, go, v + key);
-                double dscore = row[j] * (dp - mean) / temperature_of(shape);
+                double dscore = row[j] * (dp - mean) / get_temperature(shape);
                 for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
                 pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;

@@ -45,7 +45,7 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
 }
 
 /* The term of the key's side (right or left) in the logit of query i and key j of head h, before direction_scale. */
-static double direction_at(const lh_ref_geometric *shape, int h, int i, int j) {
+static double get_direction(const lh_ref_geometric *shape, int h, int i, int j) {
     return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
 }
 
@@ -63,15 +63,16 @@ static double match(const lh_ref_geometric *shape, const double *q, const double
 }
 
 /* The logits of one query; the logit of the query with itself is -infinity. */
-static void logits_of(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, double *logit) {
+static void compute_logits(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i,
+                           double *logit) {
     for (int j = 0; j < shape->tokens; j++)
         logit[j] = j == i ? -INFINITY
                           : shape->scale * match(shape, q, k, h, i, j) +
-                                shape->direction_scale * direction_at(shape, h, i, j) + shape->offset;
+                                shape->direction_scale * get_direction(shape, h, i, j) + shape->offset;
 }
 
 /* The divisor of a query's weights. */
-static double divisor_of(const lh_ref_geometric *shape, double total) {
+static double choose_divisor(const lh_ref_geometric *shape, double total) {
     return shape->normalised ? fmax(total, LH_REF_LEAST_TOTAL) : 1;
 }
 
@@ -83,8 +84,8 @@ void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, con
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * T;
-            logits_of(shape, q, k, h, i, logit);
-            double divisor = divisor_of(shape, lh_ref_geometric_row(T, i, logit, row));
+            compute_logits(shape, q, k, h, i, logit);
+            double divisor = choose_divisor(shape, lh_ref_geometric_row(T, i, logit, row));
             for (int j = 0; j < T; j++) {
                 row[j] /= divisor;
                 for (int d = 0; d < D; d++) out[i * C + h * D + d] += row[j] * v[j * C + h * D + d];
@@ -102,7 +103,7 @@ static void weights_grad(const lh_ref_geometric *shape, int h, int i, const doub
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
     double mean = 0;
     for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + i * C + h * D, v + j * C + h * D);
-    double divisor = divisor_of(shape, total);
+    double divisor = choose_divisor(shape, total);
     for (int j = 0; j < T && divisor == total; j++) mean += row[j] / total * dweight[j];
     for (int j = 0; j < T; j++) dweight[j] = (dweight[j] - mean) / divisor;
 }
@@ -112,7 +113,7 @@ static void pair_grad(const lh_ref_geometric *shape, const double *q, const doub
     int D = shape->head_width, C = shape->heads * D;
     grad->scale += dlogit * match(shape, q, k, h, i, j);
     grad->offset += dlogit;
-    grad->direction_scale += dlogit * direction_at(shape, h, i, j);
+    grad->direction_scale += dlogit * get_direction(shape, h, i, j);
     if (shape->direction) grad->direction[(i * shape->heads + h) * 2 + (j < i)] += dlogit * shape->direction_scale;
     for (int d = 0; d < D; d++) {
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
@@ -132,9 +133,9 @@ void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q
     memset(dv, 0, (size_t)T * C * sizeof *dv);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
-            logits_of(shape, q, k, h, i, logit);
+            compute_logits(shape, q, k, h, i, logit);
             double total = lh_ref_geometric_row(T, i, logit, row);
-            double divisor = divisor_of(shape, total);
+            double divisor = choose_divisor(shape, total);
             weights_grad(shape, h, i, row, total, v, dout, dweight);
             lh_ref_geometric_row_grad(T, i, logit, row, dweight, dlogit);
             for (int j = 0; j < T; j++) {

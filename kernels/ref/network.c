@@ -63,7 +63,7 @@ static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node 
         const lh_ref_value *value = &scope->values[i];
         if (value->outside >= 0) frame[i] = outside[value->outside];
         else if (entry && i == scope->entry) frame[i] = entry;
-        else frame[i] = new_node(r, tokens_of(r, value->stream), value->width);
+        else frame[i] = new_node(r, count_tokens(r, value->stream), value->width);
     }
     r->frames = realloc(r->frames, (size_t)(r->frame_count + 1) * sizeof *r->frames);
     if (!r->frames) abort();

@@ -4,51 +4,55 @@
 
 #include "kernels/ref/tape.h"
 
-static const lh_ref_family *family_of(const run *r, const tape_entry *entry) {
+static const lh_ref_family *get_family(const run *r, const tape_entry *entry) {
     return &r->model->network->families[entry->op->family];
 }
 
 /* The number of keys. */
-static int keys_of(const tape_entry *entry) { return read(entry, 1)->rows; }
+static int count_keys(const tape_entry *entry) { return read(entry, 1)->rows; }
 
 /* The positions of the attention's family; NULL: the batch has positions for all families. */
-static const lh_ref_places *places_of(const run *r, const tape_entry *entry) {
+static const lh_ref_places *get_places(const run *r, const tape_entry *entry) {
     return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
 }
 
 /* The row of `places` for an attention. */
-static int row_of(const lh_ref_places *places, const tape_entry *entry) { return places->layers > 1 ? entry->use : 0; }
-
-/* Distances [query][key]; NULL: key - query. */
-static const int32_t *distances_of(const run *r, const tape_entry *entry) {
-    const lh_ref_places *places = places_of(r, entry);
-    if (!places) return r->batch->distances;
-    return places->distances ? places->distances + row_of(places, entry) * out_of(entry)->rows * keys_of(entry) : NULL;
+static int choose_row(const lh_ref_places *places, const tape_entry *entry) {
+    return places->layers > 1 ? entry->use : 0;
 }
 
-static int distance_of(const run *r, const tape_entry *entry, int query, int key) {
-    const int32_t *distances = distances_of(r, entry);
-    return distances ? distances[query * keys_of(entry) + key] : key - query;
+/* Distances [query][key]; NULL: key - query. */
+static const int32_t *get_distances(const run *r, const tape_entry *entry) {
+    const lh_ref_places *places = get_places(r, entry);
+    if (!places) return r->batch->distances;
+    return places->distances
+               ? places->distances + choose_row(places, entry) * get_output(entry)->rows * count_keys(entry)
+               : NULL;
+}
+
+static int get_distance(const run *r, const tape_entry *entry, int query, int key) {
+    const int32_t *distances = get_distances(r, entry);
+    return distances ? distances[query * count_keys(entry) + key] : key - query;
 }
 
 /* The row of Shaw's table. */
 static int table_row(const run *r, const tape_entry *entry, int query, int key) {
-    int clip = family_of(r, entry)->clip, farthest = family_of(r, entry)->farthest;
-    int distance = distance_of(r, entry, query, key);
+    int clip = get_family(r, entry)->clip, farthest = get_family(r, entry)->farthest;
+    int distance = get_distance(r, entry, query, key);
     return (int)fmin(fmax(distance, -clip), farthest) + clip;
 }
 
 /* Sets attention.relative, the vector of every pair. */
 static void make_relative(const run *r, tape_entry *entry) {
-    const lh_ref_family *family = family_of(r, entry);
-    int T = out_of(entry)->rows, S = keys_of(entry), C = out_of(entry)->width, D = C / family->heads;
+    const lh_ref_family *family = get_family(r, entry);
+    int T = get_output(entry)->rows, S = count_keys(entry), C = get_output(entry)->width, D = C / family->heads;
     double *sinusoid = doubles((size_t)C);
-    const double *table = value_of(entry, LH_REF_RELATIVE);
+    const double *table = get_parameter(entry, LH_REF_RELATIVE);
     entry->attention.relative = doubles((size_t)T * (size_t)S * (size_t)C);
     for (int pair = 0; pair < T * S; pair++) {
         double *row = entry->attention.relative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
-            lh_ref_sinusoid(C, distance_of(r, entry, pair / S, pair % S), sinusoid);
+            lh_ref_sinusoid(C, get_distance(r, entry, pair / S, pair % S), sinusoid);
             lh_ref_matmul(1, C, C, sinusoid, table, NULL, row);
         } else {
             for (int c = 0; c < C; c++) row[c] = table[table_row(r, entry, pair / S, pair % S) * D + c % D];
@@ -59,13 +63,13 @@ static void make_relative(const run *r, tape_entry *entry) {
 
 /* Converts the gradients of all pairs' vectors to gradients of the map or the table. */
 static void relative_grad(const run *r, const tape_entry *entry, const double *drelative) {
-    const lh_ref_family *family = family_of(r, entry);
-    int T = out_of(entry)->rows, S = keys_of(entry), C = out_of(entry)->width, D = C / family->heads;
-    double *sinusoid = doubles((size_t)C), *table = gradient_of(entry, LH_REF_RELATIVE);
+    const lh_ref_family *family = get_family(r, entry);
+    int T = get_output(entry)->rows, S = count_keys(entry), C = get_output(entry)->width, D = C / family->heads;
+    double *sinusoid = doubles((size_t)C), *table = get_gradient(entry, LH_REF_RELATIVE);
     for (int pair = 0; pair < T * S; pair++) {
         const double *drow = drelative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
-            lh_ref_sinusoid(C, distance_of(r, entry, pair / S, pair % S), sinusoid);
+            lh_ref_sinusoid(C, get_distance(r, entry, pair / S, pair % S), sinusoid);
             lh_ref_matmul_weight_grad(1, C, C, sinusoid, drow, table, NULL);
         } else {
             for (int c = 0; c < C; c++) table[table_row(r, entry, pair / S, pair % S) * D + c % D] += drow[c];
@@ -129,18 +133,18 @@ static double mask_value(const lh_ref_family *family, int head, int query, int k
 }
 
 static const double *batch_score(const run *r, const tape_entry *entry) {
-    const lh_ref_places *places = places_of(r, entry);
-    if (!family_of(r, entry)->scored) return NULL;
+    const lh_ref_places *places = get_places(r, entry);
+    if (!get_family(r, entry)->scored) return NULL;
     if (places && places->score)
         return places->score +
-               row_of(places, entry) * family_of(r, entry)->heads * out_of(entry)->rows * keys_of(entry);
+               choose_row(places, entry) * get_family(r, entry)->heads * get_output(entry)->rows * count_keys(entry);
     return r->batch->scores ? r->batch->scores[entry->op->family] : r->batch->score;
 }
 
 /* Sets attention.score: the batch's score, and -infinity where the mask hides a key. */
 static void make_score(const run *r, tape_entry *entry) {
-    const lh_ref_family *family = family_of(r, entry);
-    int T = out_of(entry)->rows, S = keys_of(entry);
+    const lh_ref_family *family = get_family(r, entry);
+    int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = batch_score(r, entry);
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
     if (!score && !masked) return;
@@ -156,51 +160,53 @@ static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
     if (entry->op->rate <= 0) return;
     entry->attention.keep = doubles(pairs);
     for (size_t i = 0; i < pairs; i++) entry->attention.keep[i] = 1;
-    lh_ref_drop_at(r, entry, pairs, entry->attention.keep, entry->attention.keep);
+    lh_ref_apply_dropout(r, entry, pairs, entry->attention.keep, entry->attention.keep);
 }
 
-static lh_ref_attention softmax_of(const run *r, const tape_entry *entry) {
-    const lh_ref_family *family = family_of(r, entry);
+static lh_ref_attention describe_softmax(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = get_family(r, entry);
     const attention_values *values = &entry->attention;
-    return (lh_ref_attention){.tokens = out_of(entry)->rows,
-                              .keys = keys_of(entry),
+    return (lh_ref_attention){.tokens = get_output(entry)->rows,
+                              .keys = count_keys(entry),
                               .heads = family->heads,
-                              .head_width = out_of(entry)->width / family->heads,
+                              .head_width = get_output(entry)->width / family->heads,
                               .cosine = values->cosine,
                               .sine = values->sine,
                               .key_cosine = values->key_cosine,
                               .key_sine = values->key_sine,
                               .relative = values->relative,
-                              .content_bias = value_of(entry, LH_REF_CONTENT_BIAS),
-                              .position_bias = value_of(entry, LH_REF_POSITION_BIAS),
+                              .content_bias = get_parameter(entry, LH_REF_CONTENT_BIAS),
+                              .position_bias = get_parameter(entry, LH_REF_POSITION_BIAS),
                               .score = values->score,
                               .temperature = family->temperature,
                               .keep = values->keep,
                               .logits = values->logits};
 }
 
-static lh_ref_geometric geometric_of(const run *r, const tape_entry *entry) {
-    const lh_ref_family *family = family_of(r, entry);
-    const double *direction_scale = value_of(entry, LH_REF_DIRECTION_SCALE);
-    return (lh_ref_geometric){.tokens = out_of(entry)->rows,
+static lh_ref_geometric describe_geometric(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = get_family(r, entry);
+    const double *direction_scale = get_parameter(entry, LH_REF_DIRECTION_SCALE);
+    return (lh_ref_geometric){.tokens = get_output(entry)->rows,
                               .heads = family->heads,
-                              .head_width = out_of(entry)->width / family->heads,
+                              .head_width = get_output(entry)->width / family->heads,
                               .normalised = family->normalised,
-                              .content_bias = value_of(entry, LH_REF_CONTENT_BIAS),
+                              .content_bias = get_parameter(entry, LH_REF_CONTENT_BIAS),
                               .direction = read(entry, 2) ? read(entry, 2)->x : NULL,
-                              .scale = *value_of(entry, LH_REF_LOGIT_SCALE),
+                              .scale = *get_parameter(entry, LH_REF_LOGIT_SCALE),
                               .direction_scale = direction_scale ? *direction_scale : 0,
-                              .offset = *value_of(entry, LH_REF_LOGIT_OFFSET),
+                              .offset = *get_parameter(entry, LH_REF_LOGIT_OFFSET),
                               .logits = entry->attention.logits};
 }
 
 /* The column of the first key channel: keys follow the queries if both are in the same rows. */
-static int first_key(const tape_entry *entry) { return entry->op->x[0] == entry->op->x[1] ? out_of(entry)->width : 0; }
+static int first_key(const tape_entry *entry) {
+    return entry->op->x[0] == entry->op->x[1] ? get_output(entry)->width : 0;
+}
 
-static void rotation_at(const run *r, const tape_entry *entry, int rows, const int32_t *positions, double **cosine,
-                        double **sine) {
-    const lh_ref_family *family = family_of(r, entry);
-    int D = out_of(entry)->width / family->heads;
+static void compute_rotation(const run *r, const tape_entry *entry, int rows, const int32_t *positions, double **cosine,
+                             double **sine) {
+    const lh_ref_family *family = get_family(r, entry);
+    int D = get_output(entry)->width / family->heads;
     *cosine = doubles((size_t)rows * (size_t)D);
     *sine = doubles((size_t)rows * (size_t)D);
     int32_t *cyclic = malloc((size_t)rows * sizeof *cyclic);
@@ -211,22 +217,22 @@ static void rotation_at(const run *r, const tape_entry *entry, int rows, const i
 }
 
 static void make_rotation(const run *r, tape_entry *entry) {
-    const lh_ref_places *places = places_of(r, entry);
+    const lh_ref_places *places = get_places(r, entry);
     attention_values *values = &entry->attention;
-    int T = out_of(entry)->rows, S = keys_of(entry);
+    int T = get_output(entry)->rows, S = count_keys(entry);
     if (places) {
-        int row = row_of(places, entry);
-        rotation_at(r, entry, T, places->query + row * T, &values->cosine, &values->sine);
-        rotation_at(r, entry, S, places->key + row * S, &values->key_cosine, &values->key_sine);
+        int row = choose_row(places, entry);
+        compute_rotation(r, entry, T, places->query + row * T, &values->cosine, &values->sine);
+        compute_rotation(r, entry, S, places->key + row * S, &values->key_cosine, &values->key_sine);
     } else {
         const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? entry->layer * r->batch->tokens : 0);
-        rotation_at(r, entry, T > S ? T : S, positions, &values->cosine, &values->sine);
+        compute_rotation(r, entry, T > S ? T : S, positions, &values->cosine, &values->sine);
     }
 }
 
 void lh_ref_attention_forward(run *r, tape_entry *entry) {
-    const lh_ref_family *family = family_of(r, entry);
-    node *q = read(entry, 0), *kv = read(entry, 1), *out = out_of(entry);
+    const lh_ref_family *family = get_family(r, entry);
+    node *q = read(entry, 0), *kv = read(entry, 1), *out = get_output(entry);
     attention_values *values = &entry->attention;
     int C = out->width, key = first_key(entry);
     size_t pairs = (size_t)family->heads * (size_t)q->rows * (size_t)kv->rows;
@@ -236,7 +242,7 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
     values->weights = doubles(pairs);
     values->logits = doubles(pairs);
     if (family->geometric) {
-        lh_ref_geometric shape = geometric_of(r, entry);
+        lh_ref_geometric shape = describe_geometric(r, entry);
         lh_ref_geometric_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
         return;
     }
@@ -244,40 +250,41 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
     if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, entry);
     make_score(r, entry);
     make_keep(r, entry, pairs);
-    lh_ref_attention shape = softmax_of(r, entry);
+    lh_ref_attention shape = describe_softmax(r, entry);
     lh_ref_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
 }
 
 static void geometric_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
     const attention_values *values = &entry->attention;
-    lh_ref_geometric shape = geometric_of(r, entry);
-    lh_ref_geometric_grad grad = {.content_bias = gradient_of(entry, LH_REF_CONTENT_BIAS),
+    lh_ref_geometric shape = describe_geometric(r, entry);
+    lh_ref_geometric_grad grad = {.content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
                                   .direction = read(entry, 2) ? read(entry, 2)->d : NULL};
-    lh_ref_geometric_attend_grad(&shape, values->q, values->k, values->v, out_of(entry)->d, dq, dk, dv, &grad);
-    *gradient_of(entry, LH_REF_LOGIT_SCALE) += grad.scale;
-    *gradient_of(entry, LH_REF_LOGIT_OFFSET) += grad.offset;
-    if (grad.direction) *gradient_of(entry, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
+    lh_ref_geometric_attend_grad(&shape, values->q, values->k, values->v, get_output(entry)->d, dq, dk, dv, &grad);
+    *get_gradient(entry, LH_REF_LOGIT_SCALE) += grad.scale;
+    *get_gradient(entry, LH_REF_LOGIT_OFFSET) += grad.offset;
+    if (grad.direction) *get_gradient(entry, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
 }
 
 static void softmax_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
     const attention_values *values = &entry->attention;
-    lh_ref_attention shape = softmax_of(r, entry);
+    lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
-    lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)out_of(entry)->width) : NULL,
-                             .content_bias = gradient_of(entry, LH_REF_CONTENT_BIAS),
-                             .position_bias = gradient_of(entry, LH_REF_POSITION_BIAS),
-                             .score = family_of(r, entry)->scored ? r->batch->score_gradient : NULL};
-    lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, out_of(entry)->d, dq, dk, dv, &grad);
+    lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)get_output(entry)->width) : NULL,
+                             .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
+                             .position_bias = get_gradient(entry, LH_REF_POSITION_BIAS),
+                             .score = get_family(r, entry)->scored ? r->batch->score_gradient : NULL};
+    lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
+                       &grad);
     if (shape.relative) relative_grad(r, entry, grad.relative);
     free(grad.relative);
 }
 
 void lh_ref_attention_backward(run *r, tape_entry *entry) {
-    node *q = read(entry, 0), *kv = read(entry, 1), *out = out_of(entry);
+    node *q = read(entry, 0), *kv = read(entry, 1), *out = get_output(entry);
     int C = out->width, key = first_key(entry);
     size_t keys = (size_t)kv->rows * (size_t)C;
-    double *dq = doubles(count_of(out)), *dk = doubles(keys), *dv = doubles(keys);
-    if (family_of(r, entry)->geometric) geometric_grad(r, entry, dq, dk, dv);
+    double *dq = doubles(count_elements(out)), *dk = doubles(keys), *dv = doubles(keys);
+    if (get_family(r, entry)->geometric) geometric_grad(r, entry, dq, dk, dv);
     else softmax_grad(r, entry, dq, dk, dv);
     add_columns(q->rows, q->width, 0, C, dq, q->d);
     add_columns(kv->rows, kv->width, key, C, dk, kv->d);

@@ -4,7 +4,7 @@
 
 #include "kernels/ref/tape.h"
 
-void lh_ref_drop_at(const run *r, const tape_entry *entry, size_t count, const double *x, double *y) {
+void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, const double *x, double *y) {
     const lh_ref_batch *batch = r->batch;
     uint32_t place = (uint32_t)entry->op->place;
     if (batch->dropping == LH_REF_NO_DROPOUT || entry->op->rate <= 0) {
@@ -44,7 +44,7 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
 }
 
 /* Positions of the tokens of a value, for all layers or for this one. */
-static const int32_t *positions_of(const run *r, const tape_entry *entry) {
+static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
     bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->draws > 1;
     return input_positions ? input_positions : r->batch->positions + (by_layer ? entry->layer * r->batch->tokens : 0);
@@ -54,10 +54,10 @@ static const int32_t *positions_of(const run *r, const tape_entry *entry) {
 static void add_positions(const run *r, const tape_entry *entry, node *out) {
     double *vector = doubles((size_t)out->width);
     for (int t = 0; t < out->rows && entry->op->additive != LH_REF_NONE; t++) {
-        int position = positions_of(r, entry)[t];
+        int position = get_positions(r, entry)[t];
         if (entry->op->additive == LH_REF_SINUSOID) make_sinusoid(entry->op, out->width, position, vector);
         else
-            memcpy(vector, value_of(entry, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
+            memcpy(vector, get_parameter(entry, LH_REF_POSITIONS) + (size_t)position * (size_t)out->width,
                    (size_t)out->width * sizeof *vector);
         add((size_t)out->width, out->x + (size_t)t * (size_t)out->width, vector);
     }
@@ -67,14 +67,14 @@ static void add_positions(const run *r, const tape_entry *entry, node *out) {
 static void add_positions_grad(const run *r, const tape_entry *entry, const node *out, const double *d) {
     size_t width = (size_t)out->width;
     for (int t = 0; t < out->rows && entry->op->additive == LH_REF_LEARNED; t++)
-        add(width, gradient_of(entry, LH_REF_POSITIONS) + (size_t)positions_of(r, entry)[t] * width,
+        add(width, get_gradient(entry, LH_REF_POSITIONS) + (size_t)get_positions(r, entry)[t] * width,
             d + (size_t)t * width);
 }
 
-static const uint16_t *tokens_at(const run *r, const tape_entry *entry) {
+static const uint16_t *get_tokens(const run *r, const tape_entry *entry) {
     int stream = entry->op->stream;
     const uint16_t *tokens = stream ? r->batch->target : r->batch->token;
-    return tokens + (size_t)r->sequence * (size_t)tokens_of(r, stream);
+    return tokens + (size_t)r->sequence * (size_t)count_tokens(r, stream);
 }
 
 /* Adds the noise of an evaluation to the vectors of tokens. */
@@ -94,9 +94,9 @@ static void add_noise(const run *r, const tape_entry *entry, node *out) {
 }
 
 static void embed_forward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    const uint16_t *token = tokens_at(r, entry);
-    const double *table = value_of(entry, LH_REF_TABLE), *shift = value_of(entry, LH_REF_SHIFT);
+    node *out = get_output(entry);
+    const uint16_t *token = get_tokens(r, entry);
+    const double *table = get_parameter(entry, LH_REF_TABLE), *shift = get_parameter(entry, LH_REF_SHIFT);
     for (int t = 0; t < out->rows; t++) {
         int row = token[t] - entry->op->blanks;
         for (int c = 0; c < out->width; c++)
@@ -105,15 +105,15 @@ static void embed_forward(run *r, tape_entry *entry) {
     }
     add_noise(r, entry, out);
     add_positions(r, entry, out);
-    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void embed_backward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    const uint16_t *token = tokens_at(r, entry);
-    double *table = gradient_of(entry, LH_REF_TABLE), *shift = gradient_of(entry, LH_REF_SHIFT);
-    double *d = doubles(count_of(out));
-    lh_ref_drop_at(r, entry, count_of(out), out->d, d);
+    node *out = get_output(entry);
+    const uint16_t *token = get_tokens(r, entry);
+    double *table = get_gradient(entry, LH_REF_TABLE), *shift = get_gradient(entry, LH_REF_SHIFT);
+    double *d = doubles(count_elements(out));
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->d, d);
     for (int t = 0; t < out->rows; t++) {
         int row = token[t] - entry->op->blanks;
         for (int c = 0; c < out->width; c++) {
@@ -126,17 +126,17 @@ static void embed_backward(run *r, tape_entry *entry) {
 }
 
 static void place_forward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    memcpy(out->x, read(entry, 0)->x, count_of(out) * sizeof *out->x);
+    node *out = get_output(entry);
+    memcpy(out->x, read(entry, 0)->x, count_elements(out) * sizeof *out->x);
     add_positions(r, entry, out);
-    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void place_backward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    double *d = doubles(count_of(out));
-    lh_ref_drop_at(r, entry, count_of(out), out->d, d);
-    add(count_of(out), read(entry, 0)->d, d);
+    node *out = get_output(entry);
+    double *d = doubles(count_elements(out));
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->d, d);
+    add(count_elements(out), read(entry, 0)->d, d);
     add_positions_grad(r, entry, out, d);
     free(d);
 }
@@ -145,11 +145,12 @@ static void place_backward(run *r, tape_entry *entry) {
 
 static void product_forward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = out_of(entry);
+    node *x = read(entry, 0), *out = get_output(entry);
     for (int i = 0, first = 0; i < entry->op->parts; i++) {
-        const lh_ref_tensor *weight = tensor_of(entry, LH_REF_WEIGHT + i);
+        const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT + i);
         double *y = doubles((size_t)x->rows * (size_t)weight->columns);
-        lh_ref_matmul(x->rows, weight->rows, weight->columns, x->x, weight->value, value_of(entry, LH_REF_BIAS + i), y);
+        lh_ref_matmul(x->rows, weight->rows, weight->columns, x->x, weight->value,
+                      get_parameter(entry, LH_REF_BIAS + i), y);
         add_columns(x->rows, out->width, first, weight->columns, y, out->x);
         first += weight->columns;
         free(y);
@@ -158,15 +159,15 @@ static void product_forward(run *r, tape_entry *entry) {
 
 static void product_backward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = out_of(entry);
-    double *dx = doubles(count_of(x));
+    node *x = read(entry, 0), *out = get_output(entry);
+    double *dx = doubles(count_elements(x));
     for (int i = 0, first = 0; i < entry->op->parts; i++) {
-        const lh_ref_tensor *weight = tensor_of(entry, LH_REF_WEIGHT + i);
+        const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT + i);
         double *dy = take_columns(x->rows, out->width, first, weight->columns, out->d);
         lh_ref_matmul_weight_grad(x->rows, weight->rows, weight->columns, x->x, dy, weight->gradient,
-                                  gradient_of(entry, LH_REF_BIAS + i));
+                                  get_gradient(entry, LH_REF_BIAS + i));
         lh_ref_matmul_input_grad(x->rows, weight->rows, weight->columns, dy, weight->value, dx);
-        add(count_of(x), x->d, dx);
+        add(count_elements(x), x->d, dx);
         first += weight->columns;
         free(dy);
     }
@@ -174,67 +175,67 @@ static void product_backward(run *r, tape_entry *entry) {
 }
 
 static void activation_forward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    lh_ref_activation(entry->op->f, (int)count_of(out), read(entry, 0)->x, out->x);
-    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
+    node *out = get_output(entry);
+    lh_ref_activation(entry->op->f, (int)count_elements(out), read(entry, 0)->x, out->x);
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void activation_backward(run *r, tape_entry *entry) {
     node *x = read(entry, 0);
-    double *dx = doubles(count_of(x));
-    lh_ref_drop_at(r, entry, count_of(x), out_of(entry)->d, dx);
-    lh_ref_activation_grad(entry->op->f, (int)count_of(x), x->x, dx, dx);
-    add(count_of(x), x->d, dx);
+    double *dx = doubles(count_elements(x));
+    lh_ref_apply_dropout(r, entry, count_elements(x), get_output(entry)->d, dx);
+    lh_ref_activation_grad(entry->op->f, (int)count_elements(x), x->x, dx, dx);
+    add(count_elements(x), x->d, dx);
     free(dx);
 }
 
 static void gate_forward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
+    node *out = get_output(entry);
     lh_ref_gate(entry->op->f, out->rows, out->width, read(entry, 0)->x, out->x);
-    lh_ref_drop_at(r, entry, count_of(out), out->x, out->x);
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void gate_backward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0), *out = out_of(entry);
-    double *dx = doubles(count_of(x)), *dy = doubles(count_of(out));
-    lh_ref_drop_at(r, entry, count_of(out), out->d, dy);
+    node *x = read(entry, 0), *out = get_output(entry);
+    double *dx = doubles(count_elements(x)), *dy = doubles(count_elements(out));
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->d, dy);
     lh_ref_gate_grad(entry->op->f, out->rows, out->width, x->x, dy, dx);
-    add(count_of(x), x->d, dx);
+    add(count_elements(x), x->d, dx);
     free(dx);
     free(dy);
 }
 
 static void norm_forward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = out_of(entry);
-    const double *scale = value_of(entry, LH_REF_SCALE);
+    node *x = read(entry, 0), *out = get_output(entry);
+    const double *scale = get_parameter(entry, LH_REF_SCALE);
     if (entry->op->rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
-    else lh_ref_layer_norm(x->rows, x->width, x->x, scale, value_of(entry, LH_REF_OFFSET), out->x);
+    else lh_ref_layer_norm(x->rows, x->width, x->x, scale, get_parameter(entry, LH_REF_OFFSET), out->x);
 }
 
 static void norm_backward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = out_of(entry);
-    double *dx = doubles(count_of(x)), *dscale = gradient_of(entry, LH_REF_SCALE);
-    const double *scale = value_of(entry, LH_REF_SCALE);
+    node *x = read(entry, 0), *out = get_output(entry);
+    double *dx = doubles(count_elements(x)), *dscale = get_gradient(entry, LH_REF_SCALE);
+    const double *scale = get_parameter(entry, LH_REF_SCALE);
     if (entry->op->rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
-    else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, gradient_of(entry, LH_REF_OFFSET));
-    add(count_of(x), x->d, dx);
+    else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, get_gradient(entry, LH_REF_OFFSET));
+    add(count_elements(x), x->d, dx);
     free(dx);
 }
 
 static void sum_forward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    lh_ref_drop_at(r, entry, count_of(out), read(entry, 1)->x, out->x);
-    add(count_of(out), out->x, read(entry, 0)->x);
+    node *out = get_output(entry);
+    lh_ref_apply_dropout(r, entry, count_elements(out), read(entry, 1)->x, out->x);
+    add(count_elements(out), out->x, read(entry, 0)->x);
 }
 
 static void sum_backward(run *r, tape_entry *entry) {
-    node *out = out_of(entry);
-    double *d = doubles(count_of(out));
-    lh_ref_drop_at(r, entry, count_of(out), out->d, d);
-    add(count_of(out), read(entry, 1)->d, d);
-    add(count_of(out), read(entry, 0)->d, out->d);
+    node *out = get_output(entry);
+    double *d = doubles(count_elements(out));
+    lh_ref_apply_dropout(r, entry, count_elements(out), out->d, d);
+    add(count_elements(out), read(entry, 1)->d, d);
+    add(count_elements(out), read(entry, 0)->d, out->d);
     free(d);
 }
 
@@ -248,7 +249,7 @@ static int weight_place(const run *r, const tape_entry *entry, int c, int v) {
 
 /* The weight of the logits [width][classes]; the caller frees it. */
 static double *output_weight(const run *r, const tape_entry *entry) {
-    const lh_ref_tensor *weight = tensor_of(entry, LH_REF_WEIGHT);
+    const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT);
     int C = read(entry, 0)->width, V = r->model->network->classes;
     double *out = doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
@@ -257,7 +258,7 @@ static double *output_weight(const run *r, const tape_entry *entry) {
 }
 
 static void output_weight_grad(const run *r, const tape_entry *entry, const double *dweight) {
-    double *gradient = gradient_of(entry, LH_REF_WEIGHT);
+    double *gradient = get_gradient(entry, LH_REF_WEIGHT);
     int C = read(entry, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
         for (int v = 0; v < V; v++) gradient[weight_place(r, entry, c, v)] += dweight[c * V + v];
@@ -270,7 +271,7 @@ static size_t labelled_row(const run *r, const node *x, int i) {
 }
 
 /* The loss of the logits of one sequence; d: their gradient. */
-static double loss_of(const run *r, const double *logits, double *d) {
+static double compute_loss(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0;
     for (int i = 0; i < labels; i++, logits += V, d += V) {
@@ -282,27 +283,27 @@ static double loss_of(const run *r, const double *logits, double *d) {
 }
 
 static void classify_forward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0), *out = out_of(entry);
+    node *x = read(entry, 0), *out = get_output(entry);
     int labels = r->batch->labels, V = r->model->network->classes;
     size_t width = (size_t)x->width;
     double *weight = output_weight(r, entry);
     for (int i = 0; i < labels; i++)
-        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, value_of(entry, LH_REF_BIAS),
+        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, get_parameter(entry, LH_REF_BIAS),
                       out->x + (size_t)i * (size_t)V);
-    r->loss = loss_of(r, out->x, out->d);
+    r->loss = compute_loss(r, out->x, out->d);
     if (r->logits)
         memcpy(r->logits + (size_t)r->sequence * (size_t)(labels * V), out->x, (size_t)(labels * V) * sizeof *out->x);
     free(weight);
 }
 
 static void classify_backward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0), *out = out_of(entry);
+    node *x = read(entry, 0), *out = get_output(entry);
     int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
     double *weight = output_weight(r, entry), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
     for (int i = 0; i < labels; i++) {
         size_t row = labelled_row(r, x, i) * (size_t)C;
         const double *d = out->d + (size_t)i * (size_t)V;
-        lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, gradient_of(entry, LH_REF_BIAS));
+        lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, get_gradient(entry, LH_REF_BIAS));
         lh_ref_matmul_input_grad(1, C, V, d, weight, dx);
         add((size_t)C, x->d + row, dx);
     }

@@ -61,23 +61,23 @@ typedef struct run {
     double loss;
 } run;
 
-static inline int tokens_of(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }
+static inline int count_tokens(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }
 
-static inline size_t count_of(const node *n) { return (size_t)n->rows * (size_t)n->width; }
+static inline size_t count_elements(const node *n) { return (size_t)n->rows * (size_t)n->width; }
 
 /* The tensor of an entry in a role; NULL: none. */
-static inline lh_ref_tensor *tensor_of(const tape_entry *entry, int role) {
+static inline lh_ref_tensor *get_tensor(const tape_entry *entry, int role) {
     int number = entry->op->tensor[role];
     return number < 0 ? NULL : &entry->tensors[number];
 }
 
-static inline const double *value_of(const tape_entry *entry, int role) {
-    const lh_ref_tensor *tensor = tensor_of(entry, role);
+static inline const double *get_parameter(const tape_entry *entry, int role) {
+    const lh_ref_tensor *tensor = get_tensor(entry, role);
     return tensor ? tensor->value : NULL;
 }
 
-static inline double *gradient_of(const tape_entry *entry, int role) {
-    const lh_ref_tensor *tensor = tensor_of(entry, role);
+static inline double *get_gradient(const tape_entry *entry, int role) {
+    const lh_ref_tensor *tensor = get_tensor(entry, role);
     return tensor ? tensor->gradient : NULL;
 }
 
@@ -85,7 +85,7 @@ static inline node *read(const tape_entry *entry, int role) {
     return entry->op->x[role] < 0 ? NULL : entry->values[entry->op->x[role]];
 }
 
-static inline node *out_of(const tape_entry *entry) { return entry->values[entry->op->out]; }
+static inline node *get_output(const tape_entry *entry) { return entry->values[entry->op->out]; }
 
 /* take_columns copies columns [first, first + width) of rows with row_width channels; add_columns adds to these
  * columns. */
@@ -102,7 +102,7 @@ static inline void add_columns(int rows, int row_width, int first, int width, co
 }
 
 /* y = x with dropout at the entry's site; y may be x. Used for activations and for their gradients. */
-void lh_ref_drop_at(const run *r, const tape_entry *entry, size_t count, const double *x, double *y);
+void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, const double *x, double *y);
 
 /* Executes the operation of an entry, forward or backward. */
 typedef void operation(run *r, tape_entry *entry);

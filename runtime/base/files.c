@@ -36,13 +36,13 @@ static lh_status system_failure(const char *path, const char *what, lh_error *er
 }
 
 /* The directory that path lies in; malloc'ed. */
-static char *directory_of(const char *path) {
+static char *copy_directory(const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return strdup(".");
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-static const char *kind_of(const struct stat *found) {
+static const char *name_kind(const struct stat *found) {
     return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
 }
 
@@ -67,7 +67,7 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) 
     if (S_ISREG(found.st_mode)) return LH_OK;
     close(*file);
     *file = -1;
-    return lh_fail(error, wrong, "%s: is a %s, expected a file", path, kind_of(&found));
+    return lh_fail(error, wrong, "%s: is a %s, expected a file", path, name_kind(&found));
 }
 
 static lh_status sync_directory(const char *directory, lh_error *error) {
@@ -81,7 +81,7 @@ static lh_status sync_directory(const char *directory, lh_error *error) {
 }
 
 static lh_status sync_parent(const char *path, lh_error *error) {
-    char *directory = directory_of(path);
+    char *directory = copy_directory(path);
     if (!directory) return no_memory(path, error);
     lh_status status = sync_directory(directory, error);
     free(directory);
@@ -157,13 +157,13 @@ static size_t copy_next(walk *w, char buffer[BUFFER]) {
 static lh_status check_next(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
     char read_back[BUFFER];
     while (bytes > 0) {
-        ssize_t got = read(file, read_back, bytes < sizeof read_back ? bytes : sizeof read_back);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return system_failure(path, "cannot read back", error);
-        if (got == 0 || memcmp(read_back, data, (size_t)got) != 0)
+        ssize_t bytes_now = read(file, read_back, bytes < sizeof read_back ? bytes : sizeof read_back);
+        if (bytes_now < 0 && errno == EINTR) continue;
+        if (bytes_now < 0) return system_failure(path, "cannot read back", error);
+        if (bytes_now == 0 || memcmp(read_back, data, (size_t)bytes_now) != 0)
             return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk returned other bytes than were written", path);
-        data += got;
-        bytes -= (size_t)got;
+        data += bytes_now;
+        bytes -= (size_t)bytes_now;
     }
     return LH_OK;
 }
@@ -206,10 +206,10 @@ static const char *this_boot(void) {
 
 /* Opens a new file in directory; *name is malloc'ed. */
 static int open_temporary(const char *directory, char **name) {
-    static atomic_uint made;
+    static atomic_uint next_number;
     for (int attempt = 0; attempt < 100; attempt++) {
         if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, this_boot(), (long)getpid(),
-                     atomic_fetch_add(&made, 1), TEMPORARY_END) < 0) {
+                     atomic_fetch_add(&next_number, 1), TEMPORARY_END) < 0) {
             *name = NULL;
             errno = ENOMEM;
             return -1;
@@ -243,7 +243,7 @@ static lh_status fill_temporary(int file, const char *path, const lh_piece *piec
 }
 
 lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
-    char *directory = directory_of(path), *name = NULL;
+    char *directory = copy_directory(path), *name = NULL;
     if (!directory) return no_memory(path, error);
     int file = open_temporary(directory, &name);
     lh_status status;
@@ -266,7 +266,7 @@ lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_e
 
 lh_status lh_can_replace(const char *path, lh_error *error) {
     struct stat found;
-    char *directory = directory_of(path), *name = NULL;
+    char *directory = copy_directory(path), *name = NULL;
     if (!directory) return no_memory(path, error);
     int file = open_temporary(directory, &name);
     lh_status status = LH_OK;
@@ -295,15 +295,15 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
     char *text = malloc(capacity);
     for (;;) {
         if (!text) return no_memory(path, error);
-        ssize_t got = read(file, text + bytes_read, capacity - bytes_read);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
+        ssize_t bytes_now = read(file, text + bytes_read, capacity - bytes_read);
+        if (bytes_now < 0 && errno == EINTR) continue;
+        if (bytes_now < 0) {
             lh_status status = lh_fail(error, blame(errno), "%s: cannot read: %s", path, strerror(errno));
             free(text);
             return status;
         }
-        bytes_read += (size_t)got;
-        if (got == 0) break;
+        bytes_read += (size_t)bytes_now;
+        if (bytes_now == 0) break;
         if (bytes_read > most) {
             free(text);
             return too_long(path, most, error);

@@ -22,15 +22,15 @@ static lh_status system_failure(const char *path, const char *what, lh_error *er
 }
 
 /* Reads `bytes` bytes at offset `at`, which must exist. */
-static lh_status read_at(int file, const char *path, off_t offset, char *text, size_t bytes, lh_error *error) {
+static lh_status read_bytes(int file, const char *path, off_t offset, char *text, size_t bytes, lh_error *error) {
     while (bytes > 0) {
-        ssize_t got = pread(file, text, bytes, offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return system_failure(path, "cannot read", error);
-        if (got == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: became shorter while it was read", path);
-        text += got;
-        offset += got;
-        bytes -= (size_t)got;
+        ssize_t bytes_now = pread(file, text, bytes, offset);
+        if (bytes_now < 0 && errno == EINTR) continue;
+        if (bytes_now < 0) return system_failure(path, "cannot read", error);
+        if (bytes_now == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: became shorter while it was read", path);
+        text += bytes_now;
+        offset += bytes_now;
+        bytes -= (size_t)bytes_now;
     }
     return LH_OK;
 }
@@ -40,7 +40,7 @@ static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, 
     char piece[4096];
     for (off_t end = size; end > 0;) {
         size_t bytes = end < (off_t)sizeof piece ? (size_t)end : sizeof piece;
-        lh_status status = read_at(file, path, end - (off_t)bytes, piece, bytes, error);
+        lh_status status = read_bytes(file, path, end - (off_t)bytes, piece, bytes, error);
         if (status != LH_OK) return status;
         const char *last = memrchr(piece, '\n', bytes);
         end -= (off_t)bytes;
@@ -55,7 +55,7 @@ static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bo
     size_t bytes = (size_t)(size - tail);
     char *text = malloc(bytes);
     if (text == NULL) return no_memory(path, error);
-    lh_status status = read_at(file, path, tail, text, bytes, error);
+    lh_status status = read_bytes(file, path, tail, text, bytes, error);
     json_t *line = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
     *whole = json_is_object(line);
     json_decref(line);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Element i of an array of float (real_bytes 4) or double (8). */
-static inline double lh_real_at(const void *array, int real_bytes, int64_t i) {
+static inline double lh_real_read(const void *array, int real_bytes, int64_t i) {
     return real_bytes == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 

@@ -236,7 +236,7 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
                             lh_st_tensor *tensor, lh_error *error) {
     int64_t offsets[2];
     int two;
-    size_t want;
+    size_t expected;
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     if (!dtype || json_object_size(entry) != 3)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: expected dtype, shape and data_offsets", path, name);
@@ -250,13 +250,13 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
     if (offsets[1] < offsets[0] || (uint64_t)offsets[1] > bytes)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: data_offsets %lld to %lld, but the file has %zu bytes of data",
                        path, name, (long long)offsets[0], (long long)offsets[1], bytes);
-    if (!shape_bytes(dtype, tensor->rank, tensor->shape, &want) || want != (size_t)(offsets[1] - offsets[0]))
+    if (!shape_bytes(dtype, tensor->rank, tensor->shape, &expected) || expected != (size_t)(offsets[1] - offsets[0]))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: %lld bytes do not fit its shape", path, name,
                        (long long)(offsets[1] - offsets[0]));
     tensor->name = name;
     tensor->dtype = dtype;
     tensor->data = data + offsets[0];
-    tensor->bytes = want;
+    tensor->bytes = expected;
     return LH_OK;
 }
 
@@ -302,14 +302,14 @@ static lh_status read_entries(const char *path, lh_st_file *file, const char *da
 
 lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error) {
     size_t bytes, start;
-    lh_st_file *made = *file = NULL;
-    made = calloc(1, sizeof *made);
-    if (!made) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
-    lh_status status = lh_read_file(path, &made->text, &bytes, error);
-    if (status == LH_OK) status = parse_header(path, made->text, bytes, &start, &made->header, error);
-    if (status == LH_OK) status = read_entries(path, made, made->text + start, bytes - start, error);
-    if (status == LH_OK) *file = made;
-    else lh_st_free(made);
+    lh_st_file *opened = *file = NULL;
+    opened = calloc(1, sizeof *opened);
+    if (!opened) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    lh_status status = lh_read_file(path, &opened->text, &bytes, error);
+    if (status == LH_OK) status = parse_header(path, opened->text, bytes, &start, &opened->header, error);
+    if (status == LH_OK) status = read_entries(path, opened, opened->text + start, bytes - start, error);
+    if (status == LH_OK) *file = opened;
+    else lh_st_free(opened);
     return status;
 }
 
@@ -324,7 +324,7 @@ void lh_st_free(lh_st_file *file) {
 
 int lh_st_count(const lh_st_file *file) { return file->count; }
 
-const lh_st_tensor *lh_st_at(const lh_st_file *file, int index) { return &file->tensors[index]; }
+const lh_st_tensor *lh_st_get(const lh_st_file *file, int index) { return &file->tensors[index]; }
 
 const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name) {
     for (int i = 0; i < file->count; i++)
@@ -334,7 +334,7 @@ const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name) {
 
 int lh_st_metadata_count(const lh_st_file *file) { return file->metadata_count; }
 
-const lh_st_meta *lh_st_metadata_at(const lh_st_file *file, int index) { return &file->metadata[index]; }
+const lh_st_meta *lh_st_metadata_get(const lh_st_file *file, int index) { return &file->metadata[index]; }
 
 const char *lh_st_metadata(const lh_st_file *file, const char *key) {
     return json_string_value(json_object_get(json_object_get(file->header, METADATA), key));

@@ -46,10 +46,10 @@ lh_status lh_st_write(const char *path, const lh_st_tensor *tensors, int count, 
 lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error);
 void lh_st_free(lh_st_file *file);
 int lh_st_count(const lh_st_file *file);
-const lh_st_tensor *lh_st_at(const lh_st_file *file, int index);          /* tensors in the order of their data */
+const lh_st_tensor *lh_st_get(const lh_st_file *file, int index);         /* tensors in the order of their data */
 const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name); /* NULL: not there */
 const char *lh_st_metadata(const lh_st_file *file, const char *key);      /* NULL: not there */
 int lh_st_metadata_count(const lh_st_file *file);
-const lh_st_meta *lh_st_metadata_at(const lh_st_file *file, int index); /* entries in no specific order */
+const lh_st_meta *lh_st_metadata_get(const lh_st_file *file, int index); /* entries in no specific order */
 
 #endif

@@ -173,7 +173,7 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 #endif
 
 /* The number of spins; computed once, because every step needs it. */
-static int spins_of(int threads) {
+static int compute_spins(int threads) {
     static atomic_int known;
     int processors = atomic_load(&known);
     if (processors == 0) {
@@ -184,7 +184,7 @@ static int spins_of(int threads) {
 }
 
 void lh_team_run(int threads, lh_team_work *work, void *argument) {
-    team t = {.spins = spins_of(threads)};
+    team t = {.spins = compute_spins(threads)};
     if (threads <= 1) enter(&t, work, argument, 0, 1);
     else run(&t, threads, work, argument);
 }

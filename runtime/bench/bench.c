@@ -103,7 +103,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     int windows = set->request->windows > 0 ? set->request->windows : LH_BENCH_WINDOWS;
     double rates[LH_BENCH_WINDOWS], processor_seconds[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
     double ticks = 0, window_seconds = seconds / windows;
-    peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
+    peak_job job = {.function = program != NULL ? lh_peak_find(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
     window w;
     lh_status status = measure_steps(set, 1, &w, error);            /* fills caches, starts threads */
@@ -133,7 +133,7 @@ static double executed_flops(const lh_target *target, const lh_shape *shape, lh_
 
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
     const lh_spec *spec = &request->target->spec;
-    lh_shape shape = lh_shape_at(spec, request->length, spec->train.batch);
+    lh_shape shape = lh_shape_make(spec, request->length, spec->train.batch);
     lh_replica_set set;
     lh_status status = lh_replica_set_open(&set, request, error);
     *result = (lh_bench_result){.mode = request->mode,

@@ -38,7 +38,7 @@ static lh_status open_engine(const decoder *d, const lh_target *target, int n, i
 
 /* Writes the inputs of `count` examples, one after another. */
 static lh_status fill_inputs(decoder *d, int n, int count, lh_error *error) {
-    lh_condition condition = lh_condition_at(n, count, 1, 0);
+    lh_condition condition = lh_condition_make(n, count, 1, 0);
     size_t inputs = (size_t)lh_input_length(&d->spec, n);
     if (d->spec.corpus != NULL) condition.source.set = &d->spec.corpus->train;
     lh_batch batch;
@@ -102,7 +102,7 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     int rounds = 0;
     decoder d;
     *result = (lh_bench_decoding){.length = lh_reported_length(&target->spec, n),
-                                  .labels = lh_shape_at(&target->spec, n, 1).labels,
+                                  .labels = lh_shape_make(&target->spec, n, 1).labels,
                                   .threads = threads,
                                   .sequences = LH_BENCH_SEQUENCES * threads};
     lh_status status = open_decoder(&d, target, n, threads, result, error);

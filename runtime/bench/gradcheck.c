@@ -52,15 +52,17 @@ typedef struct slopes {
 
 static double uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
 
-static int64_t rows_of(const lh_tensor *tensor) { return tensor->rank == 1 ? 1 : tensor->shape[0]; }
+static int64_t count_rows(const lh_tensor *tensor) { return tensor->rank == 1 ? 1 : tensor->shape[0]; }
 
-static int64_t columns_of(const lh_tensor *tensor) { return tensor->rank == 1 ? tensor->shape[0] : tensor->shape[1]; }
+static int64_t count_columns(const lh_tensor *tensor) {
+    return tensor->rank == 1 ? tensor->shape[0] : tensor->shape[1];
+}
 
-static int64_t elements_of(const lh_tensor *tensor) { return rows_of(tensor) * columns_of(tensor); }
+static int64_t count_elements(const lh_tensor *tensor) { return count_rows(tensor) * count_columns(tensor); }
 
 /* Index in the vector of element e of a tensor. */
 static int64_t element(const lh_tensor *tensor, int64_t e) {
-    return tensor->offset + e / columns_of(tensor) * tensor->stride + e % columns_of(tensor);
+    return tensor->offset + e / count_columns(tensor) * tensor->stride + e % count_columns(tensor);
 }
 
 /* Computes the loss of step 0 at these parameters. The batch, draws and dropout of step 0 are always the same. */
@@ -75,13 +77,13 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
 }
 
 static void move_parameters(check *c, const lh_tensor *tensor, double distance) {
-    for (int64_t e = 0; e < elements_of(tensor); e++) {
+    for (int64_t e = 0; e < count_elements(tensor); e++) {
         int64_t i = element(tensor, e);
         c->parameters[i] = c->base[i] + distance * c->direction[e];
     }
 }
 
-static lh_status loss_at(check *c, const lh_tensor *tensor, double distance, double *loss, lh_error *error) {
+static lh_status compute_loss(check *c, const lh_tensor *tensor, double distance, double *loss, lh_error *error) {
     move_parameters(c, tensor, distance);
     return find_loss(c, loss, error);
 }
@@ -92,13 +94,13 @@ static lh_status find_analytic(check *c, const lh_tensor *tensor, double distanc
     const double *gradient = c->gradient;
     *loss = c->loss;
     if (distance != 0) {
-        lh_status status = loss_at(c, tensor, distance, loss, error);
+        lh_status status = compute_loss(c, tensor, distance, loss, error);
         if (status == LH_OK) status = c->engine->ops->read_gradient(c->engine, c->point_gradient, error);
         if (status != LH_OK) return status;
         gradient = c->point_gradient;
     }
     s->analytic = s->size = 0;
-    for (int64_t e = 0; e < elements_of(tensor); e++) {
+    for (int64_t e = 0; e < count_elements(tensor); e++) {
         double product = c->direction[e] * gradient[element(tensor, e)];
         s->analytic += product;
         s->size = fmax(s->size, fabs(product));
@@ -107,7 +109,7 @@ static lh_status find_analytic(check *c, const lh_tensor *tensor, double distanc
     return LH_OK;
 }
 
-static double error_of(const slopes *s, double slope) { return fabs(slope - s->analytic) / s->size; }
+static double compute_error(const slopes *s, double slope) { return fabs(slope - s->analytic) / s->size; }
 
 static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
@@ -115,12 +117,12 @@ static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= T
 static lh_status find_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s, lh_error *error) {
     double centre_loss = 0, left = 0, right = 0, far_left = 0, far_right = 0;
     lh_status status = find_analytic(c, tensor, distance, &centre_loss, s, error);
-    if (status == LH_OK) status = loss_at(c, tensor, distance - h, &left, error);
-    if (status == LH_OK) status = loss_at(c, tensor, distance + h, &right, error);
+    if (status == LH_OK) status = compute_loss(c, tensor, distance - h, &left, error);
+    if (status == LH_OK) status = compute_loss(c, tensor, distance + h, &right, error);
     s->left = s->right = s->centre = (right - left) / (2.0 * h);
     if (status != LH_OK || agree(s, s->centre, s->analytic)) return status;
-    status = loss_at(c, tensor, distance - 2.0 * h, &far_left, error);
-    if (status == LH_OK) status = loss_at(c, tensor, distance + 2.0 * h, &far_right, error);
+    status = compute_loss(c, tensor, distance - 2.0 * h, &far_left, error);
+    if (status == LH_OK) status = compute_loss(c, tensor, distance + 2.0 * h, &far_right, error);
     s->left = (3.0 * centre_loss - 4.0 * left + far_left) / (2.0 * h);
     s->right = (4.0 * right - 3.0 * centre_loss - far_right) / (2.0 * h);
     return status;
@@ -135,7 +137,8 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
         status = find_slopes(c, tensor, i * SPACING, h, &s, error);
         smooth = agree(&s, s.left, s.right) && agree(&s, s.centre, s.left);
         kink = kink || !agree(&s, s.left, s.right);
-        least = fmin(least, fmin(error_of(&s, s.centre), fmin(error_of(&s, s.left), error_of(&s, s.right))));
+        least =
+            fmin(least, fmin(compute_error(&s, s.centre), fmin(compute_error(&s, s.left), compute_error(&s, s.right))));
     }
     move_parameters(c, tensor, 0);
     result->worst = fmax(result->worst, least);
@@ -148,13 +151,13 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
 /* A direction of length 1 with equal magnitudes and random signs, which is most sensitive to an error in a single
  * element. */
 static void random_signs(check *c, const lh_tensor *tensor) {
-    double size = 1.0 / sqrt((double)elements_of(tensor));
-    for (int64_t e = 0; e < elements_of(tensor); e++) c->direction[e] = uniform(c) < 0 ? -size : size;
+    double size = 1.0 / sqrt((double)count_elements(tensor));
+    for (int64_t e = 0; e < count_elements(tensor); e++) c->direction[e] = uniform(c) < 0 ? -size : size;
 }
 
 static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result,
                                lh_error *error) {
-    memset(c->direction, 0, (size_t)elements_of(tensor) * sizeof *c->direction);
+    memset(c->direction, 0, (size_t)count_elements(tensor) * sizeof *c->direction);
     c->direction[e] = 1.0;
     return check_direction(c, tensor, result, error);
 }
@@ -163,7 +166,7 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
 static int64_t largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double size = -1.0;
-    for (int64_t e = 0; e < elements_of(tensor); e++) {
+    for (int64_t e = 0; e < count_elements(tensor); e++) {
         double g = fabs(c->gradient[element(tensor, e)]);
         if (g > size && g < *limit) {
             size = g;
@@ -175,7 +178,7 @@ static int64_t largest_below(const check *c, const lh_tensor *tensor, double *li
 }
 
 static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
-    uint32_t count = (uint32_t)elements_of(tensor);
+    uint32_t count = (uint32_t)count_elements(tensor);
     double limit = INFINITY;
     if (result->checks == 0) result->passed = true;
     random_signs(c, tensor);
@@ -206,7 +209,7 @@ static lh_status prepare(check *c, lh_error *error) {
     if (status == LH_OK) status = c->engine->ops->read_state(c->engine, &c->state, error);
     if (status != LH_OK) return status;
     for (int t = 0; t < spec->tensor_count; t++)
-        for (int64_t e = 0; spec->tensors[t].learned && e < elements_of(&spec->tensors[t]); e++)
+        for (int64_t e = 0; spec->tensors[t].learned && e < count_elements(&spec->tensors[t]); e++)
             c->parameters[element(&spec->tensors[t], e)] += NOISE * uniform(c);
     memcpy(c->base, c->parameters, (size_t)spec->parameter_storage * sizeof(double));
     status = find_loss(c, &c->loss, error);

@@ -98,7 +98,7 @@ static const struct {
     {"", NULL, NULL},
 };
 
-lh_peak_function *lh_peak_of(const char *level, int real_bytes) {
+lh_peak_function *lh_peak_find(const char *level, int real_bytes) {
     for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
         if (strcmp(peaks[i].level, level) == 0) return real_bytes == 8 ? peaks[i].doubles : peaks[i].floats;
     return NULL;

@@ -9,6 +9,6 @@
 typedef double lh_peak_function(int64_t rounds);
 
 /* The loop of a level ("x86-64-v4") for elements of real_bytes (4 or 8); NULL: the level has no loop. */
-lh_peak_function *lh_peak_of(const char *level, int real_bytes);
+lh_peak_function *lh_peak_find(const char *level, int real_bytes);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "training/group.h"
 
-static lh_engine_config config_of(const lh_bench_request *request, int index) {
+static lh_engine_config make_config(const lh_bench_request *request, int index) {
     const lh_spec *spec = &request->target->spec;
     bool alone = request->replicas == 0 || request->target->cpu == NULL;
     return (lh_engine_config){.spec = spec,
@@ -22,7 +22,7 @@ static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, l
     const lh_bench_request *request = set->request;
     lh_lengths lengths = {NULL, 0, request->length, request->length, 1};
     if (configs == NULL || engines == NULL) return LH_ERR_ENVIRONMENT;
-    for (int i = 0; i < set->count; i++) configs[i] = config_of(request, i);
+    for (int i = 0; i < set->count; i++) configs[i] = make_config(request, i);
     lh_status status = lh_target_engines(request->target, configs, set->count, request->replicas > 0, engines, error);
     for (int i = 0; status == LH_OK && i < set->count; i++) set->replicas[i].engine = engines[i];
     for (int i = 0; status == LH_OK && request->mode == LH_MODE_EVALUATE && i < set->count; i++)
@@ -67,7 +67,7 @@ static lh_status train(lh_replica *replica, int *done) {
 static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_bench_request *request = replica->request;
     const lh_spec *spec = &request->target->spec;
-    lh_condition condition = lh_condition_at(request->length, spec->train.batch, 1, 0);
+    lh_condition condition = lh_condition_make(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
     if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* measured lengths are shapes of this set */
     *done = 1;

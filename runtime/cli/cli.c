@@ -29,13 +29,13 @@ lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh
 }
 
 void lh_warn_unlocked(const char *directory) {
-    static bool told;
-    if (!told)
+    static bool is_reported;
+    if (!is_reported)
         fprintf(stderr,
                 "warning: %s: this file system has no locks, so a second process may use this folder\n"
                 "  two processes that write to one folder damage its files: use a run in one process at a time\n",
                 directory);
-    told = true;
+    is_reported = true;
 }
 
 int lh_cli_threads(int64_t requested) { return requested > 0 ? (int)requested : lh_team_processors(); }

@@ -171,7 +171,7 @@ lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_le
     if (lh_lengths_count(wanted) > 0) return LH_OK;
     lh_lengths all = lh_corpus_select(corpus, set, &any);
     return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with such an input\n  expected: some of %d to %d",
-                   set->path, lh_lengths_at(&all, 0), lh_lengths_at(&all, all.count - 1));
+                   set->path, lh_lengths_get(&all, 0), lh_lengths_get(&all, all.count - 1));
 }
 
 lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {
@@ -186,7 +186,7 @@ lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh
 }
 
 static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {
-    *shape = lh_corpus_shape_of(corpus, length);
+    *shape = lh_corpus_find_shape(corpus, length);
     if (*shape > 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with an input of %d tokens", corpus->train.path,
                    length);
@@ -202,7 +202,7 @@ lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, b
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
     for (int i = 0; spec_paths && status == LH_OK && i < count; i++)
-        status = name_shape(corpus, lh_lengths_at(&wanted->lengths, i), &shapes.list[i], error);
+        status = name_shape(corpus, lh_lengths_get(&wanted->lengths, i), &shapes.list[i], error);
     if (!spec_paths) {
         shapes.list[0] = corpus->trained[0];
         shapes.list[1] = corpus->trained[corpus->trained_count - 1];

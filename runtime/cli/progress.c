@@ -163,7 +163,7 @@ static int count_equal(const lh_eval_result *results, int count) {
 
 static void print_row(int wide, const lh_eval_result *results, int count) {
     char number[16] = "", value[16] = "-";
-    lh_eval_means means = lh_eval_means_of(results, count, results[0].split);
+    lh_eval_means means = lh_eval_compute_means(results, count, results[0].split);
     if (count > 1) snprintf(number, sizeof number, "%d", count);
     if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
     printf("%-*s %-12s %7s", wide, results[0].split, value, number);
@@ -177,7 +177,7 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
 static void print_splits(int wide, const lh_eval_result *results, int count) {
     for (int split = 0; split < LH_SPLITS; split++) {
         char name[32];
-        lh_eval_means means = lh_eval_means_of(results, count, lh_split_name[split]);
+        lh_eval_means means = lh_eval_compute_means(results, count, lh_split_name[split]);
         snprintf(name, sizeof name, "all %s", lh_split_name[split]);
         if (count > 0) print_means(wide, name, results[0].decoding, &means);
     }

@@ -16,7 +16,7 @@ static void break_line(void) {
     if (line_is_open && write(STDERR_FILENO, "\n", 1) == 1) line_is_open = 0;
 }
 
-static void die_of(int number) {
+static void end_by_signal(int number) {
     break_line();
     signal(number, SIG_DFL);
     raise(number);
@@ -26,7 +26,7 @@ static void die_of(int number) {
  * must not kill this process before its checkpoint. */
 static void on_signal(int number) {
     int before = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
-    if (number == SIGINT && interrupted) die_of(number);
+    if (number == SIGINT && interrupted) end_by_signal(number);
     interrupted = interrupted || number == SIGINT;
     stop = 1;
     signal(SIGPIPE, SIG_IGN);
@@ -58,5 +58,5 @@ const volatile sig_atomic_t *lh_catch_signals(void) {
 void lh_break_line_on_signals(void) {
     static const int deadly[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
-        if (has_handler(deadly[i], SIG_DFL)) handle(deadly[i], die_of);
+        if (has_handler(deadly[i], SIG_DFL)) handle(deadly[i], end_by_signal);
 }

@@ -180,7 +180,7 @@ static lh_status lay_out(lh_cuda_library *library, int rows, int columns, void *
     return check(library, result, "cublasLtMatrixLayoutCreate", error);
 }
 
-static uint32_t epilogue_of(const lh_cuda_product *p) {
+static uint32_t choose_epilogue(const lh_cuda_product *p) {
     if (p->bias == NULL) return LH_LT_PLAIN;
     return p->rectified ? LH_LT_BIAS_RELU : LH_LT_BIAS;
 }
@@ -260,20 +260,21 @@ static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     return status;
 }
 
-static unsigned slot_of(const lh_cuda_product *p) {
+static unsigned compute_slot(const lh_cuda_product *p) {
     const unsigned numbers[] = {(unsigned)p->rows, (unsigned)p->columns, (unsigned)p->inner,
-                                (unsigned)p->transposed_a * 2 + p->transposed_b + 4 * epilogue_of(p)};
+                                (unsigned)p->transposed_a * 2 + p->transposed_b + 4 * choose_epilogue(p)};
     unsigned hash = 0;
     for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u;
     return (hash >> 16) % TABLE_SIZE;
 }
 
 /* Finds or chooses the method for this shape; replaces another shape with the same index in the table. */
-static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, const method **found, lh_error *error) {
-    method *m = &library->methods[slot_of(p)];
+static lh_status find_method(lh_cuda_library *library, const lh_cuda_product *p, const method **found,
+                             lh_error *error) {
+    method *m = &library->methods[compute_slot(p)];
     *found = m;
     if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->transposed_a == p->transposed_a &&
-        m->transposed_b == p->transposed_b && m->requested == epilogue_of(p))
+        m->transposed_b == p->transposed_b && m->requested == choose_epilogue(p))
         return LH_OK;
     forget(library, m);
     lh_status status = describe(library, p, m, error);
@@ -282,7 +283,7 @@ static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, c
                   .inner = p->inner,
                   .transposed_a = p->transposed_a,
                   .transposed_b = p->transposed_b,
-                  .requested = epilogue_of(p),
+                  .requested = choose_epilogue(p),
                   .operation = m->operation,
                   .first = m->first,
                   .second = m->second,
@@ -295,7 +296,7 @@ static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, c
 lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product *p, uint32_t *digest,
                                  lh_error *error) {
     const method *m;
-    lh_status status = method_of(library, p, &m, error);
+    lh_status status = find_method(library, p, &m, error);
     const unsigned char *bytes = (const unsigned char *)m->algorithm.data;
     for (size_t i = 0; status == LH_OK && i < sizeof m->algorithm.data; i++) *digest = (*digest ^ bytes[i]) * 16777619u;
     if (status == LH_OK) *digest = (*digest ^ m->epilogue) * 16777619u;
@@ -305,7 +306,7 @@ lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream, bool *whole,
                                    lh_error *error) {
     const method *m;
-    lh_status status = method_of(library, p, &m, error);
+    lh_status status = find_method(library, p, &m, error);
     *whole = status == LH_OK && m->epilogue == m->requested;
     if (status == LH_OK && m->epilogue != LH_LT_PLAIN) status = set_bias(library, m, p->bias, error);
     if (status != LH_OK) return status;

@@ -105,7 +105,7 @@ static lh_status failed(const lh_nvrtc *nvrtc, const char *call, int result, lh_
                    nvrtc->nvrtcGetErrorString(result), result);
 }
 
-static char *log_of(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
+static char *copy_log(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
     size_t bytes = 0;
     char *log = NULL;
     if (nvrtc->nvrtcGetProgramLogSize(program, &bytes) == 0 && bytes > 0) log = calloc(1, bytes + 1);
@@ -155,7 +155,7 @@ lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, lh_error *e
     int result = nvrtc->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL);
     if (result != 0) return failed(nvrtc, "nvrtcCreateProgram", result, error);
     result = compile(nvrtc, program, job);
-    job->log = log_of(nvrtc, program);
+    job->log = copy_log(nvrtc, program);
     lh_status status =
         result == 0 ? take_code(nvrtc, program, job, error) : does_not_compile(nvrtc, job, result, error);
     nvrtc->nvrtcDestroyProgram(&program);

@@ -21,7 +21,7 @@ static lh_rng stream(uint64_t seed, uint32_t step, uint32_t example) {
     return lh_rng_at(lh_key_of_seed(seed), step, example, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
-static uint32_t step_of(int digits, int chain) {
+static uint32_t compute_step(int digits, int chain) {
     return 1u + (uint32_t)(chain + 1) * (LH_MOST_PLACES + 1) + (uint32_t)digits;
 }
 
@@ -49,7 +49,7 @@ static void put_digits(int base, uint32_t number, uint8_t *x) {
 }
 
 /* The value of the digits; UINT64_MAX if it has more than 32 bits. */
-static uint64_t number_of(int base, const uint8_t *x, int digits) {
+static uint64_t compute_number(int base, const uint8_t *x, int digits) {
     uint64_t number = 0;
     for (int i = digits - 1; i >= 0 && number <= UINT32_MAX; i--) number = number * (uint64_t)base + x[i];
     return number <= UINT32_MAX ? number : UINT64_MAX;
@@ -68,7 +68,7 @@ static void draw_numbers(const lh_operation *o, const lh_frame *f, lh_rng *rng, 
 }
 
 /* The longest chain of carries. */
-static int chain_of(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y) {
+static int measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y) {
     if (o->operands != LH_NUMBER_PLUS_ONE)
         return lh_longest_chain(f->base, o->operands == LH_NUMBER_AND_DIGIT, digits, x, y);
     int chain = 0;
@@ -121,7 +121,7 @@ static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, co
         put_digits(f->base, second, y);
         return count_digits(f->base, first > second ? first : second);
     }
-    lh_rng rng = stream(seed, step_of(word[1], -1), kind == DRAWN ? two_words(word + 2) : 0);
+    lh_rng rng = stream(seed, compute_step(word[1], -1), kind == DRAWN ? two_words(word + 2) : 0);
     if (kind == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
     for (int i = 0; kind == WRITTEN && i < word[1]; i++) {
         x[i] = (uint8_t)word[2 + i];
@@ -162,13 +162,13 @@ typedef struct pairs {
     uint64_t capacity;
 } pairs;
 
-static uint64_t slot_of(const pairs *p, uint64_t pair) {
+static uint64_t find_slot(const pairs *p, uint64_t pair) {
     uint64_t slot = pair * 0x9e3779b97f4a7c15u >> 20;
     while (p->pair[slot &= p->capacity - 1] != 0 && p->pair[slot] != pair + 1) slot++;
     return slot;
 }
 
-static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[slot_of(p, pair)] != 0; }
+static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[find_slot(p, pair)] != 0; }
 
 /* ---- collection ---- */
 
@@ -193,10 +193,10 @@ static lh_status add_item(collection_state *m, lh_set set, const item *it, int b
     memset(m->x, 0, (size_t)f.width);
     memset(m->y, 0, (size_t)f.width);
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
-    uint64_t x = number_of(m->f.base, m->x, digits), y = number_of(m->f.base, m->y, digits);
+    uint64_t x = compute_number(m->f.base, m->x, digits), y = compute_number(m->f.base, m->y, digits);
     bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
-    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : chain_of(m->o, &m->f, digits, m->x, m->y);
+    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(m->o, &m->f, digits, m->x, m->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
     axes[frame_axis(m->o)] = m->frame;
     if (m->done++ % PROGRESS == 0) m->c->progress(m->c, m->done < m->all ? (double)m->done / (double)m->all : 1);
@@ -273,7 +273,7 @@ static lh_status add_split(collection_state *m) {
     else if (!draw_permuted(m, trained)) return lh_fail(m->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
     for (int i = 0; i < trained; i++) {
         uint64_t pair = (uint64_t)m->first[i] << 32 | m->second[i];
-        m->trained.pair[slot_of(&m->trained, pair)] = pair + 1;
+        m->trained.pair[find_slot(&m->trained, pair)] = pair + 1;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
         item it = small_item(m->first[i], m->second[i]);
@@ -336,7 +336,7 @@ static lh_status add_chain(collection_state *m, const lh_chains *chains, int dig
     set_width(m, digits);
     for (uint32_t i = 0; exists && status == LH_OK && i < MOST_OF_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
-        lh_rng rng = stream(m->c->seed, step_of(digits, chain), i);
+        lh_rng rng = stream(m->c->seed, compute_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
                                 : draw_trailing(m->f.base, &rng, digits, chain, x);
         item it = written_item(digits, x, y);

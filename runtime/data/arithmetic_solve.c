@@ -15,11 +15,11 @@ typedef struct reading {
 } reading;
 
 /* The operator between the numbers; -1: there is one number. */
-static int sign_of(const lh_operation *o) {
+static int find_operator(const lh_operation *o) {
     return o->operands == LH_TWO_NUMBERS ? LH_PLUS : o->operands == LH_NUMBER_AND_DIGIT ? LH_TIMES : -1;
 }
 
-static const char *expected_of(const lh_operation *o) {
+static const char *describe_expected(const lh_operation *o) {
     return o->operands == LH_TWO_NUMBERS        ? "two numbers with + between them"
            : o->operands == LH_NUMBER_AND_DIGIT ? "a number, *, and one digit"
                                                 : "a number";
@@ -27,17 +27,17 @@ static const char *expected_of(const lh_operation *o) {
 
 static lh_status fail_end(const reading *r) {
     return lh_fail(r->error, LH_ERR_INPUT, "%s: there is a number missing\n  expected: %s in base %d", r->o->kind,
-                   expected_of(r->o), r->base);
+                   describe_expected(r->o), r->base);
 }
 
 static lh_status fail_symbol(const reading *r, int at) {
     const lh_literal *l = r->literal;
     return lh_fail(r->error, LH_ERR_INPUT, "%s: symbol %d is '%s'\n  expected: %s in base %d", r->o->kind, at + 1,
-                   l->symbol[l->token[at]], expected_of(r->o), r->base);
+                   l->symbol[l->token[at]], describe_expected(r->o), r->base);
 }
 
 /* The digit of a token; -1: it is not a digit. */
-static int digit_of(const reading *r, uint16_t token) {
+static int read_digit(const reading *r, uint16_t token) {
     int digit = token < 10 ? token : token >= LH_LETTER_A ? token - LH_LETTER_A + 10 : r->base;
     return digit < r->base ? digit : -1;
 }
@@ -46,7 +46,7 @@ static int digit_of(const reading *r, uint16_t token) {
 static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
     const uint16_t *token = r->literal->token;
     int first = *at, end = first;
-    while (end < r->end && digit_of(r, token[end]) >= 0) end++;
+    while (end < r->end && read_digit(r, token[end]) >= 0) end++;
     if (end == first) return end < r->end ? fail_symbol(r, end) : fail_end(r);
     while (first + 1 < end && token[first] == 0) first++;
     *at = end;
@@ -54,12 +54,12 @@ static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
     if (*digits > LH_MOST_PLACES)
         return lh_fail(r->error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", r->o->kind, *digits,
                        LH_MOST_PLACES);
-    for (int i = 0; i < *digits; i++) x[i] = (uint8_t)digit_of(r, token[end - 1 - i]);
+    for (int i = 0; i < *digits; i++) x[i] = (uint8_t)read_digit(r, token[end - 1 - i]);
     return LH_OK;
 }
 
 static lh_status read_literal(reading *r) {
-    int at = r->first, second = 0, sign = sign_of(r->o);
+    int at = r->first, second = 0, sign = find_operator(r->o);
     lh_status status = read_number(r, &at, r->x, &r->digits);
     if (status == LH_OK && sign >= 0) {
         if (at == r->end) return fail_end(r);

@@ -9,7 +9,7 @@
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
     const lh_lengths *lengths = &spec->train.lengths;
     lh_rng rng = lh_rng_at(key, step, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
-    return lh_lengths_at(lengths, (int)lh_rng_below(&rng, (uint32_t)lh_lengths_count(lengths)));
+    return lh_lengths_get(lengths, (int)lh_rng_below(&rng, (uint32_t)lh_lengths_count(lengths)));
 }
 
 int lh_input_length(const lh_spec *spec, int n) {
@@ -22,7 +22,7 @@ int lh_output_length(const lh_spec *spec, int n) {
 
 int lh_reported_length(const lh_spec *spec, int n) { return spec->corpus != NULL ? lh_input_length(spec, n) : n; }
 
-lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences) {
+lh_shape lh_shape_make(const lh_spec *spec, int n, int sequences) {
     lh_shape shape = {.sequences = sequences};
     if (spec->corpus != NULL) {
         spec->format->shape(lh_input_length(spec, n), lh_output_length(spec, n), &shape);
@@ -50,7 +50,7 @@ bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
 }
 
 size_t lh_batch_words(const lh_spec *spec, int n) {
-    lh_shape shape = lh_shape_at(spec, n, 1);
+    lh_shape shape = lh_shape_make(spec, n, 1);
     return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
 }
 
@@ -60,7 +60,7 @@ static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *larg
     const lh_format *format = spec->format;
     *input = 0;
     for (int n = 1; n <= longest_n; n++) {
-        lh_shape shape = lh_shape_at(spec, n, largest->sequences);
+        lh_shape shape = lh_shape_make(spec, n, largest->sequences);
         if (shape.labels > shape.length[format->label_stream])
             return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
                            lh_reported_length(spec, n), shape.labels, format->stream[format->label_stream].name,
@@ -170,7 +170,7 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
                         int sequences, lh_error *error) {
     LH_TIMED(LH_PART_SAMPLING);
     lh_status status = LH_OK;
-    batch->shape = lh_shape_at(spec, n, sequences);
+    batch->shape = lh_shape_make(spec, n, sequences);
     for (int row = 0; status == LH_OK && row < sequences; row++) {
         uint32_t index = first + (uint32_t)row;
         if (source->distinct) index %= source->distinct;
@@ -180,7 +180,7 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
 }
 
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target) {
-    batch->shape = lh_shape_at(spec, n, row + 1);
+    batch->shape = lh_shape_make(spec, n, row + 1);
     size_t inputs = (size_t)lh_input_length(spec, n), outputs = (size_t)lh_output_length(spec, n);
     uint16_t *labels = batch->labels + (size_t)row * (size_t)batch->shape.labels;
     uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->shape.labels;

@@ -20,7 +20,7 @@ int lh_output_length(const lh_spec *spec, int n);
 int lh_reported_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
-lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences);
+lh_shape lh_shape_make(const lh_spec *spec, int n, int sequences);
 
 /* Tokens of a sequence, all streams together. */
 int lh_shape_tokens(const lh_shape *shape);

@@ -20,7 +20,7 @@ static weight normal(uint64_t value, int exponent) {
 }
 
 /* The value of a weight in units of 2^exponent, rounded down; exponent is at least w.exponent. */
-static uint64_t value_at(weight w, int exponent) {
+static uint64_t scale_weight(weight w, int exponent) {
     int shift = exponent - w.exponent;
     return shift < 32 ? (uint64_t)w.value >> shift : 0;
 }
@@ -28,7 +28,7 @@ static uint64_t value_at(weight w, int exponent) {
 static weight add(weight a, weight b) {
     if (a.value == 0 || b.value == 0) return a.value == 0 ? b : a;
     int exponent = a.exponent > b.exponent ? a.exponent : b.exponent;
-    return normal(value_at(a, exponent) + value_at(b, exponent), exponent);
+    return normal(scale_weight(a, exponent) + scale_weight(b, exponent), exponent);
 }
 
 static weight times(weight w, int count) { return normal((uint64_t)w.value * (uint32_t)count, w.exponent); }
@@ -39,10 +39,10 @@ static int draw(lh_rng *rng, const weight *w, int count) {
     uint64_t all = 0;
     for (int i = 0; i < count; i++)
         if (w[i].value != 0 && w[i].exponent > exponent) exponent = w[i].exponent;
-    for (int i = 0; i < count; i++) all += w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
+    for (int i = 0; i < count; i++) all += w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
     uint32_t position = lh_rng_below(rng, (uint32_t)all);
     for (int i = 0; i < count; i++) {
-        uint64_t weight_part = w[i].value != 0 ? value_at(w[i], exponent) >> 8 : 0;
+        uint64_t weight_part = w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
         if (weight_part == 0) continue;
         last = i;
         if (position < weight_part) break;
@@ -60,7 +60,7 @@ typedef struct step {
     int carry; /* carry out of the place */
 } step;
 
-static step step_of(int base, int total, int carry) {
+static step make_step(int base, int total, int carry) {
     int out = (total + carry) / base;
     return (step){out > total / base ? PASSES : total >= base ? MAKES : ENDS, out};
 }
@@ -70,7 +70,7 @@ static int next_length(effect place, int length) { return place == PASSES ? leng
 int lh_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y) {
     int carry = 0, length = 0, longest = 0;
     for (int i = 0; i < digits; i++) {
-        step s = step_of(base, product ? x[i] * y[0] : x[i] + y[i], carry);
+        step s = make_step(base, product ? x[i] * y[0] : x[i] + y[i], carry);
         carry = s.carry;
         length = next_length(s.effect, length);
         if (length > longest) longest = length;
@@ -90,12 +90,13 @@ typedef struct choices {
 } choices;
 
 /* Adds the digits with the group's step; y goes from y_first to y_last. */
-static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last, step want,
-                      int used) {
+static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last,
+                      step wanted_step, int used) {
     for (int x = x_first; x < base; x++)
         for (int y = y_first; y <= y_last; y++) {
-            step s = step_of(base, product ? x * y : x + y, carry);
-            if (s.effect == want.effect && s.carry == want.carry) c->digit[used++] = (uint16_t)(x * base + y);
+            step s = make_step(base, product ? x * y : x + y, carry);
+            if (s.effect == wanted_step.effect && s.carry == wanted_step.carry)
+                c->digit[used++] = (uint16_t)(x * base + y);
         }
     return used;
 }
@@ -107,11 +108,11 @@ static void make_choices(choices *c, int base, bool product, int multiplier, int
     for (int kind = ENDS; kind <= PASSES; kind++)
         for (int out = 0; out < base; out++) {
             int first = used;
-            step want = {(effect)kind, out};
+            step wanted_step = {(effect)kind, out};
             used = take_group(c, base, product, carry, top, product ? multiplier : top, product ? multiplier : base - 1,
-                              want, used);
+                              wanted_step, used);
             if (used == first) continue;
-            c->group[c->groups].step = want;
+            c->group[c->groups].step = wanted_step;
             c->group[c->groups].first = first;
             c->group[c->groups++].count = used - first;
         }
@@ -127,11 +128,11 @@ struct lh_chains {
     weight *ways;             /* [multipliers][places left][carries][length][the chain was reached] */
 };
 
-static const choices *choices_at(const lh_chains *c, int multiplier, int carry, bool top) {
+static const choices *get_choices(const lh_chains *c, int multiplier, int carry, bool top) {
     return &c->choices[(multiplier * c->carries + carry) * 2 + top];
 }
 
-static weight *ways_at(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
+static weight *get_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
     size_t row =
         ((size_t)multiplier * (size_t)(c->digits + 1) + (size_t)places_left) * (size_t)c->carries + (size_t)carry;
     return &c->ways[(row * (size_t)(c->digits + 1) + (size_t)length) * 2 + reached];
@@ -172,12 +173,12 @@ static weight ways_of_group(const lh_chains *c, int multiplier, int places_left,
     step s = all->group[group].step;
     int next = next_length(s.effect, length);
     if (next > c->chain) return (weight){0, 0};
-    weight after = *ways_at(c, multiplier, places_left - 1, s.carry, next, reached || next == c->chain);
+    weight after = *get_ways(c, multiplier, places_left - 1, s.carry, next, reached || next == c->chain);
     return times(after, all->group[group].count);
 }
 
 static weight count_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
-    const choices *all = choices_at(c, multiplier, carry, places_left == 1);
+    const choices *all = get_choices(c, multiplier, carry, places_left == 1);
     weight sum = {0, 0};
     for (int g = 0; g < all->groups; g++)
         sum = add(sum, ways_of_group(c, multiplier, places_left, all, g, length, reached));
@@ -194,7 +195,7 @@ void lh_chains_aim(lh_chains *c, int chain) {
             for (int carry = 0; carry < c->carries; carry++)
                 for (int length = 0; length <= chain; length++)
                     for (int reached = 0; reached < 2 && is_possible(carry, length); reached++)
-                        *ways_at(c, m, places_left, carry, length, reached) =
+                        *get_ways(c, m, places_left, carry, length, reached) =
                             places_left > 0 ? count_ways(c, m, places_left, carry, length, reached)
                                             : normal((uint64_t)reached, 0);
 }
@@ -204,7 +205,7 @@ static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int dig
     bool reached = c->chain == 0;
     for (int i = 0; i < digits; i++) {
         weight ways[MOST_GROUPS];
-        const choices *all = choices_at(c, multiplier, carry, i + 1 == digits);
+        const choices *all = get_choices(c, multiplier, carry, i + 1 == digits);
         for (int g = 0; g < all->groups; g++)
             ways[g] = ways_of_group(c, multiplier, digits - i, all, g, length, reached);
         int g = draw(rng, ways, all->groups);
@@ -221,7 +222,7 @@ bool lh_chains_draw(const lh_chains *c, lh_rng *rng, int digits, uint8_t *x, uin
     weight ways[LH_MOST_BASE];
     bool any = false;
     for (int m = 0; m < c->multipliers; m++) {
-        ways[m] = *ways_at(c, m, digits, 0, 0, c->chain == 0);
+        ways[m] = *get_ways(c, m, digits, 0, 0, c->chain == 0);
         any = any || ways[m].value != 0;
     }
     if (any) draw_digits(c, rng, draw(rng, ways, c->multipliers), digits, x, y);

@@ -7,7 +7,7 @@ int lh_lengths_count(const lh_lengths *lengths) {
     return lengths->last < lengths->first ? 0 : (lengths->last - lengths->first) / step + 1;
 }
 
-int lh_lengths_at(const lh_lengths *lengths, int index) {
+int lh_lengths_get(const lh_lengths *lengths, int index) {
     if (lengths->list) return lengths->list[index];
     return lengths->first + index * (lengths->step > 0 ? lengths->step : 1);
 }
@@ -15,7 +15,7 @@ int lh_lengths_at(const lh_lengths *lengths, int index) {
 int lh_lengths_longest(const lh_lengths *lengths) {
     int longest = 0;
     for (int i = 0, count = lh_lengths_count(lengths); i < count; i++) {
-        int n = lh_lengths_at(lengths, i);
+        int n = lh_lengths_get(lengths, i);
         if (n > longest) longest = n;
     }
     return longest;

@@ -30,7 +30,7 @@ static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *
     }
 }
 
-static lh_rng rng_at(const lh_draw *draw, uint32_t layer, uint32_t eval_place, uint32_t place) {
+static lh_rng make_rng(const lh_draw *draw, uint32_t layer, uint32_t eval_place, uint32_t place) {
     if (draw->domain != LH_DOMAIN_POSITIONS) place = eval_place;
     return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
 }
@@ -43,7 +43,7 @@ static void draw_positions(lh_rng *rng, int first, int range, int count, bool so
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
                        int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_rng rng = rng_at(draw, layer, LH_PLACE_POSITIONS, LH_PLACE_DRAWN_POSITIONS);
+    lh_rng rng = make_rng(draw, layer, LH_PLACE_POSITIONS, LH_PLACE_DRAWN_POSITIONS);
     draw_positions(&rng, first, range, count, sorted, out, scratch);
 }
 
@@ -59,7 +59,7 @@ void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, i
 
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_rng rng = rng_at(draw, layer, LH_PLACE_DISTANCES, LH_PLACE_DRAWN_DISTANCES);
+    lh_rng rng = make_rng(draw, layer, LH_PLACE_DISTANCES, LH_PLACE_DRAWN_DISTANCES);
     out[0] = 0;
     draw_sorted(&rng, 1, range - 1, count - 1, out + 1, scratch);
 }
@@ -67,7 +67,7 @@ void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count
 void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
                               int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
-    lh_rng rng = rng_at(draw, layer, LH_PLACE_LEFT, LH_PLACE_DRAWN_LEFT);
+    lh_rng rng = make_rng(draw, layer, LH_PLACE_LEFT, LH_PLACE_DRAWN_LEFT);
     int32_t *left = middle - (count - 1);
     draw_sorted(&rng, 1, range - 1, count - 1, left, scratch);
     for (int i = 0; i < (count - 1) / 2; i++) { /* the farthest first */

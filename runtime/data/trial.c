@@ -136,10 +136,10 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < 2; i++) {
         const struct lh_trial_copy *copy = &trial->copy[i];
-        lh_example made = {p.inputs, p.outputs, copy->input, copy->target, copy->mask, task->options};
+        lh_example sampled = {p.inputs, p.outputs, copy->input, copy->target, copy->mask, task->options};
         lh_rng rng = *start;
         prepare(&p, copy, POISON[i]);
-        task->sample(&rng, n, &made);
+        task->sample(&rng, n, &sampled);
         status = check_guards(&p, copy, POISON[i]);
     }
     if (status == LH_OK) status = check_tokens(&p, "input", one->input, two->input, p.inputs, task->input_symbols);
@@ -178,6 +178,6 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
 lh_status lh_trial_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; task->source != NULL && status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status = try_length(task, lh_lengths_at(lengths, i), key, error);
+        status = try_length(task, lh_lengths_get(lengths, i), key, error);
     return status;
 }

@@ -18,7 +18,7 @@ typedef struct window {
 } window;
 
 /* The accuracy of a line; for a generative model that of the teacher-forced pass. */
-static double accuracy_of(const json_t *line) {
+static double read_accuracy(const json_t *line) {
     const json_t *forced = json_object_get(line, "accuracy_teacher_forced");
     return json_number_value(forced != NULL ? forced : json_object_get(line, "accuracy"));
 }
@@ -37,7 +37,7 @@ static window *read_windows(char *text, int *count) {
             windows[(*count)++] = (window){
                 .steps = step - before,
                 .loss = json_number_value(json_object_get(line, "loss")),
-                .accuracy = accuracy_of(line),
+                .accuracy = read_accuracy(line),
                 .gradient_norm = json_number_value(json_object_get(line, "grad_norm")),
                 .clipped = json_number_value(json_object_get(line, "clipped_share")),
                 .parameter_norm = json_number_value(json_object_get(line, "parameter_norm")),
@@ -50,7 +50,7 @@ static window *read_windows(char *text, int *count) {
 }
 
 /* The unweighted means over windows; all windows, with at most one exception, have the same length. */
-static window mean_of(const window *windows, int count) {
+static window compute_mean(const window *windows, int count) {
     window mean = {0};
     for (int i = 0; i < count; i++) {
         mean.steps += windows[i].steps / count;
@@ -68,9 +68,9 @@ static void take_windows(const window *windows, int count, lh_overfit_facts *fac
     int quarter = (count + 3) / 4;
     facts->windows = count;
     if (count < 2) quarter = count;
-    window recent = mean_of(windows + count - quarter, quarter);
-    window before = count < 2 ? recent : mean_of(windows + count - 2 * quarter, quarter);
-    facts->first_loss = mean_of(windows, quarter).loss;
+    window recent = compute_mean(windows + count - quarter, quarter);
+    window before = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
+    facts->first_loss = compute_mean(windows, quarter).loss;
     facts->before_loss = before.loss;
     facts->recent_loss = recent.loss;
     facts->steps_between = recent.steps * quarter;
@@ -238,10 +238,10 @@ static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *bat
     return LH_OK;
 }
 
-static double norm_of(const lh_spec *spec, int real_bytes, const void *parameters) {
+static double compute_norm(const lh_spec *spec, int real_bytes, const void *parameters) {
     double squares = 0;
     for (int64_t i = 0; i < spec->parameter_storage; i++) {
-        double x = lh_real_at(parameters, real_bytes, i);
+        double x = lh_real_read(parameters, real_bytes, i);
         squares += x * x;
     }
     return sqrt(squares);
@@ -262,7 +262,7 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     points p = {.classes = spec->classes};
     lh_state now = {0}, start = {0};
     size_t row = (size_t)spec->classes * sizeof(double);
-    double *logits = lh_engine_memory((size_t)lh_shape_at(spec, run->length, 1).labels * row, "outputs", error);
+    double *logits = lh_engine_memory((size_t)lh_shape_make(spec, run->length, 1).labels * row, "outputs", error);
     p.logits = lh_engine_memory(MOST_POINTS * row, "outputs", error);
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
@@ -272,7 +272,7 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     if (status == LH_OK) status = read_start(run, spec, &start, error);
     if (status == LH_OK) {
         facts->end_attainable = attainable(&p);
-        facts->start_norm = norm_of(spec, start.real_bytes, start.parameters);
+        facts->start_norm = compute_norm(spec, start.real_bytes, start.parameters);
         status = engine->ops->write_state(engine, &start, engine->step, error);
         if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
         facts->start_attainable = attainable(&p);

@@ -45,14 +45,14 @@ uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
     return hash_text(hash_text(HASH_START, meta->key), meta->value);
 }
 
-static lh_status check_sum(const char *path, const lh_st_file *file, const char *want, lh_error *error) {
+static lh_status check_sum(const char *path, const lh_st_file *file, const char *expected, lh_error *error) {
     uint64_t sum = 0;
     char text[24];
-    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_tensor_sum(lh_st_at(file, i));
-    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_meta_sum(lh_st_metadata_at(file, i));
+    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_tensor_sum(lh_st_get(file, i));
+    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_meta_sum(lh_st_metadata_get(file, i));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
-    if (strcmp(text, want) == 0) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, want);
+    if (strcmp(text, expected) == 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, expected);
 }
 
 /* Whether a trainer wrote the file. Either of two entries suffices, so that one damaged entry does not hide a
@@ -66,8 +66,8 @@ static bool is_checkpoint(const lh_st_file *file) {
 lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error) {
     lh_status status = lh_st_read(path, file, error);
     if (status != LH_OK || (!whole && !is_checkpoint(*file))) return status;
-    const char *want = lh_st_metadata(*file, LH_CHECKSUM_KEY);
-    if (want != NULL) status = check_sum(path, *file, want, error);
+    const char *expected = lh_st_metadata(*file, LH_CHECKSUM_KEY);
+    if (expected != NULL) status = check_sum(path, *file, expected, error);
     else
         status = lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
                          whole ? "" : "\n  hint: a file of parameters needs none, if its metadata has no format");
@@ -119,12 +119,12 @@ static const lh_st_tensor *fitting(const char *path, const lh_st_file *file, con
     bool same = found->rank == tensor->rank;
     for (int i = 0; same && i < tensor->rank; i++) same = found->shape[i] == tensor->shape[i];
     if (same) return found;
-    char got[96] = "", want[48] = "";
+    char actual[96] = "", expected[48] = "";
     for (int i = 0, at = 0; i < found->rank && at < 90; i++)
-        at += snprintf(got + at, sizeof got - (size_t)at, "%s%" PRId64, i ? ", " : "", found->shape[i]);
+        at += snprintf(actual + at, sizeof actual - (size_t)at, "%s%" PRId64, i ? ", " : "", found->shape[i]);
     for (int i = 0, at = 0; i < tensor->rank; i++)
-        at += snprintf(want + at, sizeof want - (size_t)at, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
-    lh_fail(error, LH_ERR_INPUT, "%s: %s: shape [%s], expected [%s]", path, name, got, want);
+        at += snprintf(expected + at, sizeof expected - (size_t)at, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
+    lh_fail(error, LH_ERR_INPUT, "%s: %s: shape [%s], expected [%s]", path, name, actual, expected);
     return NULL;
 }
 
@@ -140,9 +140,9 @@ static lh_status check_parameters(const char *path, const lh_st_file *file, cons
     for (int t = 0; t < spec->tensor_count; t++)
         if (!fitting(path, file, &spec->tensors[t], spec->tensors[t].name, error)) return LH_ERR_INPUT;
     for (int i = 0; i < lh_st_count(file); i++)
-        if (!is_known(spec, lh_st_at(file, i)->name))
+        if (!is_known(spec, lh_st_get(file, i)->name))
             return lh_fail(error, LH_ERR_INPUT, "%s: %s: the model %s has no such tensor", path,
-                           lh_st_at(file, i)->name, spec->id);
+                           lh_st_get(file, i)->name, spec->id);
     if (digest && strcmp(digest, spec->model_digest) != 0)
         return lh_fail(
             error, LH_ERR_INPUT,
@@ -214,23 +214,23 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 /* The result of reading a file: valid, of another plan or build, damaged, unreadable, or absent. */
 typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
-static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *want,
+static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *expected,
                             lh_error *error) {
-    const char *got = lh_st_metadata(file, key);
-    if (got && strcmp(got, want) == 0) return LH_OK;
+    const char *actual = lh_st_metadata(file, key);
+    if (actual && strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "%s: cannot go on from it: %s is \"%s\" there, \"%s\" here", path, key,
-                   got ? got : "", want);
+                   actual ? actual : "", expected);
 }
 
 /* Checks the optimiser before the plan's digest, because the message is more specific. */
 static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
-    const char *got = lh_st_metadata(file, LH_OPTIMIZER_KEY), *want = spec->optimizer.kind;
-    if (got == NULL) got = "adam";
-    if (strcmp(got, want) == 0) return LH_OK;
+    const char *actual = lh_st_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
+    if (actual == NULL) actual = "adam";
+    if (strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: cannot go on from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
                    "  hint: --init FILE starts a run from its parameters",
-                   path, got, want);
+                   path, actual, expected);
 }
 
 /* Checks plan, sources and build: different ones give different bits. */
@@ -274,9 +274,9 @@ static lh_status check_state(const char *path, const lh_st_file *file, const lh_
         }
     }
     for (int i = 0; i < lh_st_count(file); i++)
-        if (strcmp(lh_st_at(file, i)->dtype, dtype) != 0)
-            return lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected %s", path, lh_st_at(file, i)->name,
-                           lh_st_at(file, i)->dtype, dtype);
+        if (strcmp(lh_st_get(file, i)->dtype, dtype) != 0)
+            return lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected %s", path, lh_st_get(file, i)->name,
+                           lh_st_get(file, i)->dtype, dtype);
     return LH_OK;
 }
 

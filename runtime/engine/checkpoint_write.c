@@ -23,7 +23,7 @@
 
 enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last entry exists only with finite data */
 
-static size_t elements_of(const lh_tensor *tensor) {
+static size_t count_elements(const lh_tensor *tensor) {
     size_t elements = 1;
     for (int i = 0; i < tensor->rank; i++) elements *= (size_t)tensor->shape[i];
     return elements;
@@ -57,7 +57,7 @@ static void add(content *c, const lh_tensor *tensor, const void *vector, int rea
     *entry = (lh_st_tensor){.name = c->names[c->count], .dtype = real_bytes == 8 ? "F64" : "F32", .rank = tensor->rank};
     for (int i = 0; i < tensor->rank; i++) entry->shape[i] = tensor->shape[i];
     entry->data = (const char *)vector + (size_t)tensor->offset * real;
-    entry->bytes = elements_of(tensor) * real;
+    entry->bytes = count_elements(tensor) * real;
     if (tensor->rank == 2 && tensor->stride != tensor->shape[1]) entry->stride = (size_t)tensor->stride * real;
     c->count++;
 }
@@ -75,7 +75,7 @@ static void collect(content *c, const lh_spec *spec, const lh_state *state) {
     }
 }
 
-static uint64_t checksum_of(const content *c, const lh_st_meta *meta, int count) {
+static uint64_t compute_checksum(const content *c, const lh_st_meta *meta, int count) {
     uint64_t sum = 0;
     for (int i = 0; i < c->count; i++) sum += lh_checkpoint_tensor_sum(&c->tensors[i]);
     for (int i = 0; i < count; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
@@ -112,7 +112,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     };
     int count = spec->corpus != NULL ? META_COUNT : META_COUNT - 1;
     lh_identity(spec, facts->level, facts->compiler, meta + 1);
-    snprintf(sum, sizeof sum, "%016" PRIx64, checksum_of(c, meta, count));
+    snprintf(sum, sizeof sum, "%016" PRIx64, compute_checksum(c, meta, count));
     return lh_st_write(path, c->tensors, c->count, meta, count, error);
 }
 
@@ -150,11 +150,11 @@ static lh_status keep_previous(const char *directory, const char *current, lh_er
 
 lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
                                const lh_run_facts *facts, lh_error *error) {
-    char made[PATH_MAX], current[PATH_MAX];
-    lh_status status = lh_checkpoint_path(made, directory, ".new", error);
+    char new_path[PATH_MAX], current[PATH_MAX];
+    lh_status status = lh_checkpoint_path(new_path, directory, ".new", error);
     if (status == LH_OK) status = lh_checkpoint_path(current, directory, "", error);
-    if (status == LH_OK) status = lh_checkpoint_write(made, spec, state, facts, error);
+    if (status == LH_OK) status = lh_checkpoint_write(new_path, spec, state, facts, error);
     if (status == LH_OK) status = keep_previous(directory, current, error);
-    if (status == LH_OK) status = lh_rename_file(made, current, error);
+    if (status == LH_OK) status = lh_rename_file(new_path, current, error);
     return status;
 }

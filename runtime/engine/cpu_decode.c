@@ -47,12 +47,12 @@ static int first_label_token(const lh_decode_lane *l) {
 }
 
 /* The token from which a label is predicted. */
-static int token_of(const lh_decode_lane *l, int row, int label) {
+static int find_token(const lh_decode_lane *l, int row, int label) {
     return l->batch.place != NULL ? l->batch.place[row * l->labels + label] : first_label_token(l) + label;
 }
 
 /* The label that is predicted from token t of a row; -1: none. */
-static int label_of(const lh_decode_lane *l, int row, int t) {
+static int find_label(const lh_decode_lane *l, int row, int t) {
     if (l->batch.place == NULL) return t - first_label_token(l);
     for (int i = 0; i < l->labels; i++)
         if (l->batch.place[row * l->labels + i] == t) return i;
@@ -81,7 +81,7 @@ static bool take_answer(const lh_decode_lane *l, int row, int label) {
     double largest = 0;
     int best = 0;
     for (size_t c = 0; c < classes; c++) {
-        double logit = lh_real_at(l->logits, l->cpu->engine.real_bytes, (int64_t)(first_logit + c));
+        double logit = lh_real_read(l->logits, l->cpu->engine.real_bytes, (int64_t)(first_logit + c));
         if (c == 0 || logit > largest) {
             largest = logit;
             best = (int)c;
@@ -90,7 +90,7 @@ static bool take_answer(const lh_decode_lane *l, int row, int label) {
     }
     if (l->query.wants_answer != NULL && !l->query.wants_answer[answer]) best = l->query.target[answer];
     l->results.answers[answer] = (uint16_t)best;
-    return lh_ends_at(spec, &l->query, answer, best) || label + 1 == l->rows[row].limit;
+    return lh_ends_sequence(spec, &l->query, answer, best) || label + 1 == l->rows[row].limit;
 }
 
 /* Ends a sequence: fills the remaining answers with the last one. */
@@ -103,7 +103,7 @@ static void end_sequence(const lh_decode_lane *l, int sequence, int length) {
 /* Takes the answers predicted from token t; an ended row is replaced by the block's last row. */
 static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
     for (int row = block->sequences - 1; row >= 0; row--) {
-        int label = label_of(l, row, t);
+        int label = find_label(l, row, t);
         if (label < l->rows[row].known_count) continue;
         if (!take_answer(l, row, label)) {
             put_row(l, row);
@@ -116,7 +116,7 @@ static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
 }
 
 /* The token at which a waiting row continues; from there on the cache holds the target's tokens, not the answers. */
-static int next_token(const lh_decode_lane *l, int row) { return token_of(l, row, l->rows[row].known_count - 1) + 1; }
+static int next_token(const lh_decode_lane *l, int row) { return find_token(l, row, l->rows[row].known_count - 1) + 1; }
 
 /* The least next token of the waiting rows among `rows`; -1: no row waits. */
 static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
@@ -166,7 +166,7 @@ static bool read_tokens(lh_decode_lane *l, const lh_cpu_block *block, int end) {
     return true;
 }
 
-static lh_cpu_block block_of(const lh_decode_lane *l, int rows, uint32_t first_example) {
+static lh_cpu_block make_block(const lh_decode_lane *l, int rows, uint32_t first_example) {
     lh_cpu_block block = lh_batch_block(&l->batch, 0, rows);
     block.first_example = first_example;
     block.loss_scale = 1.0;
@@ -180,9 +180,9 @@ static bool decode_queries(lh_decode_lane *l, int first, int count) {
     for (int i = 0; i < count; i++) {
         l->rows[i] = (decoded_row){.sequence = first + i, .limit = l->labels};
         put_row(l, i);
-        if (token_of(l, i, 0) < read) read = token_of(l, i, 0);
+        if (find_token(l, i, 0) < read) read = find_token(l, i, 0);
     }
-    lh_cpu_block block = block_of(l, count, l->query.example + (uint32_t)first);
+    lh_cpu_block block = make_block(l, count, l->query.example + (uint32_t)first);
     return read_tokens(l, &block, read) && decode_on(l, &block, count, read);
 }
 
@@ -223,7 +223,7 @@ lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_conditio
     if (status != LH_OK) return status;
     l->results.answers = condition->answers + (size_t)first * (size_t)l->labels;
     l->results.lengths = condition->lengths + first;
-    lh_cpu_block block = block_of(l, count, (uint32_t)first);
+    lh_cpu_block block = make_block(l, count, (uint32_t)first);
     block.answers = l->results.answers;
     block.sequence_sums = sequence_sums;
     block.sequences_per_sum = sequences_per_sum;
@@ -235,7 +235,7 @@ lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_conditio
 }
 
 int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
-    lh_shape shape = lh_shape_at(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
+    lh_shape shape = lh_shape_make(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
     while (shape.sequences > 1 && cpu->program->decode_bytes(&shape) > BLOCK_BYTES) shape.sequences /= 2;
     return shape.sequences;
 }
@@ -317,7 +317,7 @@ static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int cou
     decoding job = {.cpu = cpu, .count = count, .sequences = lh_decode_sequences(cpu, query->n, count)};
     int blocks = (count + job.sequences - 1) / job.sequences;
     int threads = cpu->engine.threads < blocks ? cpu->engine.threads : blocks;
-    size_t answers = (size_t)count * (size_t)lh_shape_at(cpu->engine.spec, query->n, 1).labels;
+    size_t answers = (size_t)count * (size_t)lh_shape_make(cpu->engine.spec, query->n, 1).labels;
     job.step = lh_cpu_query_step(cpu, query, job.sequences);
     atomic_init(&job.next, 0);
     atomic_init(&job.stopped, false);

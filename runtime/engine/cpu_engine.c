@@ -32,7 +32,7 @@ static int largest_shard(const lh_spec *spec) {
 /* Raises the memory needs *most, and the lengths `longest`, to the needs of training length n. */
 static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
-    lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
+    lh_shape shape = lh_shape_make(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape);
     int block = cpu->program->block_sequences(shape.length);
     shape.sequences = block < most->shard ? block : most->shard;
@@ -51,7 +51,7 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     lh_status status = lh_check_limit(spec, lengths, error);
     if (status != LH_OK) return status;
     needs->shard = largest_shard(spec);
-    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_at(lengths, i), needs, longest);
+    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_get(lengths, i), needs, longest);
     status = lh_cpu_need_tables(cpu, longest, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
@@ -153,7 +153,7 @@ static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_erro
 lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
     lh_cpu_step step = {
         .mode = LH_MODE_EVALUATE,
-        .shape = lh_shape_at(cpu->engine.spec, n, sequences),
+        .shape = lh_shape_make(cpu->engine.spec, n, sequences),
         .key = draw->key,
         .step = draw->step,
         .draw = *draw,

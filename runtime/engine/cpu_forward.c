@@ -23,7 +23,7 @@ typedef struct cut {
 
 enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that threads finish at about the same time */
 
-static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
+static cut choose_cut(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
     int sequences_per_sum = cpu->program->block_sequences(length), together = sequences_per_sum;
     if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
     together = less(together, more(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
@@ -34,8 +34,8 @@ static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], in
 static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
-    lh_shape shape = lh_shape_at(spec, n, examples);
-    cut sequences = cut_of(cpu, shape.length, examples);
+    lh_shape shape = lh_shape_make(spec, n, examples);
+    cut sequences = choose_cut(cpu, shape.length, examples);
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape));
     lh_longer_streams(longest, shape.length);
     shape.sequences = sequences.together;
@@ -54,7 +54,7 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        need_length(cpu, lh_lengths_at(lengths, i), examples, &most, longest);
+        need_length(cpu, lh_lengths_get(lengths, i), examples, &most, longest);
     status = lh_cpu_need_tables(cpu, longest, error);
     if (status != LH_OK) return status;
     cpu->forward = lh_cpu_more_forward(&before, &most);
@@ -182,7 +182,7 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     job.step = lh_cpu_forward_step(cpu, condition->n, condition->examples, &condition->draw);
     job.step.noise = condition->noise;
     job.answers = condition->answers;
-    job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
+    job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
     if (condition->decoded > 0) status = open_lanes(&job, error);
     if (status == LH_OK) status = run_evaluation(&job, sums, error);
     lh_decode_close(job.lanes, engine->threads);
@@ -197,7 +197,7 @@ lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uin
     if (status != LH_OK) return status;
     evaluation job = {.cpu = cpu, .query = query, .examples = count, .answers = answers};
     job.step = lh_cpu_query_step(cpu, query, count);
-    job.sequences = cut_of(cpu, job.step.shape.length, job.examples);
+    job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
     status = run_evaluation(&job, &sums, error);
     lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
     return status;
@@ -216,7 +216,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
-        logits[i] = lh_real_at(cpu->workspace->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
+        logits[i] = lh_real_read(cpu->workspace->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {

@@ -63,7 +63,7 @@ static lh_source training_source(const lh_cpu_engine *cpu) {
 }
 
 /* The index of an example of the batch. With `distinct` examples a batch begins where the previous one ended. */
-static uint32_t example_at(const lh_cpu_engine *cpu, int row) {
+static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
     uint64_t distinct = (uint64_t)cpu->config.distinct;
     uint64_t before = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
     return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
@@ -74,7 +74,7 @@ static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, i
     lh_source source = training_source(cpu);
     lh_error error;
     lh_status status =
-        lh_batch_fill(&lane->batch, cpu->engine.spec, &source, cpu->length, example_at(cpu, first), count, &error);
+        lh_batch_fill(&lane->batch, cpu->engine.spec, &source, cpu->length, find_example(cpu, first), count, &error);
     if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, shard, error};
     return status == LH_OK;
 }
@@ -164,7 +164,8 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     lh_update update = {
         .parameters = cpu->parameters,
         .gradient = cpu->total,
-        .learning_rate = lh_learning_rate_at(&cpu->engine.spec->train, cpu->config.learning_rate, cpu->engine.step + 1),
+        .learning_rate =
+            lh_compute_learning_rate(&cpu->engine.spec->train, cpu->config.learning_rate, cpu->engine.step + 1),
         .step = cpu->engine.step + 1,
     };
     memcpy(update.state, cpu->state, sizeof update.state);
@@ -199,7 +200,7 @@ static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
         cpu->length = cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_train_length(spec, cpu->key, step);
         return spec->train.batch;
     }
-    const lh_turn *turn = lh_epoch_at(&cpu->epoch, cpu->key, step);
+    const lh_turn *turn = lh_epoch_find_batch(&cpu->epoch, cpu->key, step);
     cpu->length = turn->n;
     cpu->pick = cpu->epoch.pick + turn->first;
     return turn->sequences;
@@ -211,7 +212,7 @@ static void start_step(lh_cpu_engine *cpu) {
     int sequences = choose_batch(cpu, step);
     cpu->job = (lh_cpu_step){
         .mode = LH_MODE_TRAIN,
-        .shape = lh_shape_at(spec, cpu->length, sequences),
+        .shape = lh_shape_make(spec, cpu->length, sequences),
         .key = cpu->key,
         .step = step,
         .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},

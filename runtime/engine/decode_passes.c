@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int limit_of(const lh_decode_passes *d, int i) {
+static int get_limit(const lh_decode_passes *d, int i) {
     return d->results->limits != NULL ? d->results->limits[i] : (int)d->labels;
 }
 
@@ -35,13 +35,13 @@ static void settle(lh_decode_passes *d, int i) {
     size_t first = (size_t)i * d->labels;
     uint16_t *answers = d->results->answers + first;
     int *length = &d->length[i];
-    bool ends = *length > 0 && lh_ends_at(d->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
-    while (!ends && *length < limit_of(d, i) && query->wants_answer != NULL &&
+    bool ends = *length > 0 && lh_ends_sequence(d->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
+    while (!ends && *length < get_limit(d, i) && query->wants_answer != NULL &&
            !query->wants_answer[first + (size_t)*length]) {
         answers[*length] = query->target[first + (size_t)*length];
         ++*length;
     }
-    if (ends || *length >= limit_of(d, i)) end(d, i);
+    if (ends || *length >= get_limit(d, i)) end(d, i);
 }
 
 static void begin(lh_decode_passes *d) {
@@ -64,7 +64,7 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
                             .query = query,
                             .results = results,
                             .count = count,
-                            .labels = (size_t)lh_shape_at(spec, query->n, 1).labels,
+                            .labels = (size_t)lh_shape_make(spec, query->n, 1).labels,
                             .inputs = (size_t)lh_input_length(spec, query->n)};
     d->length = lh_engine_memory(2 * sequences * sizeof *d->length, "answers", error);
     d->ended = lh_engine_memory(sequences * sizeof *d->ended, "answers", error);
@@ -110,7 +110,7 @@ lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, in
     lh_examples *e = examples;
     size_t rows = (size_t)count;
     *e = (lh_examples){
-        .count = count, .labels = (size_t)lh_shape_at(spec, n, 1).labels, .inputs = (size_t)lh_input_length(spec, n)};
+        .count = count, .labels = (size_t)lh_shape_make(spec, n, 1).labels, .inputs = (size_t)lh_input_length(spec, n)};
     e->input = lh_engine_memory(rows * (e->inputs + e->labels) * sizeof *e->input, "examples", error);
     e->mask = lh_engine_memory(rows * e->labels, "examples", error);
     e->limits = lh_engine_memory(rows * sizeof *e->limits, "examples", error);

@@ -14,15 +14,15 @@ typedef struct tensor_facts {
     double magnitude; /* largest magnitude of the finite elements */
 } tensor_facts;
 
-static int64_t elements_of(const lh_tensor *tensor) {
+static int64_t count_elements(const lh_tensor *tensor) {
     return tensor->rank == 2 ? tensor->shape[0] * tensor->shape[1] : tensor->shape[0];
 }
 
 static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const void *vector) {
     tensor_facts facts = {0, 0};
-    int64_t columns = tensor->shape[tensor->rank - 1], count = elements_of(tensor);
+    int64_t columns = tensor->shape[tensor->rank - 1], count = count_elements(tensor);
     for (int64_t i = 0; i < count; i++) {
-        double x = lh_real_at(vector, real_bytes, tensor->offset + i / columns * tensor->stride + i % columns);
+        double x = lh_real_read(vector, real_bytes, tensor->offset + i / columns * tensor->stride + i % columns);
         if (!isfinite(x)) facts.broken++;
         else facts.magnitude = fmax(facts.magnitude, fabs(x));
     }
@@ -45,7 +45,7 @@ lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const vo
 }
 
 static bool has_element_in(const lh_tensor *tensor, int64_t first, int64_t end) {
-    int64_t columns = tensor->shape[tensor->rank - 1], rows = elements_of(tensor) / columns;
+    int64_t columns = tensor->shape[tensor->rank - 1], rows = count_elements(tensor) / columns;
     for (int64_t row = 0; row < rows; row++) {
         int64_t start = tensor->offset + row * tensor->stride;
         if (start < end && start + columns > first) return true;
@@ -88,10 +88,10 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
     else
         append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)", what,
                facts->broken, facts->tensors, tensors[facts->first_broken].name, (long long)facts->first_count,
-               (long long)elements_of(&tensors[facts->first_broken]));
+               (long long)count_elements(&tensors[facts->first_broken]));
     if (facts->broken > 1)
         append(error, ", the last %s (%lld of %lld)", tensors[facts->last_broken].name, (long long)facts->last_count,
-               (long long)elements_of(&tensors[facts->last_broken]));
+               (long long)count_elements(&tensors[facts->last_broken]));
     if (facts->broken > 0 && facts->largest >= 0)
         append(error, "; the largest finite element is %.3g in %s", facts->magnitude, tensors[facts->largest].name);
 }

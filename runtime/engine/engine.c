@@ -55,13 +55,13 @@ void lh_state_close(lh_state *state) {
     memset(state, 0, sizeof *state);
 }
 
-lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error) {
+lh_status lh_state_prepare(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error) {
     memset(copy, 0, sizeof *copy);
     *state = engine->host_state != NULL ? engine->host_state : copy;
     return engine->host_state != NULL ? LH_OK : lh_state_open(copy, engine, true, error);
 }
 
-lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
+lh_condition lh_condition_make(int n, int examples, uint64_t seed, int draw) {
     lh_key key = lh_key_of_seed(seed);
     lh_condition condition = {
         .n = n,
@@ -72,8 +72,8 @@ lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw) {
     return condition;
 }
 
-lh_condition lh_validation_at(int n, int examples, uint64_t seed, int draw) {
-    lh_condition condition = lh_condition_at(n, examples, seed, draw);
+lh_condition lh_validation_make(int n, int examples, uint64_t seed, int draw) {
+    lh_condition condition = lh_condition_make(n, examples, seed, draw);
     condition.source.domain = condition.draw.domain = LH_DOMAIN_VALIDATION;
     condition.draw.step |= LH_VALIDATION_STEP;
     return condition;
@@ -88,7 +88,7 @@ void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->exact += part->exact;
 }
 
-lh_sums lh_sums_of(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {
+lh_sums lh_sums_make(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {
     return (lh_sums){
         .loss = loss,
         .positions = spec->task->loss == LH_LOSS_COUNTED ? counted : labels,
@@ -147,8 +147,8 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
     int count = lh_lengths_count(lengths);
     if (spec->data != NULL) return LH_OK; /* the spec's task.longest is within the limit */
     for (int i = 0; spec->limit.tokens > 0 && i < count; i++) {
-        int n = lh_lengths_at(lengths, i);
-        lh_shape shape = lh_shape_at(spec, n, 1);
+        int n = lh_lengths_get(lengths, i);
+        lh_shape shape = lh_shape_make(spec, n, 1);
         for (int s = 0; s < spec->format->streams; s++)
             if (shape.length[s] > spec->limit.tokens)
                 return lh_fail(error, LH_ERR_INPUT,

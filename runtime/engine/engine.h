@@ -165,21 +165,21 @@ void lh_state_close(lh_state *state);
 /* Sets *state to the vectors for writing or reading a checkpoint: engine->host_state, or for a device `copy`, allocated
  * here with optimiser vectors; read_state and write_state then move the values. Call lh_state_close(copy) also after an
  * error. */
-lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
+lh_status lh_state_prepare(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
 
 /* The standard evaluation condition: examples and random draws of an evaluation seed. All draws of a task length have
  * the same examples. */
-lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw);
+lh_condition lh_condition_make(int n, int examples, uint64_t seed, int draw);
 
 /* A condition of the validation stream, whose examples and draws are independent of training and of the standard
  * condition. */
-lh_condition lh_validation_at(int n, int examples, uint64_t seed, int draw);
+lh_condition lh_validation_make(int n, int examples, uint64_t seed, int draw);
 
 /* Adds every field of part to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *part);
 
 /* The sums of one sequence with `labels` labels; loss: summed over the labels in the loss. */
-lh_sums lh_sums_of(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
+lh_sums lh_sums_make(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
 
 /* The mean loss in nats per label in the loss; 0: there is no such label. */
 double lh_mean_loss(const lh_sums *sums);
@@ -217,7 +217,7 @@ static inline bool lh_ends(const lh_spec *spec, int answer) {
 
 /* Whether answer number `index` of a query ends its sequence. An end symbol that equals the known target's token does
  * not end it. */
-static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
+static inline bool lh_ends_sequence(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
     return lh_ends(spec, answer) && (query->target == NULL || query->target[index] != answer);
 }
 
@@ -233,7 +233,7 @@ int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int limit, u
 static inline bool lh_misses_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
                                      int limit, const uint16_t *answers) {
     size_t last = first + (size_t)known_count - 1;
-    return known_count < limit && !(known_count > 0 && lh_ends_at(spec, query, last, answers[last]));
+    return known_count < limit && !(known_count > 0 && lh_ends_sequence(spec, query, last, answers[last]));
 }
 
 /* Allocates zeroed memory, 64-byte aligned, for free(). Out of memory: NULL, and a message with the bytes and their

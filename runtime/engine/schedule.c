@@ -14,7 +14,7 @@ static double share_left(const lh_train_defaults *train, int64_t t) {
     return schedule->final + (1 - schedule->final) * (1 + cosine) / 2;
 }
 
-double lh_learning_rate_at(const lh_train_defaults *train, double learning_rate, int64_t t) {
+double lh_compute_learning_rate(const lh_train_defaults *train, double learning_rate, int64_t t) {
     const lh_schedule *schedule = &train->schedule;
     if (t <= schedule->warmup) return learning_rate * ((double)t / (double)schedule->warmup);
     if (schedule->kind == LH_SCHEDULE_CONSTANT) return learning_rate;

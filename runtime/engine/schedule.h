@@ -18,7 +18,7 @@
 #include "longhand/status.h"
 
 /* The rate of step t, counted from 1, in a run with this learning rate. */
-double lh_learning_rate_at(const lh_train_defaults *train, double learning_rate, int64_t t);
+double lh_compute_learning_rate(const lh_train_defaults *train, double learning_rate, int64_t t);
 
 /* Checks that the schedule defines the rates of `steps` steps. LH_ERR_INPUT: steps exceeds the last step of a falling
  * rate, or no step is left after the warm-up. */

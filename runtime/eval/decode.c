@@ -108,7 +108,7 @@ lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const l
                   .query = query,
                   .results = results,
                   .count = count,
-                  .labels = (size_t)lh_shape_at(spec, query->n, 1).labels,
+                  .labels = (size_t)lh_shape_make(spec, query->n, 1).labels,
                   .inputs = (size_t)lh_input_length(spec, query->n),
                   .classes = (size_t)spec->classes};
     lh_status status = LH_ERR_ENVIRONMENT;

@@ -40,7 +40,7 @@ bool lh_is_of_data(const json_t *line, const lh_eval_result *result, const lh_re
 
 /* The set of a line. Lines of evaluations during training name the set if there are several; otherwise it is the
  * held-out set, or the training set. */
-static lh_set set_of(const json_t *line, const lh_recorded_data *recorded) {
+static lh_set read_set(const json_t *line, const lh_recorded_data *recorded) {
     const char *name = json_string_value(json_object_get(line, "set"));
     if (name == NULL) name = json_string_value(json_object_get(line, "split"));
     for (int set = 0; name != NULL && set < LH_SETS; set++)
@@ -53,7 +53,7 @@ static lh_set set_of(const json_t *line, const lh_recorded_data *recorded) {
 /* Writes a line with the digits of its file inserted before its seed or its end. */
 static void write_marked(FILE *out, const char *text, const lh_recorded_data *recorded) {
     json_t *line = json_loads(text, 0, NULL);
-    const char *digest = json_is_object(line) ? recorded->digest[set_of(line, recorded)] : "";
+    const char *digest = json_is_object(line) ? recorded->digest[read_set(line, recorded)] : "";
     if (digest[0] == 0 || json_object_get(line, "data") != NULL) {
         fprintf(out, "%s\n", text);
     } else {

@@ -110,11 +110,11 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     return status;
 }
 
-static double number_of(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
+static double read_number(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
 /* A number of the line; NAN if it is missing. */
 static double known_number(const json_t *line, const char *key) {
-    return json_object_get(line, key) != NULL ? number_of(line, key) : NAN;
+    return json_object_get(line, key) != NULL ? read_number(line, key) : NAN;
 }
 
 /* Whether "by" of a line has the result's value on every axis. */
@@ -133,7 +133,7 @@ static bool is_condition(const json_t *by, const lh_eval_result *result) {
 }
 
 /* The seed of a line; lines of the standard seed leave it out. */
-static uint64_t seed_of(const json_t *line) {
+static uint64_t read_seed(const json_t *line) {
     const json_t *seed = json_object_get(line, "seed");
     return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
 }
@@ -175,7 +175,7 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
     bool novel = result->groups != NULL && result->groups->novel;
     return is_split(json_string_value(json_object_get(line, "split")), result) &&
            json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
-           json_integer_value(json_object_get(line, "step")) == step && seed_of(line) == seed &&
+           json_integer_value(json_object_get(line, "step")) == step && read_seed(line) == seed &&
            has_same_examples(line, result, recorded) &&
            json_integer_value(json_object_get(line, "batch")) == result->batch &&
            json_integer_value(json_object_get(line, "draws")) == result->draws && is_decoded_so(line, result);
@@ -185,13 +185,13 @@ static void take_answers(const json_t *line, lh_eval_result *result) {
     const json_t *counted = json_object_get(line, "counted");
     bool older = result->decoding != NULL && json_object_get(line, "decoding") == NULL;
     result->counted = counted != NULL ? json_integer_value(counted) : 1; /* lower bound: the file records only 0 */
-    result->teacher_forced = number_of(line, older ? "accuracy" : "accuracy_teacher_forced");
-    result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : number_of(line, "accuracy");
-    result->exact_match = number_of(line, "exact_match");
+    result->teacher_forced = read_number(line, older ? "accuracy" : "accuracy_teacher_forced");
+    result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : read_number(line, "accuracy");
+    result->exact_match = read_number(line, "exact_match");
     result->exact_match_low = known_number(line, "exact_match_low");
     result->exact_match_high = known_number(line, "exact_match_high");
-    result->ended_early = number_of(line, "ended_early");
-    result->not_ended = number_of(line, "not_ended");
+    result->ended_early = read_number(line, "ended_early");
+    result->not_ended = read_number(line, "not_ended");
 }
 
 static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_recorded_data *recorded,
@@ -201,7 +201,7 @@ static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_
             found[i] = true;
             take_answers(line, &results[i]);
             results[i].loss = known_number(line, "loss");
-            results[i].sd_over_draws = number_of(line, "sd_over_draws");
+            results[i].sd_over_draws = read_number(line, "sd_over_draws");
             results[i].sd_over_sequences = known_number(line, "sd_over_sequences");
         }
 }

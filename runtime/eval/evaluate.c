@@ -28,7 +28,7 @@ const char *const lh_split_name[LH_SPLITS] = {"train", "test", "validation", "in
 const char *lh_split_of_length(const lh_spec *spec, int n) {
     int longest = 0;
     for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++) {
-        int trained = lh_lengths_at(&spec->train.lengths, i);
+        int trained = lh_lengths_get(&spec->train.lengths, i);
         if (trained == n) return "in_distribution";
         if (trained > longest) longest = trained;
     }
@@ -118,7 +118,7 @@ typedef struct per_example {
 /* The number of sequences of a batch. */
 static int batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
-static int batches_of(const lh_spec *spec, const lh_eval_result *result) {
+static int count_batches(const lh_spec *spec, const lh_eval_result *result) {
     int size = batch_size(result), whole = (result->examples + size - 1) / size;
     return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* an upper bound */
 }
@@ -147,11 +147,11 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
-    int labels = lh_shape_at(engine->spec, condition->n, 1).labels;
+    int labels = lh_shape_make(engine->spec, condition->n, 1).labels;
     int greedy = greedy_examples(result, before, condition->examples);
     for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
-        condition->draw.example = (uint32_t)(draw * batches_of(engine->spec, result) + sums->batches);
+        condition->draw.example = (uint32_t)(draw * count_batches(engine->spec, result) + sums->batches);
     condition->answers = rows->answers;
     condition->lengths = rows->lengths;
     condition->decoded = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
@@ -200,7 +200,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     for (int64_t at = first, next; status == LH_OK && at < end; at = next) {
         int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
         for (next = at + 1; next < end && is_shape(set, n, groups->place[next]);) next++;
-        lh_condition condition = lh_condition_at(n, (int)(next - at), request->seed, draw);
+        lh_condition condition = lh_condition_make(n, (int)(next - at), request->seed, draw);
         condition.draw.step = lh_group_number(groups, result->group); /* the same word for all shapes */
         condition.noise = result->noise;
         condition.source.set = set;
@@ -213,8 +213,8 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
 static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, rows, result, draw, sums, error);
-    lh_condition condition = request->validation ? lh_validation_at(result->n, result->examples, request->seed, draw)
-                                                 : lh_condition_at(result->n, result->examples, request->seed, draw);
+    lh_condition condition = request->validation ? lh_validation_make(result->n, result->examples, request->seed, draw)
+                                                 : lh_condition_make(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
     return evaluate_batches(engine, request, rows, result, &condition, draw, 0, sums, error);
 }
@@ -265,7 +265,7 @@ static void settle_errors(lh_eval_result *result, const condition_sums *sums, co
 static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                     lh_eval_result *result, lh_error *error) {
     condition_sums all = {0};
-    int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
+    int64_t indices = (int64_t)result->draws * (result->batch > 0 ? count_batches(engine->spec, result) : 1);
     char name[LH_EVAL_NAME];
     if (indices > LH_MOST_DRAWS)
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
@@ -339,7 +339,7 @@ static int most_examples(const lh_eval_request *request) {
 }
 
 static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
-    int n = lh_lengths_at(&request->lengths, i);
+    int n = lh_lengths_get(&request->lengths, i);
     return (lh_eval_result){
         .split = request->validation ? "validation" : lh_split_of_length(spec, n),
         .n = n,
@@ -392,7 +392,7 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
     size_t examples = (size_t)most_examples(request), labels = 0;
     bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        size_t here = (size_t)lh_shape_at(spec, lh_lengths_at(lengths, i), 1).labels;
+        size_t here = (size_t)lh_shape_make(spec, lh_lengths_get(lengths, i), 1).labels;
         if (here > labels) labels = here;
     }
     rows->sums = lh_engine_memory(examples * sizeof *rows->sums, "the evaluation", error);
@@ -447,7 +447,7 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
     return status;
 }
 
-lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split) {
+lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {.count = 0};
     double quietest = 0;
     for (int i = 0; i < count; i++) {

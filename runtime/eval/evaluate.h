@@ -88,7 +88,7 @@ typedef struct lh_eval_means {
     double accuracy, teacher_forced, exact_match, loss;
 } lh_eval_means;
 
-lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const char *split);
+lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
 
 /* "length 5", "validation, vectors 3, puzzle 99, noise 0.5" */
 enum { LH_EVAL_NAME = 256 };

@@ -10,9 +10,9 @@
 #include "eval/decode.h"
 #include "longhand/math.h"
 
-double lh_traced_at(const lh_traced *tensor, int64_t i) {
+double lh_traced_read(const lh_traced *tensor, int64_t i) {
     if (tensor->kind >= LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
-    return lh_real_at(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
+    return lh_real_read(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
 }
 
 int lh_trace_input(const lh_trace_request *request, int n, int i) {
@@ -65,7 +65,7 @@ static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *erro
 static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
-    size_t labels = (size_t)lh_shape_at(spec, p->group->n, 1).labels;
+    size_t labels = (size_t)lh_shape_make(spec, p->group->n, 1).labels;
     if (request->exact || (request->inputs != NULL && !spec->format->teacher_forced)) {
         p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
         if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
@@ -138,7 +138,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
-    lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
+    lh_condition condition = lh_condition_make(n, 1, request->seed, p->draw);
     condition.draw.step = (uint32_t)lh_reported_length(spec, n); /* equal to the condition of an evaluation by length */
     condition.source.set = request->set;
     condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
@@ -160,7 +160,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
 double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {
     double sum = 0;
     for (int64_t i = 0; i < queries * keys; i++) {
-        double weight = lh_real_at(weights, real_bytes, i);
+        double weight = lh_real_read(weights, real_bytes, i);
         if (weight > 0) sum -= weight * lh_log(weight);
     }
     return sum / (double)queries;
@@ -168,7 +168,7 @@ double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t 
 
 /* Adds each head's entropy to sums. weights: [heads][queries][keys]. */
 static void add_entropy(const pass *p, const lh_trace_site *site, const char *weights, double *sums) {
-    lh_shape shape = lh_shape_at(p->traces->spec, p->group->n, 1);
+    lh_shape shape = lh_shape_make(p->traces->spec, p->group->n, 1);
     int64_t queries = shape.length[site->query], keys = shape.length[site->key];
     int bytes = p->engine->real_bytes;
     for (int h = 0; h < site->heads; h++)
@@ -176,13 +176,13 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
 }
 
 /* The address of this pass's integers in a tensor, which may have a dimension of draws. */
-static int32_t *integers_of(const pass *p, const lh_traced *t) {
+static int32_t *get_integers(const pass *p, const lh_traced *t) {
     int64_t draw = t->file.rank > 2 ? p->draw : 0;
     return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->elements;
 }
 
 static void take_tokens(const pass *p, lh_traced *t) {
-    int32_t *integers = integers_of(p, t);
+    int32_t *integers = get_integers(p, t);
     for (int64_t i = 0; i < t->elements; i++) integers[i] = p->batch.tokens[t->stream][i];
 }
 
@@ -190,24 +190,24 @@ static void take_tokens(const pass *p, lh_traced *t) {
 static void read_answers(pass *p) {
     const lh_spec *spec = p->traces->spec;
     if (spec->format->teacher_forced) return;
-    p->answered = lh_shape_at(spec, p->group->n, 1).labels;
+    p->answered = lh_shape_make(spec, p->group->n, 1).labels;
     for (int i = 0; i < p->answered; i++)
         p->answers[i] = (uint16_t)lh_best_class(p->logits + (size_t)i * (size_t)spec->classes, spec->classes);
 }
 
 static void take_answers(const pass *p, lh_traced *t) {
-    int32_t *integers = integers_of(p, t);
+    int32_t *integers = get_integers(p, t);
     for (int64_t i = 0; i < t->elements; i++) integers[i] = i < p->answered ? p->answers[i] : -1;
 }
 
 static void take_targets(const pass *p, lh_traced *t) {
     const lh_right_answer *right = &p->traces->request.right[p->input];
-    int32_t *integers = integers_of(p, t);
+    int32_t *integers = get_integers(p, t);
     for (int64_t i = 0; i < t->elements; i++)
         integers[i] = right->target != NULL && (right->mask == NULL || right->mask[i]) ? right->target[i] : -1;
 }
 
-static const void *source_of(const lh_trace *buffers, lh_trace_kind kind) {
+static const void *choose_source(const lh_trace *buffers, lh_trace_kind kind) {
     return kind == LH_TRACE_ACTIVATIONS ? buffers->activation
            : kind == LH_TRACE_SCORES    ? buffers->scores
                                         : buffers->attention;
@@ -219,11 +219,11 @@ static void take(const pass *p, lh_traced *t) {
         (t->kind == LH_TRACE_TOKENS ? take_tokens : t->kind == LH_TRACE_ANSWERS ? take_answers : take_targets)(p, t);
         return;
     }
-    const void *source = source_of(&p->buffers[t->site], t->kind);
+    const void *source = choose_source(&p->buffers[t->site], t->kind);
     double *sums = t->data;
     if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->spec->sites[t->site], source, sums);
     else if (t->mean)
-        for (int64_t i = 0; i < t->elements; i++) sums[i] += lh_real_at(source, p->engine->real_bytes, i);
+        for (int64_t i = 0; i < t->elements; i++) sums[i] += lh_real_read(source, p->engine->real_bytes, i);
     else {
         size_t bytes = (size_t)t->elements * (size_t)p->engine->real_bytes;
         size_t index = (size_t)p->draw * (size_t)p->group->examples + (size_t)p->example;
@@ -247,7 +247,7 @@ static void finish_mean(lh_traced *t, double passes) {
 /* Whether all counted answers of the pass are right, and there are any. If a stream holds the target, decoding gives
  * the same answers: up to its first wrong answer it reads the same tokens. */
 static bool is_exact(const pass *p) {
-    int labels = lh_shape_at(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
+    int labels = lh_shape_make(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
     for (int i = 0; i < labels; i++)
         if (p->batch.mask[i] && lh_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
             return false;

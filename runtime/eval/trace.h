@@ -123,7 +123,7 @@ const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *g
 int lh_trace_input(const lh_trace_request *request, int n, int i);
 
 /* Element i of a computed tensor. */
-double lh_traced_at(const lh_traced *tensor, int64_t i);
+double lh_traced_read(const lh_traced *tensor, int64_t i);
 
 /* Mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);

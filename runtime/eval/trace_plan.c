@@ -50,7 +50,7 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     const lh_lengths *lengths = &traces->request.lengths;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++) {
-        int n = lh_lengths_at(lengths, i);
+        int n = lh_lengths_get(lengths, i);
         if (lengths->list != NULL && find_group(traces, n) != NULL)
             return lh_fail(error, LH_ERR_INPUT, "--lengths: %d is given twice", n);
         status = add_group(traces, n, traces->request.examples, error);
@@ -119,7 +119,7 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
     const lh_lengths *lengths = &traces->request.lengths;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status = (traces->request.shuffle ? group_shapes : group_picked)(traces, lh_lengths_at(lengths, i), error);
+        status = (traces->request.shuffle ? group_shapes : group_picked)(traces, lh_lengths_get(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "--lengths: all examples of these lengths were made for one axis of eval.by only\n"
@@ -155,7 +155,7 @@ static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS;
 
 /* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
 static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
-    lh_shape lengths = lh_shape_at(traces->spec, t->n, 1);
+    lh_shape lengths = lh_shape_make(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
         shape[0] = lengths.length[t->stream];
         return 1;
@@ -197,11 +197,11 @@ static bool is_drawn(const lh_traces *traces, const lh_traced *t) {
 }
 
 /* Adds a tensor of the group and its memory. */
-static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made) {
+static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tensor) {
     const lh_trace_request *request = &traces->request;
     lh_traced *t = &traces->tensors[traces->count++];
     int rank = 0;
-    *t = made;
+    *t = tensor;
     t->n = group->n;
     t->group = (int)(group - traces->groups);
     t->mean = t->kind == LH_TRACE_ENTROPY || (request->average && !is_integers(t));
@@ -249,7 +249,7 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
 size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
     const lh_trace_site *s = &traces->spec->sites[site];
     const bool *kinds = traces->request.kinds;
-    lh_shape shape = lh_shape_at(traces->spec, n, 1);
+    lh_shape shape = lh_shape_make(traces->spec, n, 1);
     size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
     bool needed = kinds[kind] || (kind == LH_TRACE_ATTENTION && kinds[LH_TRACE_ENTROPY]);
     if (!needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
@@ -257,7 +257,7 @@ size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind 
 }
 
 /* Bytes that one pass of a group writes, at all sites. */
-static double scratch_of(const lh_traces *traces, const lh_trace_group *group) {
+static double measure_scratch(const lh_traces *traces, const lh_trace_group *group) {
     double scratch = 0;
     for (int site = 0; site < traces->spec->site_count; site++)
         for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++)
@@ -274,7 +274,7 @@ static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     if (traces->tensors == NULL) return LH_ERR_ENVIRONMENT;
     for (int g = 0; g < traces->group_count; g++) {
         add_group_tensors(traces, &traces->groups[g]);
-        double scratch = scratch_of(traces, &traces->groups[g]);
+        double scratch = measure_scratch(traces, &traces->groups[g]);
         if (scratch > one_pass) one_pass = scratch;
         traces->passes += (int64_t)traces->groups[g].examples * traces->request.draws;
     }

@@ -40,7 +40,7 @@ static int complain(int code, const char *what, const char *path) {
 
 static size_t layer_size(const maps *m) { return (size_t)m->rows * (size_t)m->keys; }
 
-static const float *layer_of(const maps *m, int model, int layer) {
+static const float *get_layer(const maps *m, int model, int layer) {
     return m->weights + ((size_t)model * (size_t)m->layers + (size_t)layer) * layer_size(m);
 }
 
@@ -103,7 +103,7 @@ static void close_maps(maps *m) {
 
 /* Adds the product of two layers, and the entropy of the mean of their rows. */
 static void compare_layer(const maps *m, int first, int second, int layer, double *product, double *mixed) {
-    const float *a = layer_of(m, first, layer), *b = layer_of(m, second, layer);
+    const float *a = get_layer(m, first, layer), *b = get_layer(m, second, layer);
     for (size_t i = 0, count = layer_size(m); i < count; i++) {
         double p = (double)a[i], q = (double)b[i];
         *product += p * q;

@@ -168,7 +168,7 @@ static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text)
     case STEPS: return take_steps(d, text, place);
     case BY: return take_by(d, text, place);
     case NOISE: return take_noise(d, text, place);
-    case SETS: return (*(unsigned *)place = lh_sets_of(text)) != 0;
+    case SETS: return (*(unsigned *)place = lh_sets_parse(text)) != 0;
     case LONG: return take_integer(&text, INT64_MAX, place) && *text == 0;
     case INTEGER:
         if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;

@@ -141,7 +141,7 @@ static void judge_chance(lh_loop *l, double accuracy) {
 
 static lh_status log_window(lh_loop *l, lh_error *error) {
     const lh_run *run = l->training.run;
-    double rate = lh_learning_rate_at(&l->spec->train, run->learning_rate, l->engine->step);
+    double rate = lh_compute_learning_rate(&l->spec->train, run->learning_rate, l->engine->step);
     lh_status status =
         lh_window_log(l->window, run->metrics, l->engine->step, l->spec->format->teacher_forced, rate, l->rate, error);
     view_window(l);

@@ -339,13 +339,14 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
     return status;
 }
 
-static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
-    if (cut->kept_lines >= want) return;
+static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t expected_lines, int64_t step,
+                            lh_error *note) {
+    if (cut->kept_lines >= expected_lines) return;
     add_note(note,
              "%s: %s%lld of %lld lines up to step %lld, which the checkpoint relies on\n"
              "  the others are lost; training continues with the same bits",
-             log_path(run, log), cut->exists ? "has " : "is gone: ", (long long)cut->kept_lines, (long long)want,
-             (long long)step);
+             log_path(run, log), cut->exists ? "has " : "is gone: ", (long long)cut->kept_lines,
+             (long long)expected_lines, (long long)step);
 }
 
 /* Loads the window of the checkpoint, and compares the number of lines in the logs with the recorded numbers. */
@@ -374,13 +375,14 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
 }
 
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
-    char have[LH_NUMBER_TEXT], want[LH_NUMBER_TEXT];
+    char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT];
     if (facts->seed != run->seed)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu, this run has seed %llu",
                        run->directory, (unsigned long long)facts->seed, (unsigned long long)run->seed);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
-                       run->directory, lh_shortest(facts->learning_rate, have), lh_shortest(run->learning_rate, want));
+                       run->directory, lh_shortest(facts->learning_rate, found),
+                       lh_shortest(run->learning_rate, expected));
     if (run->refused_from > 0 && facts->step >= run->refused_from)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld", run->directory,
                        (long long)facts->step, (long long)run->refused_from - 1);
@@ -395,7 +397,7 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
-    lh_status status = lh_state_of(engine, &copy, &state, error);
+    lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status != LH_OK) return status;
     status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &there, note, error);
     if (status == LH_OK && there) status = check_facts(run, &facts, error);
@@ -421,7 +423,7 @@ static lh_status sync_logs(const lh_run *run, lh_error *error) {
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error) {
     lh_state copy, *state;
     lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate};
-    lh_status status = lh_state_of(engine, &copy, &state, error);
+    lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, state, error);
     if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);
     if (status == LH_OK) status = sync_logs(run, error);

@@ -138,24 +138,24 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
 }
 
 /* A count of an object; -1: it is missing. */
-static int64_t count_of(const json_t *line, const char *key) {
+static int64_t read_count(const json_t *line, const char *key) {
     const json_t *value = json_object_get(line, key);
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
 }
 
 /* The number of steps without a counted label; 0 if the line lacks the key. */
-static int64_t masked_of(const json_t *line, const char *key, int64_t steps) {
-    int64_t masked = count_of(line, key);
+static int64_t read_masked_steps(const json_t *line, const char *key, int64_t steps) {
+    int64_t masked = read_count(line, key);
     return masked > 0 && masked <= steps ? masked : 0;
 }
 
 /* The epoch fields of a line; all 0 if the line has none. */
-static lh_window_epoch epoch_of(const json_t *line) {
+static lh_window_epoch read_epoch(const json_t *line) {
     const json_t *accuracy = json_object_get(line, "epoch_accuracy"), *sum = json_object_get(line, "epoch_sum");
-    lh_window_epoch epoch = {.steps = count_of(line, "epoch_steps"), .last = count_of(line, "epoch")};
+    lh_window_epoch epoch = {.steps = read_count(line, "epoch_steps"), .last = read_count(line, "epoch")};
     if (epoch.steps > 0 && json_is_number(sum)) epoch.sum = json_number_value(sum);
     else epoch.steps = 0;
-    if (epoch.steps > 0) epoch.masked = masked_of(line, "epoch_masked", epoch.steps);
+    if (epoch.steps > 0) epoch.masked = read_masked_steps(line, "epoch_masked", epoch.steps);
     if (epoch.last > 0 && json_is_number(accuracy)) epoch.accuracy = json_number_value(accuracy);
     else epoch.last = 0;
     return epoch;
@@ -165,17 +165,17 @@ static lh_window_epoch epoch_of(const json_t *line) {
 static bool take_line(lh_window *window, const char *text, int64_t step) {
     lh_window read = {0};
     json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    read.steps = count_of(line, "steps");
-    bool whole = count_of(line, "step") == step && read.steps >= 0 && read.steps <= step;
+    read.steps = read_count(line, "steps");
+    bool whole = read_count(line, "step") == step && read.steps >= 0 && read.steps <= step;
     for (int i = 0; whole && i < FIELDS; i++) {
         const json_t *value = json_object_get(line, fields[i].key);
         whole = json_is_number(value);
         *field(&read, i) = json_number_value(value);
     }
-    if (read.steps > 0) read.masked = masked_of(line, "masked", read.steps);
-    read.metrics_lines = count_of(line, "metrics_lines");
-    read.eval_lines = count_of(line, "eval_lines");
-    read.epoch = epoch_of(line);
+    if (read.steps > 0) read.masked = read_masked_steps(line, "masked", read.steps);
+    read.metrics_lines = read_count(line, "metrics_lines");
+    read.eval_lines = read_count(line, "eval_lines");
+    read.epoch = read_epoch(line);
     json_decref(line);
     if (whole) *window = read;
     return whole;

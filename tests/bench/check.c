@@ -52,7 +52,7 @@ static double generated_step(lh_engine *engine, lh_mode mode, int length) {
     lh_error error;
     lh_sums sums;
     lh_step_metrics metrics;
-    lh_condition condition = lh_condition_at(length, spec.train.batch, 1, 0);
+    lh_condition condition = lh_condition_make(length, spec.train.batch, 1, 0);
     if (spec.corpus != NULL) condition.source.set = &spec.corpus->train;
     if (mode == LH_MODE_EVALUATE) {
         stop_on(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
@@ -115,7 +115,7 @@ static int count_step(lh_mode mode, int length, int sequences) {
     if (spec.data != NULL) {
         stop_on(lh_corpus_open(&corpus, &spec, &whole, &error), &error);
         stop_on(lh_corpus_bind(&corpus, &spec, &error), &error);
-        length = lh_corpus_shape_of(&corpus, length);
+        length = lh_corpus_find_shape(&corpus, length);
     }
     lh_engine *engine = open_engine(mode, length);
     double loss = generated_step(engine, mode, length);

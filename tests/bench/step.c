@@ -20,7 +20,7 @@ typedef int32_t ints __attribute__((vector_size(4 * V), aligned(4), may_alias));
 INLINE vec load(const float *p) { return *(const vec *)p; }
 INLINE void store(float *p, vec x) { *(vec *)p = x; }
 
-INLINE float sum_of(vec x) {
+INLINE float sum_lanes(vec x) {
     float sum = 0;
     for (int i = 0; i < V; i++) sum += x[i];
     return sum;
@@ -48,7 +48,7 @@ typedef struct activations {
 
 static _Alignas(64) weights model, gradient, moment1, moment2;
 static _Alignas(64) transposed turned[LAYERS];
-static _Alignas(64) activations kept[LAYERS];
+static _Alignas(64) activations layer_activations[LAYERS];
 static _Alignas(64) float inputs[BATCH][T * C], target[C], last[T * C];
 static int64_t steps;
 
@@ -124,7 +124,7 @@ static void attend(const float *restrict q, float *restrict weight, float *restr
         for (int j = 0; j < 3; j++) logit[j] = exponential((logit[j] - largest) * scale);
         for (int j = T; j < PAD; j++) logit[j / V][j % V] = 0;
         for (int j = 0; j < 3; j++) sum += logit[j];
-        float inverse = 1 / sum_of(sum);
+        float inverse = 1 / sum_lanes(sum);
         for (int j = 0; j < 3; j++) store(weight + i * PAD + j * V, logit[j] * inverse);
         for (int j = 0; j < T; j++) head_sum += load(v + j * 3 * C) * weight[i * PAD + j];
         store(attended + i * C, head_sum);
@@ -145,7 +145,7 @@ static void attend_grad(const float *restrict q, const float *restrict weight, c
         for (int d = 0; d < D; d++)
             for (int j = 0; j < 3; j++) part[j] += load(&values[d][j * V]) * d_of_row[d];
         for (int j = 0; j < 3; j++) sum += part[j] * load(weight + i * PAD + j * V);
-        float mean = sum_of(sum);
+        float mean = sum_lanes(sum);
         for (int j = 0; j < 3; j++)
             store(logits + j * V, (part[j] - mean) * load(weight + i * PAD + j * V) * 0.35355339f);
         for (int j = 0; j < T; j++) {
@@ -169,9 +169,9 @@ static void norm(const float *a, const float *b, const float *scale, const float
         float *x = xhat + t * C;
         for (int c = 0; c < C; c += V) store(x + c, load(a + t * C + c) + load(b + t * C + c));
         for (int c = 0; c < C; c += V) sum += load(x + c);
-        float mean = sum_of(sum) / C;
+        float mean = sum_lanes(sum) / C;
         for (int c = 0; c < C; c += V) squares += (load(x + c) - mean) * (load(x + c) - mean);
-        inverse_sd[t] = 1 / sqrtf(sum_of(squares) / C + 1e-5f);
+        inverse_sd[t] = 1 / sqrtf(sum_lanes(squares) / C + 1e-5f);
         for (int c = 0; c < C; c += V) store(x + c, (load(x + c) - mean) * inverse_sd[t]);
         for (int c = 0; c < C; c += V) store(y + t * C + c, load(x + c) * load(scale + c) + load(offset + c));
     }
@@ -189,7 +189,7 @@ static void norm_grad(float *d, const float *scale, const float *xhat, const flo
             sum += g * load(scale + c);
             with_x += g * load(scale + c) * x;
         }
-        float mean = sum_of(sum) / C, mean_x = sum_of(with_x) / C;
+        float mean = sum_lanes(sum) / C, mean_x = sum_lanes(with_x) / C;
         for (int c = 0; c < C; c += V) {
             vec g = load(d + t * C + c) * load(scale + c);
             store(d + t * C + c, (g - mean - load(xhat + t * C + c) * mean_x) * inverse_sd[t]);
@@ -246,8 +246,9 @@ static void layer_backward(const layer_weights *w, const transposed *wt, layer_w
 /* The loss of one sequence: its last row times the target. */
 static double sequence_forward(const float *input) {
     double loss = 0;
-    memcpy(kept[0].in, input, sizeof kept[0].in);
-    for (int l = 0; l < LAYERS; l++) layer_forward(&model.layer[l], &kept[l], l + 1 < LAYERS ? kept[l + 1].in : last);
+    memcpy(layer_activations[0].in, input, sizeof layer_activations[0].in);
+    for (int l = 0; l < LAYERS; l++)
+        layer_forward(&model.layer[l], &layer_activations[l], l + 1 < LAYERS ? layer_activations[l + 1].in : last);
     for (int c = 0; c < C; c++) loss += (double)last[(T - 1) * C + c] * (double)target[c];
     return loss / BATCH;
 }
@@ -256,7 +257,8 @@ static void sequence_backward(void) {
     static float d[T * C];
     memset(d, 0, sizeof d);
     for (int c = 0; c < C; c++) d[(T - 1) * C + c] = target[c] / BATCH;
-    for (int l = LAYERS - 1; l >= 0; l--) layer_backward(&model.layer[l], &turned[l], &gradient.layer[l], &kept[l], d);
+    for (int l = LAYERS - 1; l >= 0; l--)
+        layer_backward(&model.layer[l], &turned[l], &gradient.layer[l], &layer_activations[l], d);
 }
 
 static void update(void) {

@@ -10,7 +10,7 @@ void __syncwarp(unsigned mask, const char *file, int line) {
 }
 
 struct shuffle {
-    unsigned long long brought, taken;
+    unsigned long long value, received;
     int source;
 };
 
@@ -19,7 +19,7 @@ static const char *run_shuffle(void *const *arguments, unsigned lanes) {
         shuffle *own = static_cast<shuffle *>(arguments[__builtin_ctz(rest)]);
         if (own->source < 0 || own->source >= warpSize || !(lanes >> own->source & 1))
             return "a thread reads a lane that takes no part";
-        own->taken = static_cast<shuffle *>(arguments[own->source])->brought;
+        own->received = static_cast<shuffle *>(arguments[own->source])->value;
     }
     return NULL;
 }
@@ -28,7 +28,7 @@ unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long lon
                               int line) {
     shuffle own = {bits, 0, source};
     lh_collective_join({name, file, line, mask, run_shuffle, &own});
-    return own.taken;
+    return own.received;
 }
 
 struct vote {
@@ -72,12 +72,12 @@ template <int K> static void multiply(void *const *arguments, const float (*a)[K
 static const char *run_tf32(void *const *arguments, unsigned lanes) {
     if (lanes != 0xffffffffu) return "needs all 32 threads of a warp";
     float a[16][8], b[8][8];
-    const unsigned kept = 0xffffe000u; /* the bits that the hardware reads */
+    const unsigned operand_bits = 0xffffe000u; /* the bits that the hardware reads */
     for (int lane = 0; lane < warpSize; lane++) {
         const fragments *own = static_cast<const fragments *>(arguments[lane]);
         int g = lane / 4, t = lane % 4;
-        for (int i = 0; i < 4; i++) a[g + i % 2 * 8][t + i / 2 * 4] = __uint_as_float(own->a[i] & kept);
-        for (int i = 0; i < 2; i++) b[t + i * 4][g] = __uint_as_float(own->b[i] & kept);
+        for (int i = 0; i < 4; i++) a[g + i % 2 * 8][t + i / 2 * 4] = __uint_as_float(own->a[i] & operand_bits);
+        for (int i = 0; i < 2; i++) b[t + i * 4][g] = __uint_as_float(own->b[i] & operand_bits);
     }
     multiply<8>(arguments, a, b);
     return NULL;

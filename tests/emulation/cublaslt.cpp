@@ -98,7 +98,7 @@ algorithm choice_for(const layout *a, const layout *b, const layout *c, unsigned
 }
 
 /* The alignment of an address; a product checks it. */
-unsigned long long alignment_of(const operation *o) {
+unsigned long long get_alignment(const operation *o) {
     unsigned long long address = reinterpret_cast<size_t>(o->bias);
     return o->epilogue & BIAS ? address & -address : 0;
 }
@@ -138,23 +138,23 @@ const char *cublasLtGetStatusString(int status) {
     return status == NOT_READY ? "not initialised" : status == WRONG ? "invalid value" : "something else";
 }
 
-int cublasLtCreate(handle **made) {
+int cublasLtCreate(handle **object) {
     lh_device_call c("cublasLtCreate", CONTEXT);
     if (c.failure) return NOT_READY;
-    *made = new handle{lh_device_context};
+    *object = new handle{lh_device_context};
     lh_device.libraries++;
     return 0;
 }
 
-int cublasLtDestroy(handle *made) {
+int cublasLtDestroy(handle *object) {
     lh_device_call c("cublasLtDestroy", CONTEXT);
     lh_device.libraries--;
-    delete made;
+    delete object;
     return 0;
 }
 
-int cublasLtMatmulDescCreate(operation **made, int compute, int scale) {
-    *made = new operation{compute, scale, {0, 0}, PLAIN, NULL};
+int cublasLtMatmulDescCreate(operation **object, int compute, int scale) {
+    *object = new operation{compute, scale, {0, 0}, PLAIN, NULL};
     lh_device.libraries++;
     return 0;
 }
@@ -174,10 +174,10 @@ int cublasLtMatmulDescDestroy(operation *o) {
     return 0;
 }
 
-int cublasLtMatrixLayoutCreate(layout **made, int type, unsigned long long rows, unsigned long long columns,
+int cublasLtMatrixLayoutCreate(layout **object, int type, unsigned long long rows, unsigned long long columns,
                                long long stride) {
     if (rows == 0 || columns == 0 || stride < (long long)rows) return WRONG;
-    *made = new layout{type, rows, columns, stride};
+    *object = new layout{type, rows, columns, stride};
     lh_device.libraries++;
     return 0;
 }
@@ -188,8 +188,8 @@ int cublasLtMatrixLayoutDestroy(layout *l) {
     return 0;
 }
 
-int cublasLtMatmulPreferenceCreate(preference **made) {
-    *made = new preference{0, {256, 256, 256, 256}};
+int cublasLtMatmulPreferenceCreate(preference **object) {
+    *object = new preference{0, {256, 256, 256, 256}};
     lh_device.libraries++;
     return 0;
 }
@@ -218,7 +218,7 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
     for (unsigned alignment : p->alignment)
         if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* no algorithm certainly works */
     *count = 1;
-    results[0] = {choice_for(a, b, c, alignment_of(o)), LEAST_WORKSPACE, 0, 1, {0}};
+    results[0] = {choice_for(a, b, c, get_alignment(o)), LEAST_WORKSPACE, 0, 1, {0}};
     return 0;
 }
 
@@ -231,7 +231,7 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     const algorithm expected = choice_for(a_layout, b_layout, d_layout, bias_alignment);
     if (!fit(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
     if (!knows(o->epilogue)) return UNSUPPORTED;
-    if (bias_alignment > 0 && alignment_of(o) < bias_alignment) return WRONG;
+    if (bias_alignment > 0 && get_alignment(o) < bias_alignment) return WRONG;
     if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
     matrix first = {static_cast<const char *>(a), *a_layout, o->turned[0] != 0};
     matrix second = {static_cast<const char *>(b), *b_layout, o->turned[1] != 0};
@@ -244,8 +244,8 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     const char *bias = o->bias;
     if (epilogue & BIAS && !lh_device_holds(bias, d_layout->rows * (is_double ? 8 : 4))) return WRONG;
     double factor = is_double ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
-    double kept = is_double ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
-    stream->waiting.push_back([=] { multiply(factor, first, second, kept, out, epilogue, bias); });
+    double out_factor = is_double ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
+    stream->waiting.push_back([=] { multiply(factor, first, second, out_factor, out, epilogue, bias); });
     return 0;
 }
 

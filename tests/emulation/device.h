@@ -31,7 +31,7 @@ enum {
 };
 
 struct CUctx_st {
-    int held;
+    int holders;
 };
 
 struct CUfunc_st {
@@ -73,7 +73,7 @@ struct lh_device_call {
     CUresult failure;
 
     lh_device_call(const char *name, lh_need need) : hold(lh_device_mutex), failure(lh_device.broken) {
-        if (need >= CONTEXT && (lh_device_context == NULL || !lh_device.context.held)) failure = INVALID_CONTEXT;
+        if (need >= CONTEXT && (lh_device_context == NULL || !lh_device.context.holders)) failure = INVALID_CONTEXT;
         if (need >= INITIALISED && !lh_device.initialised) failure = NOT_INITIALIZED;
         if (!lh_emulated.failing_call || strcmp(name, lh_emulated.failing_call) != 0) return;
         if (lh_device.calls_before_failure-- <= 0) failure = lh_emulated.failing_result;

@@ -41,11 +41,11 @@ static void close_inputs(inputs *in) {
     free(in->draws);
 }
 
-static void check_loss(const lh_device_model *m, double loss, double want) {
-    lh_assert_close(&loss, &want, 1, m->tolerance->loss, 0);
+static void check_loss(const lh_device_model *m, double loss, double expected) {
+    lh_assert_close(&loss, &expected, 1, m->tolerance->loss, 0);
 }
 
-static lh_parity_counts counts_of(const lh_device_model *m, const lh_device_question *q) {
+static lh_parity_counts count_parity(const lh_device_model *m, const lh_device_question *q) {
     return lh_parity_count(&q->batch, m->spec, q->logits, q->mask);
 }
 
@@ -56,19 +56,19 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
     inputs in = open_inputs(m, q, q->batch.noise);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
     lh_parity_check_logits(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
-    lh_parity_counts want = counts_of(m, q), got = {0, 0, 0, 0, 0};
+    lh_parity_counts expected = count_parity(m, q), actual = {0, 0, 0, 0, 0};
     double loss = 0;
-    got.positions = want.positions;
+    actual.positions = expected.positions;
     for (int b = 0; b < q->batch.sequences; b++) {
         loss += answers[b].loss;
-        got.counted += answers[b].counted;
-        got.correct += answers[b].correct;
+        actual.counted += answers[b].counted;
+        actual.correct += answers[b].correct;
         bool asked = m->spec->task->loss == LH_LOSS_UNMASKED || answers[b].counted > 0;
-        got.sequences += asked;
-        got.exact += asked && answers[b].correct == answers[b].counted;
+        actual.sequences += asked;
+        actual.exact += asked && answers[b].correct == answers[b].counted;
     }
     check_loss(m, loss, q->loss);
-    assert_memory_equal(&got, &want, sizeof got);
+    assert_memory_equal(&actual, &expected, sizeof actual);
     close_inputs(&in);
     free(logits);
 }
@@ -76,34 +76,34 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
 void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
                               double tolerance) {
     inputs in = open_inputs(m, q, 1e-3);
-    lh_model_step got = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut);
-    lh_parity_counts want = counts_of(m, q);
-    assert_int_equal(got.result.state, LH_CUDA_DONE);
-    check_loss(m, got.result.sums.loss, q->loss);
-    assert_int_equal(got.result.sums.counted, want.counted);
-    assert_int_equal(got.result.sums.correct, want.correct);
-    assert_int_equal(got.result.sums.exact_ones, want.exact);
-    lh_parity_check_gradients(m->spec, m->real_bytes, got.gradient, m->reference, tolerance);
-    lh_model_step_free(&got);
+    lh_model_step actual = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut);
+    lh_parity_counts expected = count_parity(m, q);
+    assert_int_equal(actual.result.state, LH_CUDA_DONE);
+    check_loss(m, actual.result.sums.loss, q->loss);
+    assert_int_equal(actual.result.sums.counted, expected.counted);
+    assert_int_equal(actual.result.sums.correct, expected.correct);
+    assert_int_equal(actual.result.sums.exact_ones, expected.exact);
+    lh_parity_check_gradients(m->spec, m->real_bytes, actual.gradient, m->reference, tolerance);
+    lh_model_step_free(&actual);
     close_inputs(&in);
 }
 
 /* The number of counted labels: a step gives the gradient of the mean over the counted labels, although its shards use
  * another divisor. */
-static int64_t counted_labels(const lh_parity_batch *made) {
+static int64_t counted_labels(const lh_parity_batch *data) {
     int64_t counted = 0;
-    for (int i = 0; i < made->batch.sequences * made->batch.labels; i++) counted += made->mask[i];
+    for (int i = 0; i < data->batch.sequences * data->batch.labels; i++) counted += data->mask[i];
     return counted;
 }
 
-void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cut cut) {
+void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_cut cut) {
     double *logits =
-        lh_parity_reserve(sizeof made->label / sizeof *made->label * (size_t)m->spec->classes * sizeof *logits);
-    double shard_scale = made->batch.loss_scale;
-    if (made->batch.mask) made->batch.loss_scale = 1.0 / (double)counted_labels(made);
-    double loss = lh_parity_run(m->reference, made, logits);
-    made->batch.loss_scale = shard_scale;
-    lh_device_question q = {made->batch, made->drawn, made->mask, logits, loss};
+        lh_parity_reserve(sizeof data->label / sizeof *data->label * (size_t)m->spec->classes * sizeof *logits);
+    double shard_scale = data->batch.loss_scale;
+    if (data->batch.mask) data->batch.loss_scale = 1.0 / (double)counted_labels(data);
+    double loss = lh_parity_run(m->reference, data, logits);
+    data->batch.loss_scale = shard_scale;
+    lh_device_question q = {data->batch, data->drawn, data->mask, logits, loss};
     lh_device_check_training(m, &q, cut, m->tolerance->gradient);
     lh_parity_evaluate(m->spec, &q.batch);
     q.loss = lh_ref_run(m->reference, &q.batch, logits);
@@ -111,8 +111,8 @@ void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cu
     free(logits);
 }
 
-void lh_device_check_at(lh_device_model *m, lh_parity_size size, lh_model_cut cut) {
-    lh_parity_batch made;
-    lh_parity_make_batch(m->about, size, 0, &made);
-    lh_device_check_made(m, &made, cut);
+void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut) {
+    lh_parity_batch data;
+    lh_parity_make_batch(m->about, size, 0, &data);
+    lh_device_check_batch(m, &data, cut);
 }

@@ -34,7 +34,7 @@ void lh_device_check_training(const lh_device_model *m, const lh_device_question
                               double tolerance);
 
 /* Checks both for a batch against the results of kernels/ref, in training with dropout. */
-void lh_device_check_made(lh_device_model *m, lh_parity_batch *made, lh_model_cut cut);
-void lh_device_check_at(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
+void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_cut cut);
+void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
 
 #endif

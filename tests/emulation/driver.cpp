@@ -142,7 +142,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
     lh_device_call c("cuDevicePrimaryCtxRetain", INITIALISED);
     if (c.failure) return c.failure;
-    lh_device.context.held++;
+    lh_device.context.holders++;
     *context = &lh_device.context;
     return SUCCESS;
 }
@@ -150,9 +150,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
 /* After a failed kernel only this call works. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
     lh_device_call c("cuDevicePrimaryCtxRelease", NOTHING);
-    if (lh_device.context.held == 0) return INVALID_CONTEXT;
+    if (lh_device.context.holders == 0) return INVALID_CONTEXT;
     lh_device_run_everything();
-    if (--lh_device.context.held == 0) lh_device.broken = lh_device.explained = SUCCESS;
+    if (--lh_device.context.holders == 0) lh_device.broken = lh_device.explained = SUCCESS;
     return SUCCESS;
 }
 

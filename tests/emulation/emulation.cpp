@@ -78,7 +78,7 @@ int lh_emulation_held(void) {
     std::lock_guard<std::recursive_mutex> hold(lh_device_mutex);
     return (int)(lh_device.device_memory.size() + lh_device.host_memory.size() + lh_device.streams.size() +
                  lh_device.modules.size()) +
-           lh_device.libraries + lh_device.context.held;
+           lh_device.libraries + lh_device.context.holders;
 }
 
 int lh_emulation_launches(void) {

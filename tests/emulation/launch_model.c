@@ -50,7 +50,7 @@ static double *read_matrix(const void *from, int real_bytes, int rows, int colum
     double *matrix = lh_model_reserve((size_t)rows * (size_t)columns * sizeof *matrix);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            matrix[i * columns + j] = lh_real_at(from, real_bytes, turned ? j * rows + i : i * columns + j);
+            matrix[i * columns + j] = lh_real_read(from, real_bytes, turned ? j * rows + i : i * columns + j);
     return matrix;
 }
 
@@ -59,7 +59,7 @@ static void put_row(const lh_cuda_product *p, int real_bytes, bool plain, int ro
     for (int column = 0; column < p->columns; column++) {
         int64_t to = (int64_t)row * p->columns + column;
         double sum = real_bytes == sizeof(float) ? (double)(float)sums[column] : sums[column];
-        if (p->bias && !plain) sum += lh_real_at(p->bias, real_bytes, column);
+        if (p->bias && !plain) sum += lh_real_read(p->bias, real_bytes, column);
         if (p->rectified && !plain) sum = fmax(sum, 0);
         if (real_bytes == sizeof(double)) ((double *)p->out)[to] = sum;
         else ((float *)p->out)[to] = (float)sum;
@@ -73,7 +73,7 @@ static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
     double *sums = lh_model_reserve((size_t)p->columns * sizeof *sums);
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t column = 0; column < p->columns; column++)
-            sums[column] = p->adds ? lh_real_at(p->out, real_bytes, row * p->columns + column) : 0;
+            sums[column] = p->adds ? lh_real_read(p->out, real_bytes, row * p->columns + column) : 0;
         for (int64_t k = 0; k < p->inner; k++) {
             const double factor = a[row * p->inner + k], *from = b + k * p->columns;
             for (int column = 0; column < p->columns; column++) sums[column] += factor * from[column];
@@ -117,7 +117,7 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
 }
 
 /* The shape of a step with this number of sequences. */
-static lh_shape shape_of(const lh_cuda_step *step, int sequences) {
+static lh_shape set_shape(const lh_cuda_step *step, int sequences) {
     return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
 }
 
@@ -139,10 +139,10 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
                            lh_model_cut cut, int count, const lh_cuda_result *before) {
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
-    const lh_shape whole = shape_of(step, step->sequences);
+    const lh_shape whole = set_shape(step, step->sequences);
     size_t pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
     bool wide = cuda->launches != NULL;
-    const lh_shape most = shape_of(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
+    const lh_shape most = set_shape(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
     size_t partial = cuda->partial_bytes(&most), workspace = cuda->workspace_bytes(&most, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
@@ -214,7 +214,7 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
     const lh_cuda_step *step = arguments->steps;
     for (int first = 0; first < step->sequences; first += arguments->group) {
         int left = step->sequences - first;
-        const model_pass pass = {.shape = shape_of(step, left < arguments->group ? left : arguments->group),
+        const model_pass pass = {.shape = set_shape(step, left < arguments->group ? left : arguments->group),
                                  .mode = LH_MODE_EVALUATE,
                                  .first = first,
                                  .blocks = arguments->team,
@@ -230,7 +230,7 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
 void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
                                const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
                                void *logits) {
-    const lh_shape whole = shape_of(steps, steps->sequences), most = shape_of(steps, cut.shards);
+    const lh_shape whole = set_shape(steps, steps->sequences), most = set_shape(steps, cut.shards);
     size_t workspace = spec->cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
     size_t stride = (spec->cuda->shared_bytes(&whole) + 63) / 64 * 64;
     size_t count = (size_t)(models * steps->sequences * steps->label_count * spec->classes);

@@ -34,41 +34,42 @@ const lh_cpu_program *plainest(void) { return SPEC->cpu[0]; }
 
 size_t real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
 
-double element_at(const void *vector, size_t i) { return lh_real_at(vector, (int)real_bytes(), (int64_t)i); }
+double read_element(const void *vector, size_t i) { return lh_real_read(vector, (int)real_bytes(), (int64_t)i); }
 
 double largest_element(const void *vector, size_t count) {
     double most = 0;
-    for (size_t i = 0; i < count; i++) most = fabs(element_at(vector, i)) > most ? fabs(element_at(vector, i)) : most;
+    for (size_t i = 0; i < count; i++)
+        most = fabs(read_element(vector, i)) > most ? fabs(read_element(vector, i)) : most;
     return most;
 }
 
-double length_of_difference(const void *got, const void *want, size_t count) {
+double length_of_difference(const void *actual, const void *expected, size_t count) {
     double squares = 0;
     for (size_t i = 0; i < count; i++) {
-        double difference = want ? element_at(got, i) - element_at(want, i) : element_at(got, i);
+        double difference = expected ? read_element(actual, i) - read_element(expected, i) : read_element(actual, i);
         squares += difference * difference;
     }
     return sqrt(squares);
 }
 
-void assert_near(const char *what, const void *got, const void *want, size_t count, double scale) {
-    if (rounds_operands() && !(length_of_difference(got, want, count) <= tolerance() * scale))
-        fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", what, length_of_difference(got, want, count),
-                 scale, tolerance());
+void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale) {
+    if (rounds_operands() && !(length_of_difference(actual, expected, count) <= tolerance() * scale))
+        fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", what,
+                 length_of_difference(actual, expected, count), scale, tolerance());
     for (size_t i = 0; !rounds_operands() && i < count; i++)
-        if (!(fabs(element_at(got, i) - element_at(want, i)) <= tolerance() * scale))
+        if (!(fabs(read_element(actual, i) - read_element(expected, i)) <= tolerance() * scale))
             fail_msg("%s: element %zu is %.17g, expected %.17g (largest %.3g, tolerance %.3g)", what, i,
-                     element_at(got, i), element_at(want, i), scale, tolerance());
+                     read_element(actual, i), read_element(expected, i), scale, tolerance());
 }
 
-double scale_of(const void *vector, size_t count) {
+double measure_scale(const void *vector, size_t count) {
     return rounds_operands() ? length_of_difference(vector, NULL, count) : largest_element(vector, count);
 }
 
 static const double NOISE = 0.7; /* standard deviation on embeddings, if evaluation has noise */
 
 problem open_problem(int n, lh_mode mode) {
-    problem p = {.n = n, .shape = lh_shape_at(SPEC, n, SEQUENCES)};
+    problem p = {.n = n, .shape = lh_shape_make(SPEC, n, SEQUENCES)};
     lh_error error;
     lh_key key = lh_key_of_seed(SEED);
     lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};

@@ -19,16 +19,16 @@ enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
 double tolerance(void);
 bool rounds_operands(void); /* whether products round their operands: tf32, bf16 */
 size_t real_bytes(void);
-double element_at(const void *vector, size_t i);
+double read_element(const void *vector, size_t i);
 double largest_element(const void *vector, size_t count); /* the largest absolute value */
 
-/* The Euclidean length of got - want; want NULL: of got. */
-double length_of_difference(const void *got, const void *want, size_t count);
+/* The Euclidean length of actual - expected; expected NULL: of actual. */
+double length_of_difference(const void *actual, const void *expected, size_t count);
 
-/* Checks the elements of got against those of want, with a tolerance relative to `scale`: the largest element, or the
- * length if products round their operands. scale_of: this scale of a vector. */
-void assert_near(const char *what, const void *got, const void *want, size_t count, double scale);
-double scale_of(const void *vector, size_t count);
+/* Checks the elements of actual against those of expected, with a tolerance relative to `scale`: the largest element, or the
+ * length if products round their operands. measure_scale: this scale of a vector. */
+void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale);
+double measure_scale(const void *vector, size_t count);
 
 /* ---- a batch ---- */
 

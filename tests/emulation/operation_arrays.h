@@ -59,7 +59,7 @@ static inline void set_real(const precision *p, void *array, int i, double value
     else ((float *)array)[i] = (float)value;
 }
 
-static inline void *reals_of(const precision *p, int count, const double *x) {
+static inline void *to_reals(const precision *p, int count, const double *x) {
     void *out = reserve((size_t)(count * p->real_bytes));
     for (int i = 0; i < count; i++) set_real(p, out, i, x[i]);
     return out;
@@ -73,10 +73,11 @@ static inline double *numbers(int count, uint64_t seed) {
     return out;
 }
 
-static inline void assert_close(const precision *p, const void *got, const double *want, int count, double tolerance) {
+static inline void assert_close(const precision *p, const void *actual, const double *expected, int count,
+                                double tolerance) {
     double *copy = doubles(count);
-    for (int i = 0; i < count; i++) copy[i] = lh_real_at(got, p->real_bytes, i);
-    lh_assert_close(copy, want, count, 0, tolerance);
+    for (int i = 0; i < count; i++) copy[i] = lh_real_read(actual, p->real_bytes, i);
+    lh_assert_close(copy, expected, count, 0, tolerance);
     free(copy);
 }
 

@@ -75,8 +75,8 @@ static json_t *read_json(void **state, const char *path) {
     return json;
 }
 
-static void assert_string(const json_t *json, const char *key, const char *want) {
-    assert_string_equal(json_string_value(json_object_get(json, key)), want);
+static void assert_string(const json_t *json, const char *key, const char *expected) {
+    assert_string_equal(json_string_value(json_object_get(json, key)), expected);
 }
 
 /* --- one run ---------------------------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void test_checkpoint_resumes_only_on_its_own_device(void **state) {
 }
 
 /* The mean accuracy of a split, which the output prints after the split's lengths and their number. */
-static double accuracy_of(void **state, const char *command, const char *split) {
+static double read_accuracy(void **state, const char *command, const char *split) {
     lh_run_result result = run(state, 0, command);
     const char *line = strstr(result.out, split);
     assert_non_null(line);
@@ -149,7 +149,7 @@ static void test_checkpoint_evaluates_and_initialises_on_either_device(void **st
         for (int cuda = 0; cuda < 2; cuda++) {
             snprintf(command, sizeof command, "eval --checkpoint %s --out eval%d --device %s%s", checkpoint, cuda,
                      cuda ? "cuda" : "cpu", validation ? " --splits validation --lengths 3:6" : "");
-            accuracy[cuda] = accuracy_of(state, command, validation ? "all validation" : "all beyond");
+            accuracy[cuda] = read_accuracy(state, command, validation ? "all validation" : "all beyond");
         }
         assert_true(accuracy[0] == accuracy[1]);
     }
@@ -179,9 +179,9 @@ static void test_predict_equals_the_cpu(void **state) {
     }
     for (size_t row = 0; row < 5; row++)
         for (size_t c = 0; c < TOY_CLASSES; c++) {
-            double got = json_number_value(json_array_get(json_array_get(logits[1], row), c));
-            double want = json_number_value(json_array_get(json_array_get(logits[0], row), c));
-            lh_assert_close(&got, &want, 1, 1e-6, 1e-7);
+            double actual = json_number_value(json_array_get(json_array_get(logits[1], row), c));
+            double expected = json_number_value(json_array_get(json_array_get(logits[0], row), c));
+            lh_assert_close(&actual, &expected, 1, 1e-6, 1e-7);
         }
     json_decref(logits[0]);
     json_decref(logits[1]);
@@ -336,7 +336,7 @@ static void make_double(void) {
 }
 
 /* The line of a tensor in the report. */
-static const char *line_of(const lh_run_result *result, const char *tensor) {
+static const char *find_line(const lh_run_result *result, const char *tensor) {
     static char line[128];
     const char *found = strstr(result->out, tensor);
     assert_non_null(found);
@@ -358,8 +358,8 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
     make_double();
     program.train_kernel = "toy_wrong_train_kernel";
     lh_run_result result = run(state, 1, "gradcheck --device cuda --lengths 4");
-    assert_says(line_of(&result, "layers.0.norm1.scale"), "WRONG");
-    assert_says(line_of(&result, "embed.token.weight"), "ok");
+    assert_says(find_line(&result, "layers.0.norm1.scale"), "WRONG");
+    assert_says(find_line(&result, "embed.token.weight"), "ok");
     assert_says(result.err, "the gradients of 1 of 7 tensors are wrong");
 }
 

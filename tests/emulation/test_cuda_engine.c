@@ -160,7 +160,7 @@ static void test_open_failing_calls_release_everything(void **state) {
 
 /* --- dataset files ---------------------------------------------------------------------------------------------- */
 
-static void shape_of(int input, int output, lh_shape *shape) {
+static void set_shape(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;
     shape->labels = output;
 }
@@ -201,7 +201,7 @@ static void test_step_on_files_is_that_of_the_cpu(void **state) {
     lh_format format = *spec.format;
     format.labels = NULL;
     format.stream[0].length = NULL;
-    format.shape = shape_of;
+    format.shape = set_shape;
     check_dataset_files(spec, &format, write_lines(*state));
 }
 

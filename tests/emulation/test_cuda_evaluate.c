@@ -18,23 +18,23 @@ const char *__asan_default_options(void) { return "allocator_may_return_null=1";
 static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int examples) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, n, n, 1};
-    lh_condition condition = lh_condition_at(n, examples, 1, 2);
+    lh_condition condition = lh_condition_make(n, examples, 1, 2);
     condition.first = 7;
-    lh_sums got, want, again, each[100], reference[100], total = {0};
+    lh_sums actual, expected, again, each[100], reference[100], total = {0};
     static uint16_t answers[100 * 20], wanted[100 * 20];
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, examples, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, examples, &error), &error);
-    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &got, each, &error), &error);
+    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &actual, each, &error), &error);
     condition.answers = answers;
     lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &again, NULL, &error), &error);
     condition.answers = wanted;
-    lh_assert_ok(cpu->ops->evaluate(cpu, &condition, &want, reference, &error), &error);
+    lh_assert_ok(cpu->ops->evaluate(cpu, &condition, &expected, reference, &error), &error);
     assert_true(examples <= 100 && n <= 20);
     assert_memory_equal(answers, wanted, (size_t)(examples * n) * sizeof *answers);
-    assert_memory_equal(&got, &again, sizeof got);
-    lh_assert_close(&got.loss, &want.loss, 1, 1e-12, 0);
-    got.loss = want.loss;
-    assert_memory_equal(&got, &want, sizeof got);
+    assert_memory_equal(&actual, &again, sizeof actual);
+    lh_assert_close(&actual.loss, &expected.loss, 1, 1e-12, 0);
+    actual.loss = expected.loss;
+    assert_memory_equal(&actual, &expected, sizeof actual);
     for (int i = 0; i < examples; i++) {
         lh_assert_close(&each[i].loss, &reference[i].loss, 1, 1e-6, 0);
         lh_sums_add(&total, &each[i]);
@@ -129,13 +129,13 @@ static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
 }
 
 static volatile sig_atomic_t stop;
-static int launched, stop_at;
+static int launched, stop_launch;
 
 /* Replaces the driver's function: a signal comes while the kernel computes. */
 static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                 CUstream stream, void **arguments) {
-    stop = ++launched == stop_at;
+    stop = ++launched == stop_launch;
     return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                                                            shared_bytes, stream, arguments);
 }
@@ -156,18 +156,18 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
     cuda->stop = &stop;
-    launched = stop_at = stop = 0;
+    launched = stop_launch = stop = 0;
     check_evaluation(cuda, cpu, 9, 100);
     int all = launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_in_range(all, 2, 100 / group); /* it evaluates twice */
     launched = 0;
-    stop_at = 2;
-    lh_condition condition = lh_condition_at(9, 100, 1, 2);
+    stop_launch = 2;
+    lh_condition condition = lh_condition_make(9, 100, 1, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
     assert_int_equal(launched, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* no launch yet */
     assert_int_equal(launched, 2);
-    stop_at = stop = 0;
+    stop_launch = stop = 0;
     check_evaluation(cuda, cpu, 9, 100);
     cuda->ops->close(cuda);
     cpu->ops->close(cpu);
@@ -187,12 +187,12 @@ static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t 
 }
 
 /* A query for one example of a batch has the random positions and the dropout of this example in the batch. */
-static void check_query_of(lh_engine *cuda, uint32_t example) {
+static void check_query_positions(lh_engine *cuda, uint32_t example) {
     uint16_t input[9] = {1, 0, 4, 2, 2}, target[9] = {0};
     double logits[9 * TOY_CLASSES];
     lh_error error;
     lh_query query = {
-        .n = 9, .input = input, .target = target, .draw = lh_condition_at(9, 1, 3, 0).draw, .example = example};
+        .n = 9, .input = input, .target = target, .draw = lh_condition_make(9, 1, 3, 0).draw, .example = example};
     lh_assert_ok(cuda->ops->predict(cuda, &query, logits, &error), &error);
     assert_int_equal(first_drawn, example);
     const lh_cuda_step *step = ((lh_cuda_engine *)cuda)->fleet->forward.host_models;
@@ -214,7 +214,7 @@ static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **sta
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
     check_evaluation(cuda, cpu, 9, 100);
-    check_query_of(cuda, 70);
+    check_query_positions(cuda, 70);
     cuda->ops->close(cuda);
     cpu->ops->close(cpu);
     lh_toy_end_device();
@@ -226,9 +226,9 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *engines[2];
-    lh_sums sums[2], want;
+    lh_sums sums[2], expected;
     lh_lengths lengths = {NULL, 0, 5, 5, 1};
-    lh_condition condition = lh_condition_at(5, 20, 1, 0);
+    lh_condition condition = lh_condition_make(5, 20, 1, 0);
     lh_toy_record *records = lh_toy_new_records(2);
     lh_toy_use_device((lh_emulation){0});
     lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
@@ -236,10 +236,10 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
     lh_assert_ok(engines[0]->ops->reserve(engines[0], &lengths, 20, &error), &error);
     for (int i = 0; i < 2; i++) engines[i]->ops->evaluate(engines[i], &condition, &sums[i], NULL, &error);
     assert_true(sums[0].loss != sums[1].loss);
-    lh_state s = lh_toy_state_of(engines[1]);
+    lh_state s = lh_toy_copy_state(engines[1]);
     lh_assert_ok(engines[0]->ops->write_state(engines[0], &s, 10, &error), &error);
-    engines[0]->ops->evaluate(engines[0], &condition, &want, NULL, &error);
-    assert_memory_equal(&want, &sums[1], sizeof want);
+    engines[0]->ops->evaluate(engines[0], &condition, &expected, NULL, &error);
+    assert_memory_equal(&expected, &sums[1], sizeof expected);
     lh_state_close(&s);
     lh_toy_close_all(engines, 2);
     free(records);
@@ -258,7 +258,7 @@ static answers ask(lh_engine *engine, int examples) {
     static answers a;
     lh_error error;
     lh_lengths lengths = {NULL, 0, 1, LENGTH, 1};
-    lh_condition first = lh_condition_at(LENGTH, examples, 1, 0), second = lh_condition_at(3, examples, 1, 1);
+    lh_condition first = lh_condition_make(LENGTH, examples, 1, 0), second = lh_condition_make(3, examples, 1, 1);
     memset(&a, 0, sizeof a);
     second.answers = a.classes;
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
@@ -271,7 +271,7 @@ static answers ask(lh_engine *engine, int examples) {
 static answers ask_alone(lh_engine *engine) {
     lh_engine *alone;
     lh_error error;
-    lh_state s = lh_toy_state_of(engine);
+    lh_state s = lh_toy_copy_state(engine);
     lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
     lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
     answers a = ask(alone, EXAMPLES);
@@ -280,7 +280,7 @@ static answers ask_alone(lh_engine *engine) {
     return a;
 }
 
-static int launches_of(lh_engine *engine, int examples) {
+static int count_launches(lh_engine *engine, int examples) {
     int before = lh_emulation_launches();
     ask(engine, examples);
     return lh_emulation_launches() - before;
@@ -333,22 +333,22 @@ static void test_evaluate_unused_sums_are_dropped(void **state) {
     lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
     const lh_cuda_fleet *fleet = ((lh_cuda_engine *)engines[0])->fleet;
     for (int turn = 1; turn <= 2; turn++) {
-        assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
+        assert_int_equal(count_launches(engines[0], EXAMPLES), 2);
         assert_true(fleet->early_bytes > 0);
         step_both(engines);
         answers alone = ask_alone(engines[1]);
         int before = lh_emulation_launches();
-        answers got = ask(engines[1], EXAMPLES); /* computes for both replicas again */
+        answers actual = ask(engines[1], EXAMPLES); /* computes for both replicas again */
         assert_int_equal(lh_emulation_launches() - before, 2);
-        assert_memory_equal(&got, &alone, sizeof alone);
-        assert_int_equal(launches_of(engines[0], EXAMPLES), 0);
+        assert_memory_equal(&actual, &alone, sizeof alone);
+        assert_int_equal(count_launches(engines[0], EXAMPLES), 0);
     }
-    assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
+    assert_int_equal(count_launches(engines[0], EXAMPLES), 2);
     assert_int_equal(fleet->early_bytes, 0); /* nothing is computed for engines[1] any more */
-    assert_int_equal(launches_of(engines[1], EXAMPLES), 2);
-    assert_int_equal(launches_of(engines[0], EXAMPLES - 1), 2); /* other conditions than those stored for engines[1] */
+    assert_int_equal(count_launches(engines[1], EXAMPLES), 2);
+    assert_int_equal(count_launches(engines[0], EXAMPLES - 1), 2); /* its conditions are not those of engines[1] */
     engines[1]->ops->close(engines[1]);
-    assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
+    assert_int_equal(count_launches(engines[0], EXAMPLES), 2);
     assert_int_equal(fleet->early_bytes, 0);
     engines[0]->ops->close(engines[0]);
     lh_toy_end_device();
@@ -387,7 +387,7 @@ static void test_evaluate_failing_sampler_reported(void **state) {
     lh_toy_use_device((lh_emulation){0});
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engine, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 100, &error), &error);
-    lh_condition condition = lh_condition_at(4, 100, 4, 0);
+    lh_condition condition = lh_condition_make(4, 100, 4, 0);
     lh_assert_error(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4, example 9 of the evaluation: input[0] is 77");
     engine->ops->close(engine);
@@ -404,7 +404,7 @@ static void check_predictions(const lh_spec *spec, int stream) {
     lh_lengths lengths = {NULL, 0, N, N, 1};
     uint16_t input[N] = {1, 0, 4, 2, 2}, target[N] = {0, 3, 3, 1, 2};
     int32_t positions[2 * N] = {3, 9, 11, 40, 63, 1, 1, 1, 1, 1};
-    double got[N * TOY_CLASSES], want[N * TOY_CLASSES], drawn[N * TOY_CLASSES];
+    double actual[N * TOY_CLASSES], expected[N * TOY_CLASSES], drawn[N * TOY_CLASSES];
     lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1};
     lh_toy_use_device((lh_emulation){0});
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
@@ -412,13 +412,13 @@ static void check_predictions(const lh_spec *spec, int stream) {
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
     for (int given = 0; given < 2; given++) {
-        lh_query query = {.n = N, .input = input, .target = target, .draw = lh_condition_at(N, 1, 3, 0).draw};
+        lh_query query = {.n = N, .input = input, .target = target, .draw = lh_condition_make(N, 1, 3, 0).draw};
         if (given) query.positions[stream] = positions;
-        lh_assert_ok(cuda->ops->predict(cuda, &query, got, &error), &error);
-        lh_assert_ok(cpu->ops->predict(cpu, &query, want, &error), &error);
-        lh_assert_close(got, want, N * TOY_CLASSES, 1e-6, 1e-7);
-        if (given) assert_memory_not_equal(got, drawn, sizeof got);
-        memcpy(drawn, got, sizeof got);
+        lh_assert_ok(cuda->ops->predict(cuda, &query, actual, &error), &error);
+        lh_assert_ok(cpu->ops->predict(cpu, &query, expected, &error), &error);
+        lh_assert_close(actual, expected, N * TOY_CLASSES, 1e-6, 1e-7);
+        if (given) assert_memory_not_equal(actual, drawn, sizeof actual);
+        memcpy(drawn, actual, sizeof actual);
     }
     cuda->ops->close(cuda);
     cpu->ops->close(cpu);

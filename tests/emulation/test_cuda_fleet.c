@@ -32,13 +32,13 @@ static alone train_alone(const lh_spec *spec, const lh_cuda_variant *variant, in
     lh_toy_open_fleet(spec, variant, seed, 1, &engine);
     lh_toy_run_one(engine, steps, 5, one.record);
     lh_test_ok(one.record->status, &one.record->error, __FILE__, __LINE__);
-    one.state = lh_toy_state_of(engine);
+    one.state = lh_toy_copy_state(engine);
     engine->ops->close(engine);
     return one;
 }
 
 static void assert_as_alone(lh_engine *engine, const lh_toy_record *r, const alone *one) {
-    lh_state state = lh_toy_state_of(engine);
+    lh_state state = lh_toy_copy_state(engine);
     assert_int_equal(engine->step, one->record->steps);
     assert_memory_equal(r->metrics, one->record->metrics, (size_t)r->steps * sizeof r->metrics[0]);
     assert_same_states(&state, &one->state);
@@ -53,7 +53,7 @@ static void free_alone(alone *one) {
 /* --- grids ------------------------------------------------------------------------------------------------------ */
 
 static void assert_grid(bool chip, int replicas, int shards, int resident, int team, int at_once, int rounds) {
-    lh_cuda_grid grid = lh_cuda_grid_of(chip, replicas, shards, resident);
+    lh_cuda_grid grid = lh_cuda_choose_grid(chip, replicas, shards, resident);
     assert_int_equal(grid.team, team);
     assert_int_equal(grid.at_once, at_once);
     assert_int_equal(grid.rounds, rounds);
@@ -77,7 +77,7 @@ static void test_grid_teams_and_rounds(void **state) {
     assert_grid(false, 3, 3, 132, 3, 3, 1);
     for (int replicas = 1; replicas < 300; replicas++)
         for (int resident = 1; resident < 20; resident++) {
-            lh_cuda_grid grid = lh_cuda_grid_of(false, replicas, 4, resident);
+            lh_cuda_grid grid = lh_cuda_choose_grid(false, replicas, 4, resident);
             assert_true(grid.at_once * grid.team <= resident);
             assert_true(grid.at_once * grid.rounds >= replicas);
             assert_true(grid.at_once * (grid.rounds - 1) < replicas);
@@ -114,17 +114,17 @@ static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
     static const int multiprocessors[] = {1, 2, 3, 4, 9};
     lh_spec spec = lh_toy_fleet_spec();
     lh_toy_use_device((lh_emulation){0});
-    alone want = train_alone(&spec, NULL, 4, STEPS);
+    alone expected = train_alone(&spec, NULL, 4, STEPS);
     lh_toy_end_device();
     for (unsigned order = 0; order < 5; order++) {
         lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors[order], .order = order});
-        alone got = train_alone(&spec, NULL, 4, STEPS);
-        assert_memory_equal(got.record->metrics, want.record->metrics, STEPS * sizeof(lh_step_metrics));
-        assert_same_states(&got.state, &want.state);
-        free_alone(&got);
+        alone actual = train_alone(&spec, NULL, 4, STEPS);
+        assert_memory_equal(actual.record->metrics, expected.record->metrics, STEPS * sizeof(lh_step_metrics));
+        assert_same_states(&actual.state, &expected.state);
+        free_alone(&actual);
         lh_toy_end_device();
     }
-    free_alone(&want);
+    free_alone(&expected);
 }
 
 /* Results depend neither on the number of steps in a launch nor on the number of prepared batches. */
@@ -269,7 +269,7 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
 
 static void break_bias(lh_engine *engine) {
     lh_error error;
-    lh_state s = lh_toy_state_of(engine);
+    lh_state s = lh_toy_copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     lh_assert_ok(engine->ops->write_state(engine, &s, engine->step, &error), &error);
     lh_state_close(&s);
@@ -299,7 +299,7 @@ static void test_fleet_one_replica_not_finite_the_others_continue(void **state) 
     break_bias(cpu);
     lh_assert_error(cpu->ops->step(cpu, 1, &metrics, &done, &error), LH_ERR_INPUT, &error, "step 1: the loss is");
     assert_string_equal(records[1].error.text, error.text);
-    lh_state s = lh_toy_state_of(engines[1]); /* no update was made */
+    lh_state s = lh_toy_copy_state(engines[1]); /* no update was made */
     assert_true(((float *)s.optimizer[0])[lh_toy_spec.tensors[TOY_TOKEN].offset] == 0);
     lh_state_close(&s);
     lh_assert_error(engines[1]->ops->step(engines[1], 1, &metrics, &done, &error), LH_ERR_INPUT, &error, "step 1: ");

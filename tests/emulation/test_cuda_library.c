@@ -49,24 +49,24 @@ static size_t element(void) { return in_double() ? sizeof(double) : sizeof(float
 
 static size_t at_bias; /* offset of the bias in its memory */
 
-static double value_of(int operand, size_t i) { return (double)((int)(i * 7 + (size_t)operand * 3) % 11 - 5); }
+static double make_value(int operand, size_t i) { return (double)((int)(i * 7 + (size_t)operand * 3) % 11 - 5); }
 
 /* Small integers, for which all orders of sums are exact. */
 static void fill(int operand, size_t count) {
     double doubles[MOST];
     float floats[MOST];
-    for (size_t i = 0; i < count; i++) floats[i] = (float)(doubles[i] = value_of(operand, i));
+    for (size_t i = 0; i < count; i++) floats[i] = (float)(doubles[i] = make_value(operand, i));
     const void *from = in_double() ? (void *)doubles : floats;
     size_t bytes = count * element();
     assert_int_equal(device.driver->cuMemcpyHtoDAsync(memory[operand], from, bytes, stream), 0);
 }
 
-static double product_at(const lh_cuda_product *p, int row, int column, bool whole) {
-    double sum = p->adds ? value_of(2, (size_t)(row * p->columns + column)) : 0;
+static double compute_product(const lh_cuda_product *p, int row, int column, bool whole) {
+    double sum = p->adds ? make_value(2, (size_t)(row * p->columns + column)) : 0;
     for (int k = 0; k < p->inner; k++)
-        sum += value_of(0, (size_t)(p->transposed_a ? k * p->rows + row : row * p->inner + k)) *
-               value_of(1, (size_t)(p->transposed_b ? column * p->inner + k : k * p->columns + column));
-    if (whole && p->bias != NULL) sum += value_of(3, (size_t)column + at_bias);
+        sum += make_value(0, (size_t)(p->transposed_a ? k * p->rows + row : row * p->inner + k)) *
+               make_value(1, (size_t)(p->transposed_b ? column * p->inner + k : k * p->columns + column));
+    if (whole && p->bias != NULL) sum += make_value(3, (size_t)column + at_bias);
     return whole && p->rectified && sum < 0 ? 0 : sum;
 }
 
@@ -94,7 +94,7 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool whol
     for (int row = 0; row < p.rows; row++)
         for (int column = 0; column < p.columns; column++) {
             size_t i = (size_t)(row * p.columns + column);
-            assert_true((in_double() ? doubles[i] : (double)floats[i]) == product_at(&p, row, column, wholes));
+            assert_true((in_double() ? doubles[i] : (double)floats[i]) == compute_product(&p, row, column, wholes));
         }
 }
 

@@ -56,7 +56,7 @@ static evaluated evaluate(lh_engine *engine, const lh_eval_request *request) {
 static evaluated evaluate_alone(lh_engine *engine, const lh_eval_request *request) {
     lh_engine *alone;
     lh_error error;
-    lh_state s = lh_toy_state_of(engine);
+    lh_state s = lh_toy_copy_state(engine);
     lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
     lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
     alone->answers_greedily = false;
@@ -250,7 +250,7 @@ static void test_greedy_of_other_steps_and_requests_apart(void **state) {
     lh_error error;
     few.greedy_examples = EXAMPLES / 4;
     open_trained(&spec, 8, engines);
-    lh_state s = lh_toy_state_of(engines[2]);
+    lh_state s = lh_toy_copy_state(engines[2]);
     lh_assert_ok(engines[4]->ops->write_state(engines[4], &s, 11, &error), &error);
     lh_state_close(&s);
     for (int i = 0; i < REPLICAS; i++) {
@@ -265,13 +265,13 @@ static void test_greedy_of_other_steps_and_requests_apart(void **state) {
 }
 
 static volatile sig_atomic_t stop;
-static int launched, stop_at;
+static int launched, stop_launch;
 
 /* Replaces the driver's function: a signal comes while the kernel computes. */
 static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                 CUstream stream, void **arguments) {
-    stop = ++launched == stop_at;
+    stop = ++launched == stop_launch;
     return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                                                            shared_bytes, stream, arguments);
 }
@@ -289,10 +289,10 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     driver.cuLaunchCooperativeKernel = launch_and_stop;
     fleet->driver = &driver;
     engines[0]->stop = &stop;
-    for (stop_at = 1; stop_at <= 4; stop_at++) {
+    for (stop_launch = 1; stop_launch <= 4; stop_launch++) {
         launched = stop = 0;
         assert_int_equal(try_evaluation(engines[0], &greedy, &e, &error), LH_STOPPED);
-        assert_int_equal(launched, stop_at);
+        assert_int_equal(launched, stop_launch);
         assert_int_equal(e.size[0] + e.size[1], 0);
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);
@@ -305,7 +305,7 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
 static CUresult launch_and_fail(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                 CUstream stream, void **arguments) {
-    if (++launched == stop_at) return 719;
+    if (++launched == stop_launch) return 719;
     return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                                                            shared_bytes, stream, arguments);
 }
@@ -314,7 +314,7 @@ static CUresult launch_and_fail(CUfunction function, unsigned grid_x, unsigned g
 static void test_greedy_on_a_failing_device_is_reported(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_pair();
-    for (stop_at = 1; stop_at <= 3; stop_at++) {
+    for (stop_launch = 1; stop_launch <= 3; stop_launch++) {
         lh_engine *engines[REPLICAS];
         lh_error error;
         evaluated e;

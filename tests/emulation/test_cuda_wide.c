@@ -86,11 +86,11 @@ typedef struct outcome {
     lh_sums sums;
 } outcome;
 
-static lh_cuda_fleet *fleet_of(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
+static lh_cuda_fleet *get_fleet(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
 
 /* Makes steps seem short, so that all requested steps are started together, also on a slow machine. */
 static lh_status ask(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
-    fleet_of(engine)->step_seconds = 1e-6;
+    get_fleet(engine)->step_seconds = 1e-6;
     return engine->ops->step(engine, steps, metrics, done, error);
 }
 
@@ -117,7 +117,7 @@ static void run_fleet(const lh_spec *spec, int count, int most, outcome *outcome
     const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
     memset(outcomes, 0, (size_t)count * sizeof *outcomes);
     lh_assert_ok(open_fleet(spec, count, engines, &error), &error);
-    fleet_of(engines[0])->ring.capacity = 2 * most; /* the least capacity for batches */
+    get_fleet(engines[0])->ring.capacity = 2 * most; /* the least capacity for batches */
     step_all(engines, count, most, outcomes);
     for (int i = 0; i < count; i++) {
         lh_engine *engine = engines[i];
@@ -139,19 +139,19 @@ static void close_outcomes(outcome *outcomes) {
     for (int i = 0; i < REPLICAS; i++) lh_state_close(&outcomes[i].state);
 }
 
-static void assert_same_outcomes(const outcome *got, const outcome *want) {
+static void assert_same_outcomes(const outcome *actual, const outcome *expected) {
     for (int i = 0; i < REPLICAS; i++) {
-        assert_memory_equal(got[i].metrics, want[i].metrics, sizeof want[i].metrics);
-        assert_memory_equal(&got[i].sums, &want[i].sums, sizeof want[i].sums);
-        assert_memory_equal(got[i].state.parameters, want[i].state.parameters, VECTOR);
-        assert_memory_equal(got[i].state.optimizer[1], want[i].state.optimizer[1], VECTOR);
+        assert_memory_equal(actual[i].metrics, expected[i].metrics, sizeof expected[i].metrics);
+        assert_memory_equal(&actual[i].sums, &expected[i].sums, sizeof expected[i].sums);
+        assert_memory_equal(actual[i].state.parameters, expected[i].state.parameters, VECTOR);
+        assert_memory_equal(actual[i].state.optimizer[1], expected[i].state.optimizer[1], VECTOR);
     }
 }
 
 /* Steps one by one, two by two, and all together; the next batches are copied before these steps end. */
 static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
     (void)state;
-    outcome plain[REPLICAS], got[REPLICAS];
+    outcome plain[REPLICAS], actual[REPLICAS];
     use_device(&toy_cuda, (lh_emulation){0});
     lh_spec spec = lh_toy_fleet_spec();
     run_fleet(&spec, REPLICAS, 1, plain);
@@ -161,7 +161,7 @@ static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
     for (int i = 0; i < 3; i++) {
         use_device(&wide, (lh_emulation){.order = LH_EMULATION_DESCENDING});
         spec = lh_toy_fleet_spec();
-        run_fleet(&spec, REPLICAS, together[i], got);
+        run_fleet(&spec, REPLICAS, together[i], actual);
         lh_toy_end_device();
         /* One pass for each step, and one for each training length for the digest of algorithms. */
         assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
@@ -169,8 +169,8 @@ static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
         assert_int_equal(sequences[1], REPLICAS * EXAMPLES);
         tokens_one_by_one = i == 0 ? tokens : tokens_one_by_one;
         assert_int_equal(tokens, tokens_one_by_one);
-        assert_same_outcomes(got, plain);
-        close_outcomes(got);
+        assert_same_outcomes(actual, plain);
+        close_outcomes(actual);
     }
     close_outcomes(plain);
 }
@@ -207,13 +207,13 @@ typedef struct failing {
     int steps;
 } failing;
 
-static void run_failing(int most, failing *got) {
+static void run_failing(int most, failing *actual) {
     lh_error error;
     lh_engine *engine;
     CUdeviceptr memory;
     CUstream stream;
     lh_status status = LH_OK;
-    memset(got, 0, sizeof *got);
+    memset(actual, 0, sizeof *actual);
     use_device(&wide, (lh_emulation){0});
     lh_spec spec = lh_toy_fleet_spec();
     lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
@@ -222,18 +222,18 @@ static void run_failing(int most, failing *got) {
     assert_int_equal(lh_toy_device.driver->cuMemsetD8Async(memory, 0xff, 64, stream), 0);
     assert_int_equal(lh_toy_device.driver->cuStreamSynchronize(stream), 0);
     poison = (float *)(uintptr_t)memory;
-    poison_target = (float *)(uintptr_t)fleet_of(engine)->arena.partials;
+    poison_target = (float *)(uintptr_t)get_fleet(engine)->arena.partials;
     poisoned[0] = passes[0] + 3;
     poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
-    while (status == LH_OK && got->steps < STEPS) {
+    while (status == LH_OK && actual->steps < STEPS) {
         int done;
-        status = ask(engine, most, got->metrics + got->steps, &done, &got->error);
-        got->steps += done;
+        status = ask(engine, most, actual->metrics + actual->steps, &done, &actual->error);
+        actual->steps += done;
     }
-    lh_assert_error(status, LH_ERR_INPUT, &got->error, "step 3: ");
-    lh_assert_ok(engine->ops->read_gradient(engine, got->gradient, &error), &error);
-    lh_assert_ok(lh_state_open(&got->state, engine, true, &error), &error);
-    lh_assert_ok(engine->ops->read_state(engine, &got->state, &error), &error);
+    lh_assert_error(status, LH_ERR_INPUT, &actual->error, "step 3: ");
+    lh_assert_ok(engine->ops->read_gradient(engine, actual->gradient, &error), &error);
+    lh_assert_ok(lh_state_open(&actual->state, engine, true, &error), &error);
+    lh_assert_ok(engine->ops->read_state(engine, &actual->state, &error), &error);
     poisoned[0] = poisoned[1] = 0;
     lh_toy_device.driver->cuMemFree(memory);
     lh_toy_device.driver->cuStreamDestroy(stream);

@@ -159,7 +159,7 @@ static void test_failed_kernel_breaks_the_device(void **state) {
 }
 
 /* Returns 0 if the kernel ran, else its error: LAUNCH_FAILED, ILLEGAL_ADDRESS. */
-static int write_at(int at) {
+static int try_write(int at) {
     fixture f = open_device(NULL);
     CUdeviceptr memory;
     assert_int_equal(f.driver->cuMemAlloc(&memory, 8 * sizeof(float)), 0);
@@ -173,9 +173,9 @@ static int write_at(int at) {
 static void test_write_outside_of_an_allocation_breaks_the_device(void **state) {
     (void)state;
     const char *text = NULL;
-    assert_int_equal(write_at(7), 0);
-    assert_int_not_equal(lh_found(write_at, 8), 0);
-    assert_int_not_equal(lh_found(write_at, -1), 0);
+    assert_int_equal(try_write(7), 0);
+    assert_int_not_equal(lh_found(try_write, 8), 0);
+    assert_int_not_equal(lh_found(try_write, -1), 0);
     assert_int_equal(lh_emulated_driver()->cuGetErrorString(ILLEGAL_ADDRESS, &text), 0);
     assert_string_equal(text, "an illegal memory access was encountered");
 }

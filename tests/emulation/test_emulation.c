@@ -31,9 +31,9 @@ static void test_sum_by_shuffles_in_every_order(void **state) {
         lh_assert_ok(launch("sum_kernel", BLOCKS, THREADS, THREADS / 32 * sizeof(float), &error, &ip, &op, NULL),
                      &error);
         for (int b = 0; b < BLOCKS; b++) {
-            float want = 0;
-            for (int i = 0; i < THREADS; i++) want += in[b * THREADS + i];
-            assert_true(out[b] == want);
+            float expected = 0;
+            for (int i = 0; i < THREADS; i++) expected += in[b * THREADS + i];
+            assert_true(out[b] == expected);
         }
     }
 }
@@ -82,9 +82,9 @@ static unsigned right_orders(const char *kernel, int threads, int side) {
         set_order(order);
         lh_assert_ok(launch(kernel, 1, threads, (size_t)threads * sizeof(float), &error, &op, &side, NULL), &error);
         for (int t = 0; t < threads; t++) {
-            int want = t + side < 0 || t + side == threads ? t : t + side;
-            assert_true(isnan(out[t]) || out[t] == (float)want);
-            good += out[t] == (float)want;
+            int expected = t + side < 0 || t + side == threads ? t : t + side;
+            assert_true(isnan(out[t]) || out[t] == (float)expected);
+            good += out[t] == (float)expected;
         }
         right |= (unsigned)(good == threads) << order;
     }
@@ -162,19 +162,19 @@ static void test_write_outside_of_shared_memory_is_reported(void **state) {
 static float number(int i, int bits) { return ldexpf((float)(i * 7919 % (2 << bits) - (1 << bits)), -bits); }
 
 static void check_product(const char *kernel, int k, int bits) {
-    float a[16 * 16], b[16 * 8], c[16 * 8], want[16 * 8], *ap = a, *bp = b, *cp = c;
+    float a[16 * 16], b[16 * 8], c[16 * 8], expected[16 * 8], *ap = a, *bp = b, *cp = c;
     lh_error error;
     for (int i = 0; i < 16 * k; i++) a[i] = number(i + 1, bits);
     for (int i = 0; i < 8 * k; i++) b[i] = number(3 * i + 5, bits);
     for (int i = 0; i < 16 * 8; i++) {
         double sum = c[i] = number(i, 4);
         for (int j = 0; j < k; j++) sum += (double)a[i / 8 * k + j] * b[j * 8 + i % 8];
-        want[i] = (float)sum;
+        expected[i] = (float)sum;
     }
     /* Rounding to fewer bits must remove these differences, up or down. */
     for (int i = 0; i < 16 * k; i++) a[i] *= 1 + ldexpf(i % 2 ? 1 : -1, -bits - 3);
     lh_assert_ok(launch(kernel, 1, 32, 0, &error, &ap, &bp, &cp), &error);
-    assert_memory_equal(c, want, sizeof want);
+    assert_memory_equal(c, expected, sizeof expected);
 }
 
 static void test_rounding_to_fewer_bits(void **state) {

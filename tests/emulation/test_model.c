@@ -16,7 +16,7 @@
 #include "engine/engine.h"
 #include "training/defaults.h"
 
-static void check_gradient_of(const problem *p, int shards) {
+static void check_all_gradients(const problem *p, int shards) {
     int n = p->n;
     size_t count = (size_t)SPEC->parameter_storage;
     void *gradient = lh_model_reserve(count * real_bytes());
@@ -52,7 +52,7 @@ static void check_gradient_of(const problem *p, int shards) {
 
 static void check_gradient(int n, int shards) {
     problem p = open_problem(n, LH_MODE_TRAIN);
-    check_gradient_of(&p, shards);
+    check_all_gradients(&p, shards);
     close_problem(&p);
 }
 
@@ -122,7 +122,7 @@ static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **
     size_t labels = (size_t)p.shape.labels, first = (SEQUENCES + SHARDS - 1) / SHARDS;
     memset(p.batch.mask, 1, SEQUENCES * labels);
     memset(p.batch.mask, 0, first * labels);
-    check_gradient_of(&p, SHARDS);
+    check_all_gradients(&p, SHARDS);
     close_problem(&p);
 }
 
@@ -182,10 +182,11 @@ static lh_update new_update(const problem *p, const lh_model_step *d, const lh_c
 }
 
 static void compare_states(const lh_model_step *d, const lh_update *update) {
-    const void *got[] = {d->moment1, d->moment2};
+    const void *actual[] = {d->moment1, d->moment2};
     size_t count = (size_t)SPEC->parameter_storage;
     for (int i = 0; i < SPEC->optimizer.states; i++)
-        assert_near(SPEC->optimizer.state_name[i], got[i], update->state[i], count, scale_of(update->state[i], count));
+        assert_near(SPEC->optimizer.state_name[i], actual[i], update->state[i], count,
+                    measure_scale(update->state[i], count));
 }
 
 /* The first step, whose gradient includes dropout. */
@@ -199,11 +200,11 @@ static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     lh_update update = new_update(&p, &d, &step);
     lh_update_sums sums = {0, 0};
     double norm = 0;
-    for (size_t i = 0; i < count; i++) norm += element_at(d.gradient, i) * element_at(d.gradient, i);
+    for (size_t i = 0; i < count; i++) norm += read_element(d.gradient, i) * read_element(d.gradient, i);
     assert_true(fabs(norm - d.result.gradient_squares) <= 1e-6 * norm);
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
         plainest()->update(&update, at_chunk, LH_CHUNK, &sums);
-    assert_near("parameters", d.parameters, p.parameters, count, scale_of(p.parameters, count) + 1e-3);
+    assert_near("parameters", d.parameters, p.parameters, count, measure_scale(p.parameters, count) + 1e-3);
     compare_states(&d, &update);
     assert_true(fabs(sums.parameters - d.result.parameter_squares) <= 1e-4 * sums.parameters);
     assert_true(fabs(sums.update - d.result.update_squares) <= 1e-3 * sums.update);
@@ -245,7 +246,7 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     lh_error error;
     lh_assert_ok(lh_defaults_open(&text, SPEC, &error), &error);
     cpu_gradient(&p, gradient, &sums);
-    void *kept = memcpy(lh_model_reserve(bytes), gradient, bytes);
+    void *old_gradient = memcpy(lh_model_reserve(bytes), gradient, bytes);
     double norm = length_of_difference(gradient, NULL, count);
     lh_update update = {
         .parameters = p.parameters, .gradient = gradient, .gradient_norm = norm, .learning_rate = 1e-2, .step = 1};
@@ -257,33 +258,33 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
         int64_t columns = t->shape[t->rank - 1], elements = (t->rank == 2 ? t->shape[0] : 1) * columns;
         for (int64_t e = 0; e < elements; e++) {
             size_t from = (size_t)(t->offset + e / columns * t->stride + e % columns);
-            double want = updated_by_reference(text.spec.resolved, t, 1e-2, norm, element_at(kept, from),
-                                               element_at(before, from)),
-                   got = element_at(p.parameters, from);
-            if (!(fabs(got - want) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(want))))
-                fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, got, want);
+            double expected = updated_by_reference(text.spec.resolved, t, 1e-2, norm, read_element(old_gradient, from),
+                                                   read_element(before, from)),
+                   actual = read_element(p.parameters, from);
+            if (!(fabs(actual - expected) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(expected))))
+                fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, actual, expected);
         }
     }
     for (int i = 0; i < SPEC->optimizer.states; i++) free(update.state[i]);
     lh_defaults_close(&text);
     free(gradient);
     free(before);
-    free(kept);
+    free(old_gradient);
     close_problem(&p);
 }
 
 static void compare_evaluations(const problem *p, int blocks, int group, unsigned order, bool tells) {
     size_t logits = (size_t)SEQUENCES * (size_t)p->shape.labels * (size_t)SPEC->classes;
-    void *want = lh_model_reserve(logits * real_bytes()), *got = lh_model_reserve(logits * real_bytes());
+    void *expected = lh_model_reserve(logits * real_bytes()), *actual = lh_model_reserve(logits * real_bytes());
     cpu_side c = open_cpu_side(p, LH_MODE_EVALUATE);
     lh_sums sums = {0};
-    run_each_block(p, &c, NULL, want, &sums);
+    run_each_block(p, &c, NULL, expected, &sums);
     close_cpu_side(&c);
     lh_cuda_step step = device_step(p);
     lh_cuda_answer answers[SEQUENCES];
-    lh_model_evaluate(SPEC, p->parameters, p->tables, &step, blocks, group, order, answers, got);
-    if (tells) print_bits("logits", got, logits * real_bytes());
-    assert_near("logits", got, want, logits, scale_of(want, logits));
+    lh_model_evaluate(SPEC, p->parameters, p->tables, &step, blocks, group, order, answers, actual);
+    if (tells) print_bits("logits", actual, logits * real_bytes());
+    assert_near("logits", actual, expected, logits, measure_scale(expected, logits));
     double loss = 0;
     int64_t counted = 0;
     for (int i = 0; i < SEQUENCES; i++) {
@@ -292,8 +293,8 @@ static void compare_evaluations(const problem *p, int blocks, int group, unsigne
     }
     assert_true(fabs(loss - sums.loss) <= tolerance() * fabs(sums.loss));
     assert_int_equal(counted, sums.counted);
-    free(want);
-    free(got);
+    free(expected);
+    free(actual);
 }
 
 static void check_evaluation(int n, int blocks, int group) {
@@ -339,20 +340,20 @@ static void test_evaluation_of_several_models_has_the_bits_of_each(void **state)
         steps[1].sequences = SEQUENCES - 2;
         steps[1].labels += p.shape.labels;
     }
-    unsigned char *got = lh_model_reserve(MODELS * SEQUENCES * row), *want = lh_model_reserve(SEQUENCES * row);
+    unsigned char *actual = lh_model_reserve(MODELS * SEQUENCES * row), *expected = lh_model_reserve(SEQUENCES * row);
     lh_cuda_answer answers[MODELS][SEQUENCES], alone[SEQUENCES];
-    lh_model_evaluate_several(SPEC, parameters, p.tables, steps, MODELS, (lh_model_cut){2, 2, 1}, answers[0], got);
+    lh_model_evaluate_several(SPEC, parameters, p.tables, steps, MODELS, (lh_model_cut){2, 2, 1}, answers[0], actual);
     for (int i = 0; i < MODELS; i++) {
-        const unsigned char *rows = got + (size_t)i * SEQUENCES * row;
-        lh_model_evaluate(SPEC, parameters[i], p.tables, &steps[i], 1, 3, 0, alone, want);
-        assert_memory_equal(rows, want, (size_t)steps[i].sequences * row);
+        const unsigned char *rows = actual + (size_t)i * SEQUENCES * row;
+        lh_model_evaluate(SPEC, parameters[i], p.tables, &steps[i], 1, 3, 0, alone, expected);
+        assert_memory_equal(rows, expected, (size_t)steps[i].sequences * row);
         for (int s = 0; s < steps[i].sequences; s++) assert_true(answers[i][s].loss == alone[s].loss);
         for (size_t e = (size_t)steps[i].sequences * row; e < SEQUENCES * row; e++) assert_int_equal(rows[e], 0xff);
     }
-    assert_memory_not_equal(got + SEQUENCES * row, got, row);
+    assert_memory_not_equal(actual + SEQUENCES * row, actual, row);
     free(other);
-    free(got);
-    free(want);
+    free(actual);
+    free(expected);
     close_problem(&p);
 }
 
@@ -370,7 +371,7 @@ static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         for (int64_t e = t->offset; t->rank == 1 && e < t->offset + t->shape[0]; e++) {
-            double value = lh_real_at(p.parameters, (int)real_bytes(), e) + 0.01 * (double)(e * 7 % 11 - 5);
+            double value = lh_real_read(p.parameters, (int)real_bytes(), e) + 0.01 * (double)(e * 7 % 11 - 5);
             if (real_bytes() == sizeof(double)) ((double *)p.parameters)[e] = value;
             else ((float *)p.parameters)[e] = (float)value;
         }

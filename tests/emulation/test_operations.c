@@ -5,13 +5,13 @@
 /* ---- sums over rows ---- */
 
 static void check_columns(const precision *p, int rows, int columns) {
-    double *a = numbers(rows * columns, 4), *want = doubles(columns);
-    void *in = reals_of(p, rows * columns, a), *sum = reserve((size_t)(columns * p->real_bytes));
-    memset(want, 0, (size_t)columns * sizeof *want);
-    for (int i = 0; i < rows * columns; i++) want[i % columns] += a[i];
+    double *a = numbers(rows * columns, 4), *expected = doubles(columns);
+    void *in = to_reals(p, rows * columns, a), *sum = reserve((size_t)(columns * p->real_bytes));
+    memset(expected, 0, (size_t)columns * sizeof *expected);
+    for (int i = 0; i < rows * columns; i++) expected[i % columns] += a[i];
     launch(p, "columns", 1, (void *[]){&rows, &columns, &in, &sum});
-    assert_close(p, sum, want, columns, rows * p->unit * rows);
-    FREE(a, want, in, sum);
+    assert_close(p, sum, expected, columns, rows * p->unit * rows);
+    FREE(a, expected, in, sum);
 }
 
 static void test_column_sums_of_every_size(void **state) {
@@ -34,9 +34,9 @@ typedef struct norm_case {
     double z[NORM], y[NORM], dz[NORM], dbranch[NORM], dscale[WIDTH], doffset[WIDTH];
 } norm_case;
 
-static bool kept_at(const norm_case *c, int i) { return !c->n.drops || c->keep[i / 8] >> i % 8 & 1; }
+static bool is_kept(const norm_case *c, int i) { return !c->n.drops || c->keep[i / 8] >> i % 8 & 1; }
 static double dropped_out(const norm_case *c, int i, double x) {
-    return !c->n.drops ? x : kept_at(c, i) ? c->n.keep_scale * x : 0;
+    return !c->n.drops ? x : is_kept(c, i) ? c->n.keep_scale * x : 0;
 }
 
 static norm_case *new_norm_case(lh_norm n) {
@@ -68,9 +68,9 @@ static void free_norm_case(norm_case *c) { FREE(c->residual, c->branch, c->scale
 static void check_norm(const precision *p, lh_norm n, bool in_place) {
     norm_case *c = new_norm_case(n);
     int count = c->count;
-    void *residual = reals_of(p, count, c->residual), *branch = reals_of(p, count, c->branch), *keep = c->keep;
-    void *scale = reals_of(p, WIDTH, c->scale), *offset = reals_of(p, WIDTH, c->offset);
-    void *dy = reals_of(p, count, c->dy), *stream = reals_of(p, count, c->stream);
+    void *residual = to_reals(p, count, c->residual), *branch = to_reals(p, count, c->branch), *keep = c->keep;
+    void *scale = to_reals(p, WIDTH, c->scale), *offset = to_reals(p, WIDTH, c->offset);
+    void *dy = to_reals(p, count, c->dy), *stream = to_reals(p, count, c->stream);
     size_t bytes = (size_t)(count * p->real_bytes), channels = (size_t)(WIDTH * p->real_bytes);
     void *new_sum = reserve(bytes), *new_y = reserve(bytes), *new_dbranch = reserve(bytes), *xhat = reserve(bytes);
     void *rstd = reserve((size_t)(n.rows * p->real_bytes)), *dscale = reserve(channels), *doffset = reserve(channels);
@@ -113,11 +113,11 @@ static void test_norms_without_a_mask_drop_nothing(void **state) {
         lh_norm n = {7, LH_SUM + i % 6 / 2, i % 2, 0, 1.25};
         if (n.form == LH_SUM_ONLY && n.rms) continue;
         norm_case *c = new_norm_case(n);
-        void *residual = reals_of(p, c->count, c->residual), *branch = reals_of(p, c->count, c->branch), *keep = NULL;
-        void *scale = reals_of(p, WIDTH, c->scale), *offset = reals_of(p, WIDTH, c->offset), *sum[2], *y[2];
-        void *xhat = reals_of(p, c->count, c->z), *rstd = reals_of(p, n.rows, c->z);
+        void *residual = to_reals(p, c->count, c->residual), *branch = to_reals(p, c->count, c->branch), *keep = NULL;
+        void *scale = to_reals(p, WIDTH, c->scale), *offset = to_reals(p, WIDTH, c->offset), *sum[2], *y[2];
+        void *xhat = to_reals(p, c->count, c->z), *rstd = to_reals(p, n.rows, c->z);
         for (n.drops = 0; n.drops < 2; n.drops++) {
-            sum[n.drops] = reals_of(p, c->count, c->dy), y[n.drops] = reals_of(p, c->count, c->dy);
+            sum[n.drops] = to_reals(p, c->count, c->dy), y[n.drops] = to_reals(p, c->count, c->dy);
             launch(
                 p, "norm", 1,
                 (void *[]){&n, &residual, &branch, &keep, &scale, &offset, &sum[n.drops], &xhat, &rstd, &y[n.drops]});
@@ -144,8 +144,8 @@ static void check_activation(const precision *p, int f, int rows) {
         lh_ref_activation(of, count, x, y);
         lh_ref_activation_grad(of, count, x, dy, dx);
     }
-    void *in = reals_of(p, inputs, x), *in_dy = reals_of(p, count, dy), *out = reals_of(p, count, dy);
-    void *gradient = reals_of(p, inputs, x), *at = gate ? in : in_dy;
+    void *in = to_reals(p, inputs, x), *in_dy = to_reals(p, count, dy), *out = to_reals(p, count, dy);
+    void *gradient = to_reals(p, inputs, x), *at = gate ? in : in_dy;
     launch(p, "activation", 1, (void *[]){&f, &rows, &in, &out});
     assert_close(p, out, y, count, 16 * p->unit * (gate ? 64 : 8));
     launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &gradient});

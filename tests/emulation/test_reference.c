@@ -66,9 +66,9 @@ static model open_model(const lh_parity_case *about) {
                lh_vectors_open(about->vectors),
                NULL,
                NULL,
-               lh_parity_tolerance_of(about->spec->cuda->real_bytes)};
+               lh_parity_get_tolerance(about->spec->cuda->real_bytes)};
     bool pair = about->spec->format->streams > 1;
-    m.reference = pair ? lh_pairs_model(m.file, lh_network_of(about->spec->id)) : lh_parity_model(m.file, about);
+    m.reference = pair ? lh_pairs_model(m.file, lh_network_get(about->spec->id)) : lh_parity_model(m.file, about);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
     lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
@@ -109,9 +109,9 @@ static question stored_question(const lh_vectors_case *stored) {
 }
 
 static void check_stored(model *m) {
-    lh_vectors_facts facts = lh_vectors_facts_of(m->file);
+    lh_vectors_facts facts = lh_vectors_read_facts(m->file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(m->file, facts.length[i]);
+        lh_vectors_case stored = lh_vectors_read_case(m->file, facts.length[i]);
         question q = stored_question(&stored);
         lh_device_check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});
         lh_vectors_case_free(&stored);
@@ -126,7 +126,7 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
 /* Compares with the stored gradients, which are rounded to float32, also for a float64 model. */
 static void check_stored_gradient(model *m) {
     if (lh_network_drops(m->reference->network)) return;
-    lh_vectors_case stored = lh_vectors_case_of(m->file, lh_vectors_facts_of(m->file).gradient_length);
+    lh_vectors_case stored = lh_vectors_read_case(m->file, lh_vectors_read_facts(m->file).gradient_length);
     question q = stored_question(&stored);
     lh_parity_stored_gradients(m->file, m->reference);
     lh_device_check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
@@ -158,10 +158,10 @@ static void check_pair(model *m) {
 static void check_pair_lengths(model *m) {
     lh_parity_case scored = lh_parity_random_case(m->spec);
     m->about = &scored;
-    lh_device_check_at(m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
-    lh_device_check_at(m, (lh_parity_size){5, 12, 12}, (lh_model_cut){5, 2, 1});
-    lh_device_check_at(m, (lh_parity_size){19, 2, 3}, (lh_model_cut){4, 3, 2});
-    lh_device_check_at(m, (lh_parity_size){2, 19, 19}, (lh_model_cut){3, 2, 3});
+    lh_device_check_size(m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
+    lh_device_check_size(m, (lh_parity_size){5, 12, 12}, (lh_model_cut){5, 2, 1});
+    lh_device_check_size(m, (lh_parity_size){19, 2, 3}, (lh_model_cut){4, 3, 2});
+    lh_device_check_size(m, (lh_parity_size){2, 19, 19}, (lh_model_cut){3, 2, 3});
 }
 
 static void test_two_streams_give_stored_logits_and_match_reference(void **state) {
@@ -178,11 +178,11 @@ static void test_two_streams_give_stored_logits_and_match_reference(void **state
 /* ---- comparison with kernels/ref at other lengths, in shards of every size, with dropout ---- */
 
 static void check_lengths(model *m) {
-    lh_device_check_at(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
-    lh_device_check_at(m, (lh_parity_size){2, 1, 0}, (lh_model_cut){5, 2, 1});
-    lh_device_check_at(m, (lh_parity_size){10, 5, 0}, (lh_model_cut){4, 3, 2});
-    lh_device_check_at(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
-    lh_device_check_at(m, (lh_parity_size){LH_PARITY_LONGEST, 18, 0}, (lh_model_cut){2, 1, 4});
+    lh_device_check_size(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
+    lh_device_check_size(m, (lh_parity_size){2, 1, 0}, (lh_model_cut){5, 2, 1});
+    lh_device_check_size(m, (lh_parity_size){10, 5, 0}, (lh_model_cut){4, 3, 2});
+    lh_device_check_size(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
+    lh_device_check_size(m, (lh_parity_size){LH_PARITY_LONGEST, 18, 0}, (lh_model_cut){2, 1, 4});
 }
 
 static void test_every_length_and_cut_matches_reference(void **state) {
@@ -195,8 +195,8 @@ static void check_limits(model *m) {
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(m->reference, i);
         lh_parity_load(m->spec, m->real_bytes, m->reference, m->parameters);
-        lh_device_check_at(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
-        lh_device_check_at(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
+        lh_device_check_size(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
+        lh_device_check_size(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
     }
 }
 
@@ -211,17 +211,17 @@ static void test_layers_read_draws_of_their_own(void **state) {
     enum { TOKENS = 12, LAYERS = 2 };
     static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope};
     model m = open_model(&rotation);
-    lh_parity_batch made;
-    lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &made);
-    lh_draw draw = {made.batch.key, made.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    lh_parity_batch data;
+    lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &data);
+    lh_draw draw = {data.batch.key, data.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
     int *draws = lh_model_draws(m.spec, &draw, &shape, NULL, NULL);
     assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);
     assert_memory_not_equal(draws, draws + TOKENS, TOKENS * sizeof *draws);
-    made.batch.positions = draws;
-    made.batch.draws = LAYERS;
-    made.batch.distances = NULL;
-    lh_device_check_made(&m, &made, (lh_model_cut){2, 2, 0});
+    data.batch.positions = draws;
+    data.batch.draws = LAYERS;
+    data.batch.distances = NULL;
+    lh_device_check_batch(&m, &data, (lh_model_cut){2, 2, 0});
     free(draws);
     close_model(&m);
 }

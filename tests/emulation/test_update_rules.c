@@ -6,18 +6,19 @@
 static void check_fold(const precision *p, int shards, int count, int blocks) {
     long long stride = (long long)(count + 8) * p->real_bytes;
     char *parts = reserve((size_t)(shards * stride));
-    void *want = reserve((size_t)((count + 4) * p->real_bytes)),
+    void *expected = reserve((size_t)((count + 4) * p->real_bytes)),
          *total = reserve((size_t)((count + 4) * p->real_bytes));
     for (int s = 0; s < shards; s++) {
         double *x = numbers(count, 20 + (uint64_t)s);
         void *part = parts + s * stride;
         for (int i = 0; i < count; i++) set_real(p, part, i, x[i]);
-        for (int i = 0; i < count; i++) set_real(p, want, i, s > 0 ? lh_real_at(want, p->real_bytes, i) + x[i] : x[i]);
+        for (int i = 0; i < count; i++)
+            set_real(p, expected, i, s > 0 ? lh_real_read(expected, p->real_bytes, i) + x[i] : x[i]);
         free(x);
     }
     launch(p, "fold", blocks, (void *[]){&shards, &parts, &stride, &count, &total});
-    assert_memory_equal(total, want, (size_t)((count + 4) * p->real_bytes));
-    FREE(parts, want, total);
+    assert_memory_equal(total, expected, (size_t)((count + 4) * p->real_bytes));
+    FREE(parts, expected, total);
 }
 
 static void test_fold_is_a_left_fold_of_the_same_bits(void **state) {
@@ -32,11 +33,11 @@ static void test_squares_of_pieces(void **state) {
     for (int i = 0; i < EXACT_PRECISIONS; i++) {
         enum { PIECES = 5 };
         int pieces = PIECES;
-        double *x = numbers(PIECES * PIECE, 9), want[PIECES] = {0}, *squares = doubles(PIECES);
-        void *in = reals_of(&PRECISIONS[i], PIECES * PIECE, x);
-        for (int e = 0; e < PIECES * PIECE; e++) want[e / PIECE] += x[e] * x[e];
+        double *x = numbers(PIECES * PIECE, 9), expected[PIECES] = {0}, *squares = doubles(PIECES);
+        void *in = to_reals(&PRECISIONS[i], PIECES * PIECE, x);
+        for (int e = 0; e < PIECES * PIECE; e++) expected[e / PIECE] += x[e] * x[e];
         launch(&PRECISIONS[i], "squares", 1, (void *[]){&pieces, &in, &squares});
-        lh_assert_close(squares, want, PIECES, PIECE * 0x1p-53, 0);
+        lh_assert_close(squares, expected, PIECES, PIECE * 0x1p-53, 0);
         FREE(x, squares, in);
     }
 }
@@ -46,11 +47,11 @@ static void test_totals_are_the_same_in_all_threads(void **state) {
     static const int counts[] = {1, 5, 256, 300}, strides[] = {1, 5};
     for (int i = 0; i < 4 * 2; i++) {
         int count = counts[i % 4], stride = strides[i / 4];
-        double *x = numbers(count * stride, 9), want = 0, *total = doubles(THREADS);
-        for (int e = 0; e < count; e++) want += x[e * stride];
+        double *x = numbers(count * stride, 9), expected = 0, *total = doubles(THREADS);
+        for (int e = 0; e < count; e++) expected += x[e * stride];
         launch(&PRECISIONS[i % EXACT_PRECISIONS], "total", 1, (void *[]){&count, &stride, &x, &total});
         for (int t = 1; t < THREADS; t++) assert_true(total[t] == total[0]);
-        lh_assert_close(total, &want, 1, 0, count * count * 0x1p-53);
+        lh_assert_close(total, &expected, 1, 0, count * count * 0x1p-53);
         FREE(x, total);
     }
 }
@@ -61,15 +62,15 @@ static void check_adam(const precision *p) {
     double *parameter = numbers(PIECE, 10), *first = doubles(PIECE), *second = doubles(PIECE);
     memset(first, 0, PIECE * sizeof *first);
     memset(second, 0, PIECE * sizeof *second);
-    void *in = reals_of(p, PIECE, parameter), *moment1 = reals_of(p, PIECE, first),
-         *moment2 = reals_of(p, PIECE, second);
+    void *in = to_reals(p, PIECE, parameter), *moment1 = to_reals(p, PIECE, first),
+         *moment2 = to_reals(p, PIECE, second);
     for (int step = 1; step <= 3; step++) {
         static const double scales[] = {1, 1e-3, 1e-2};
         double *gradient = numbers(PIECE, 10 + (uint64_t)step), *before = doubles(PIECE), squares[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scales[step - 1]), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, adam.clip_norm / norm), sums[2], *out = sums;
         double rate = adam.learning_rate / (1 - pow(adam.beta1, step)), correct2 = 1 / (1 - pow(adam.beta2, step));
-        void *in_gradient = reals_of(p, PIECE, gradient);
+        void *in_gradient = to_reals(p, PIECE, gradient);
         memcpy(before, parameter, PIECE * sizeof *before);
         lh_ref_adam_update(&adam, step, norm, PIECE, gradient, parameter, first, second);
         launch(p, "adam", 1, (void *[]){&clip, &rate, &correct2, &in_gradient, &moment1, &moment2, &in, &out});
@@ -90,19 +91,20 @@ static void check_adam(const precision *p) {
 
 /* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
 static void check_first_step(const precision *p) {
-    double *gradient = numbers(PIECE, 20), *zeros = doubles(PIECE), *want = doubles(PIECE), *got = doubles(PIECE);
+    double *gradient = numbers(PIECE, 20), *zeros = doubles(PIECE), *expected = doubles(PIECE),
+           *actual = doubles(PIECE);
     double clip = 1, rate = 1e-3 / (1 - 0.9), correct2 = 1 / (1 - 0.999), sums[2], *out = sums;
     memset(zeros, 0, PIECE * sizeof *zeros);
     for (int i = 0; i < PIECE; i++) {
         gradient[i] = (float)gradient[i];
-        want[i] = -1e-3 * gradient[i] / (fabs(gradient[i]) + 1e-8);
+        expected[i] = -1e-3 * gradient[i] / (fabs(gradient[i]) + 1e-8);
     }
-    void *in = reals_of(p, PIECE, zeros), *moment1 = reals_of(p, PIECE, zeros), *moment2 = reals_of(p, PIECE, zeros);
-    void *in_gradient = reals_of(p, PIECE, gradient);
+    void *in = to_reals(p, PIECE, zeros), *moment1 = to_reals(p, PIECE, zeros), *moment2 = to_reals(p, PIECE, zeros);
+    void *in_gradient = to_reals(p, PIECE, gradient);
     launch(p, "adam", 1, (void *[]){&clip, &rate, &correct2, &in_gradient, &moment1, &moment2, &in, &out});
-    for (int i = 0; i < PIECE; i++) got[i] = lh_real_at(in, p->real_bytes, i);
-    lh_assert_close(got, want, PIECE, p->real_bytes == 8 ? 1e-13 : 5e-7, 0);
-    FREE(gradient, zeros, want, got, in, moment1, moment2, in_gradient);
+    for (int i = 0; i < PIECE; i++) actual[i] = lh_real_read(in, p->real_bytes, i);
+    lh_assert_close(actual, expected, PIECE, p->real_bytes == 8 ? 1e-13 : 5e-7, 0);
+    FREE(gradient, zeros, expected, actual, in, moment1, moment2, in_gradient);
 }
 
 static void test_first_step_is_the_rate_of_every_gradient(void **state) {
@@ -140,14 +142,14 @@ static void update_on_device(const precision *p, rule how, int step, double rate
 static void check_rule(const precision *p, rule how, int updates) {
     double *parameter = numbers(PIECE, 10), *state[2] = {doubles(PIECE), doubles(PIECE)};
     for (int i = 0; i < 2; i++) memset(state[i], 0, PIECE * sizeof *state[i]);
-    void *in = reals_of(p, PIECE, parameter), *first = reals_of(p, PIECE, state[0]),
-         *second = reals_of(p, PIECE, state[1]);
+    void *in = to_reals(p, PIECE, parameter), *first = to_reals(p, PIECE, state[0]),
+         *second = to_reals(p, PIECE, state[1]);
     for (int step = 1; step <= updates; step++) {
         double *gradient = numbers(PIECE, 10 + (uint64_t)step), *before = doubles(PIECE), squares[2] = {0}, sums[2];
         double rate = 1e-2 / step, scale = step % 3 == 0 ? 1 : 1e-2, moved[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scale), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, 1 / norm);
-        void *in_gradient = reals_of(p, PIECE, gradient);
+        void *in_gradient = to_reals(p, PIECE, gradient);
         memcpy(before, parameter, PIECE * sizeof *before);
         update_by_twin(how, step, rate, norm, gradient, parameter, state);
         update_on_device(p, how, step, rate, clip, (void *[]){in_gradient, in, first, second}, sums);

@@ -23,7 +23,7 @@ static __device__ bool has_tables(const lh_cuda_step *step, const real *t) {
 }
 
 /* The number of input tokens: with one stream those before the labels', with two the first stream's. */
-static __device__ int inputs_of(const lh_cuda_step *step) {
+static __device__ int count_inputs(const lh_cuda_step *step) {
     return step->T[1] > 0 ? step->T[0] : step->T[0] - step->label_count;
 }
 
@@ -96,7 +96,7 @@ static __device__ void backward(const real *p, const real *m, const real *h, con
 
 static __device__ void train_sequence(const lh_cuda_step *step, const real *p, const int *rows, int s, const real *m,
                                       real *gradient, lh_cuda_sums *sums) {
-    int labels = step->label_count, inputs = inputs_of(step), wrong = 0;
+    int labels = step->label_count, inputs = count_inputs(step), wrong = 0;
     const unsigned short *tokens = step->tokens[0] + s * step->T[0];
     real dm[WIDTH] = {0}, h[WIDTH], logits[CLASSES];
     for (int j = 0; j < labels; j++) {
@@ -132,7 +132,7 @@ static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica
     lh_cuda_sums sums = {0, 0, 0, 0};
     if (!has_tables(step, (const real *)a->tables)) sums.loss = NAN;
     for (int s = first; s < end; s++)
-        mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), means + WIDTH * (s - first));
+        mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), means + WIDTH * (s - first));
     for (int s = first; s < end; s++)
         train_sequence(step, p, (const int *)r->shared, s, means + WIDTH * (s - first), gradient, &sums);
     r->shard_sums[shard] = sums;
@@ -236,7 +236,7 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int
     const int *drawn = (const int *)(a->shared + model * a->shared_stride);
     int labels = step->label_count, place = model * a->sequences + s;
     lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
-    mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), m);
+    mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), m);
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         real h[WIDTH], logits[CLASSES];

@@ -57,8 +57,8 @@ static void repair_checksum(const char *path, const lh_st_file *file) {
     lh_st_tensor *tensors = calloc((size_t)count + 1, sizeof *tensors);
     lh_st_meta *meta = calloc((size_t)pairs + 1, sizeof *meta);
     lh_fuzz_require(tensors && meta, "memory", "for a checkpoint");
-    for (int i = 0; i < count; i++) tensors[i] = *lh_st_at(file, i);
-    for (int i = 0; i < pairs; i++) meta[i] = *lh_st_metadata_at(file, i);
+    for (int i = 0; i < count; i++) tensors[i] = *lh_st_get(file, i);
+    for (int i = 0; i < pairs; i++) meta[i] = *lh_st_metadata_get(file, i);
     for (int i = 0; i < count; i++) sum += lh_checkpoint_tensor_sum(&tensors[i]);
     for (int i = 0; i < pairs; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
     snprintf(text, sizeof text, "%016" PRIx64, sum);
@@ -75,7 +75,7 @@ static void repair_checksum(const char *path, const lh_st_file *file) {
 static void touch(const lh_st_file *file) {
     volatile uint8_t sum = 0;
     for (int i = 0; i < lh_st_count(file); i++) {
-        const lh_st_tensor *tensor = lh_st_at(file, i);
+        const lh_st_tensor *tensor = lh_st_get(file, i);
         for (size_t b = 0; b < tensor->bytes; b++) sum = (uint8_t)(sum + ((const uint8_t *)tensor->data)[b]);
         lh_fuzz_require(lh_st_find(file, tensor->name) == tensor, "a name finds its tensor", tensor->name);
     }

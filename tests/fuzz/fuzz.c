@@ -105,14 +105,14 @@ static const char *const words[] = {
 /* Replaces `gone` bytes at `at` by `size` bytes. */
 static uint8_t *put(uint8_t *data, size_t *bytes, size_t at, size_t gone, const uint8_t *piece, size_t size) {
     if (gone > *bytes - at) gone = *bytes - at;
-    uint8_t *made = malloc(*bytes - gone + size + 1);
-    lh_fuzz_require(made != NULL, "memory", "for a case");
-    memcpy(made, data, at);
-    memcpy(made + at, piece, size);
-    memcpy(made + at + size, data + at + gone, *bytes - at - gone);
+    uint8_t *mutated = malloc(*bytes - gone + size + 1);
+    lh_fuzz_require(mutated != NULL, "memory", "for a case");
+    memcpy(mutated, data, at);
+    memcpy(mutated + at, piece, size);
+    memcpy(mutated + at + size, data + at + gone, *bytes - at - gone);
     *bytes = *bytes - gone + size;
     free(data);
-    return made;
+    return mutated;
 }
 
 static uint8_t *change(uint8_t *data, size_t *bytes, lh_rng *rng) {

@@ -165,16 +165,16 @@ static double difference(const product *p, int contender) {
 static double window(const product *p, int contender, double seconds, int64_t *calls) {
     double start = now();
     for (int64_t i = 0; i < *calls; i++) run(p, contender);
-    double taken = now() - start, rate = (double)*calls / taken;
+    double seconds_taken = now() - start, rate = (double)*calls / seconds_taken;
     *calls = (int64_t)(rate * seconds) + 1;
     return 2e-9 * ROWS * p->K * p->N * rate;
 }
 
 static double peak_window(double seconds, int64_t *rounds) {
     double start = now();
-    double flops = lh_peak_of(LH_LEVEL_NAME, REAL_BYTES)(*rounds), taken = now() - start;
-    *rounds = (int64_t)((double)*rounds * seconds / taken) + 1;
-    return 1e-9 * flops / taken;
+    double flops = lh_peak_find(LH_LEVEL_NAME, REAL_BYTES)(*rounds), seconds_taken = now() - start;
+    *rounds = (int64_t)((double)*rounds * seconds / seconds_taken) + 1;
+    return 1e-9 * flops / seconds_taken;
 }
 
 static int compare(const void *a, const void *b) {
@@ -208,7 +208,7 @@ static void measure(const product *p, double seconds) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2 || lh_peak_of(LH_LEVEL_NAME, REAL_BYTES) == NULL) {
+    if (argc < 2 || lh_peak_find(LH_LEVEL_NAME, REAL_BYTES) == NULL) {
         fprintf(stderr, "usage: products SECONDS [OPENBLAS]\n");
         return 2;
     }

@@ -104,12 +104,12 @@ static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
         if (mask != 0 && mask != g.mask) {
-            lh_ptx_group taken = g;
-            taken.mask = mask;
-            taken.at = s.operands[0];
+            lh_ptx_group branch = g;
+            branch.mask = mask;
+            branch.at = s.operands[0];
             g.mask &= ~mask;
             g.at++;
-            w.groups.push_back(taken); /* g is no more */
+            w.groups.push_back(branch); /* g is no more */
             return false;
         }
         g.at = mask ? s.operands[0] : g.at + 1;
@@ -270,7 +270,7 @@ static void fill_constants(unsigned char *registers) {
 }
 
 /* The registers of warp `index` of the grid, constants filled in. */
-static unsigned char *registers_of(size_t index) {
+static unsigned char *fill_registers(size_t index) {
     if (machine.owner != lh_ptx_running) machine.files.clear();
     machine.owner = lh_ptx_running;
     while (machine.files.size() <= index) {
@@ -303,7 +303,7 @@ static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads
     w.block = b;
     w.index = index;
     w.live = lanes == LANES ? 0xffffffffu : (1u << lanes) - 1;
-    w.registers = registers_of((size_t)b->index * (size_t)((threads + LANES - 1) / LANES) + (size_t)index);
+    w.registers = fill_registers((size_t)b->index * (size_t)((threads + LANES - 1) / LANES) + (size_t)index);
     w.locals = locals;
     w.parameters = machine.parameters.data();
     lh_ptx_group g = {};
@@ -375,7 +375,7 @@ static const lh_emulated_kernel *find(const char *name) {
     return NULL;
 }
 
-static const bool taken = [] {
+static const bool is_loaded = [] {
     const char *path = getenv("LONGHAND_PTX");
     lh_emulated_kernel::find_instead = find;
     if (!path) return false;
@@ -408,5 +408,5 @@ int lh_ptx_counts(int part, lh_ptx_count *counts, int most) {
             snprintf(counts[count].kind, sizeof counts->kind, "%s", kind.c_str());
             counts[count++].count = sum;
         }
-    return taken ? count : 0;
+    return is_loaded ? count : 0;
 }

@@ -60,9 +60,10 @@ static struct {
     struct {
         uint64_t number;
         page *found;
-    } recent[RECENT];                                      /* of global, by number */
-    std::vector<view> known;                               /* to all threads of a block */
-    std::map<std::pair<int, int>, view> fenced, seen, got; /* of a thread: before its last fence; in words since; after
+    } recent[RECENT];        /* of global, by number */
+    std::vector<view> known; /* to all threads of a block */
+    std::map<std::pair<int, int>, view> fenced, seen,
+        actual; /* of a thread: before its last fence; in words since; after
                                                               a fence, until its block's next barrier */
     std::unordered_map<uint64_t, view> words;
 } observed;
@@ -95,15 +96,15 @@ static void join(view *to, const view &from) {
 /* Accesses of all blocks that are known to a thread. */
 static view knowledge(int block, int thread) {
     view all = observed.known[(size_t)block];
-    auto found = observed.got.find({block, thread});
-    if (found != observed.got.end()) join(&all, found->second);
+    auto found = observed.actual.find({block, thread});
+    if (found != observed.actual.end()) join(&all, found->second);
     return all;
 }
 
 /* Adds the accesses to a thread's knowledge that it has seen through words. */
 static void acquire(const lh_ptx_block &block, int thread) {
     auto seen = observed.seen.find({block.index, thread});
-    if (seen != observed.seen.end()) join(&observed.got[{block.index, thread}], seen->second);
+    if (seen != observed.seen.end()) join(&observed.actual[{block.index, thread}], seen->second);
 }
 
 /* Accesses that a thread can publish: those that it knows and its own. */
@@ -122,10 +123,10 @@ void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask) {
 }
 
 void lh_ptx_observe_barrier(const lh_ptx_block &block) {
-    for (auto at = observed.got.begin(); at != observed.got.end();)
+    for (auto at = observed.actual.begin(); at != observed.actual.end();)
         if (at->first.first == block.index) {
             join(&observed.known[(size_t)block.index], at->second);
-            at = observed.got.erase(at);
+            at = observed.actual.erase(at);
         } else ++at;
 }
 
@@ -142,7 +143,7 @@ static void synchronise(const lh_ptx_block &block, int thread, uint64_t address,
     if (ordering == ORDERED) join(&word, released(block, thread));
 }
 
-static word &word_at(const lh_ptx_access &a, uint64_t address) {
+static word &find_word(const lh_ptx_access &a, uint64_t address) {
     const uint64_t index = address / 4, number = index / PAGE_WORDS;
     if (a.space == SHARED) {
         std::vector<word> &words = observed.shared[(size_t)a.warp->block->index];
@@ -200,7 +201,7 @@ static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *
 /* A lane's bytes are a part of a word or whole words. */
 static void check_bytes(const lh_ptx_access &a, uint64_t address, int thread, const view *known) {
     for (uint64_t end = address + (uint64_t)a.bytes; address < end; address += 4) {
-        word &w = word_at(a, address);
+        word &w = find_word(a, address);
         if (a.bytes < 4 && !w.bytes) {
             w.bytes = std::make_unique<std::array<cell, 4>>();
             w.bytes->fill(w.whole);
@@ -221,7 +222,7 @@ static void check_races(const lh_ptx_access &a) {
         }
         const view *known = &observed.known[(size_t)a.warp->block->index];
         view own;
-        if (!observed.got.empty()) {
+        if (!observed.actual.empty()) {
             own = knowledge(a.warp->block->index, thread);
             known = &own;
         }

@@ -47,13 +47,13 @@ template <class To, class From> static To to_integer(From x, To of_nan) {
     return (To)x;
 }
 
-static uint32_t bits_of(float x) {
+static uint32_t get_bits(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static float float_of(uint32_t bits) {
+static float make_float(uint32_t bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -62,13 +62,13 @@ static float float_of(uint32_t bits) {
 /* Rounds to nearest, ties away from zero, 10 bits after the point. */
 static uint32_t to_tf32(float x) {
     if (x != x) return 0x7fffffffu;
-    return isinf(x) ? bits_of(x) : (bits_of(x) + 0x1000u) & 0xffffe000u;
+    return isinf(x) ? get_bits(x) : (get_bits(x) + 0x1000u) & 0xffffe000u;
 }
 
 /* Rounds to nearest, ties to even. */
 static uint32_t to_bf16(float x) {
     if (x != x) return 0x7fffu;
-    return (bits_of(x) + 0x7fffu + (bits_of(x) >> 16 & 1)) >> 16;
+    return (get_bits(x) + 0x7fffu + (get_bits(x) >> 16 & 1)) >> 16;
 }
 
 static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | to_bf16(low); }
@@ -121,7 +121,7 @@ static void multiply_tf32(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     need_warp(s, mask);
     for (int lane = 0; lane < LANES; lane++) {
         int g = lane / 4, t = lane % 4;
-        auto element = [&](int operand) { return float_of(row<uint32_t>(w, s, operand)[lane] & 0xffffe000u); };
+        auto element = [&](int operand) { return make_float(row<uint32_t>(w, s, operand)[lane] & 0xffffe000u); };
         a[g][t] = element(4);
         a[g + 8][t] = element(5);
         a[g][t + 4] = element(6);
@@ -141,7 +141,7 @@ static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
             int g = lane / 4, k = lane % 4 * 2 + half;
             auto element = [&](int operand) {
                 uint32_t pair = row<uint32_t>(w, s, operand)[lane];
-                return float_of(half ? pair & 0xffff0000u : pair << 16);
+                return make_float(half ? pair & 0xffff0000u : pair << 16);
             };
             a[g][k] = element(4);
             a[g + 8][k] = element(5);

@@ -25,7 +25,7 @@ static std::map<std::string, lh_ptx_step> make_operations(void) {
     return operations;
 }
 
-static int kind_of(lh_ptx_program *program, const std::string &name) {
+static int find_kind(lh_ptx_program *program, const std::string &name) {
     for (size_t i = 0; i < program->kinds.size(); i++)
         if (program->kinds[i] == name) return (int)i;
     program->kinds.push_back(name);
@@ -42,7 +42,7 @@ static lh_ptx_step read_step(std::istringstream &line, lh_ptx_program *program) 
         throw lh_ptx_fault{"line " + std::to_string(number) + " of the text: no operation \"" + operation + "\""};
     lh_ptx_step step = found->second;
     step.line = number;
-    step.kind = kind_of(program, kind);
+    step.kind = find_kind(program, kind);
     step.guard = guard;
     for (int i = 0, operand; line >> operand; i++) {
         if (i >= MOST_OPERANDS) lh_ptx_fail(step, "too many operands");

@@ -26,10 +26,10 @@ static void *room(size_t count, size_t size) {
 }
 
 /* `count` numbers of a tensor of the file; the caller frees them. */
-static double *numbers(const lh_st_file *file, const char *name, int want) {
+static double *numbers(const lh_st_file *file, const char *name, int expected) {
     int count = 0;
     double *values = lh_vectors_doubles(file, name, &count);
-    if (!values || count != want) broken(name);
+    if (!values || count != expected) broken(name);
     return values;
 }
 
@@ -124,7 +124,7 @@ static void read_results(const lh_st_file *file, const lh_ref_network *network, 
 }
 
 /* Size of an axis of data.n<n>.<name>. */
-static int size_of(const lh_st_file *file, int n, const char *name, int axis) {
+static int get_size(const lh_st_file *file, int n, const char *name, int axis) {
     char full[64];
     snprintf(full, sizeof full, "data.n%d.%s", n, name);
     const lh_st_tensor *tensor = lh_st_find(file, full);
@@ -134,7 +134,7 @@ static int size_of(const lh_st_file *file, int n, const char *name, int axis) {
 
 void lh_pairs_case_read(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
     char logits[64], loss[64];
-    int sequences = size_of(file, n, "target", 0), m = size_of(file, n, "target", 1);
+    int sequences = get_size(file, n, "target", 0), m = get_size(file, n, "target", 1);
     *out = (lh_pairs_case){
         .token = symbols(file, n, "source", sequences * n),
         .target = symbols(file, n, "target", sequences * m),

@@ -89,7 +89,7 @@ static const lh_st_tensor *find(const lh_st_file *file, const char *group, int n
 }
 
 /* Size of an axis of a tensor that must have `rank` axes. */
-static int size_of(const lh_st_tensor *tensor, const char *name, int rank, int axis) {
+static int get_size(const lh_st_tensor *tensor, const char *name, int rank, int axis) {
     if (!tensor || tensor->rank != rank) broken(name, "missing or of another shape");
     return (int)tensor->shape[axis];
 }
@@ -131,7 +131,7 @@ static int metadata_word(const lh_st_file *file, const char *key, const char *co
     return i;
 }
 
-lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file) {
+lh_vectors_facts lh_vectors_read_facts(const lh_st_file *file) {
     static const char *const distances[] = {"of positions", "drawn", "drawn, clamped", NULL};
     static const char *const scores[] = {"none", "alibi", NULL};
     int how = metadata_word(file, "distances", distances);
@@ -162,17 +162,17 @@ const lh_ref_network *lh_vectors_network(const char *name) {
 bool lh_vectors_compiled(const char *name) { return strncmp(lh_vectors_network(name)->id, "parity_", 7) == 0; }
 
 /* Slope of head h in ALiBi: 2^(-8 / heads), its square, and so on. */
-static double slope_of(int heads, int h) { return exp2(-8.0 * (h + 1) / heads); }
+static double compute_slope(int heads, int h) { return exp2(-8.0 * (h + 1) / heads); }
 
 static void set_slopes(int heads, lh_ref_tensor *tensor) {
     if (tensor->rows * tensor->columns != heads) broken(tensor->name, "not a slope for each head");
-    for (int h = 0; h < heads; h++) tensor->value[h] = slope_of(heads, h);
+    for (int h = 0; h < heads; h++) tensor->value[h] = compute_slope(heads, h);
 }
 
 lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network) {
-    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    lh_vectors_facts facts = lh_vectors_read_facts(file);
     lh_ref_model *model = lh_ref_model_new(network);
-    if (size_of(find(file, "result", facts.length[0], "logits"), "logits", 3, 2) != network->classes)
+    if (get_size(find(file, "result", facts.length[0], "logits"), "logits", 3, 2) != network->classes)
         broken(network->id, "has another number of classes");
     for (int i = 0; i < model->tensor_count; i++) {
         lh_ref_tensor *tensor = &model->tensors[i];
@@ -207,15 +207,15 @@ void lh_vectors_alibi(int heads, int pairs, const int32_t *distances, double *sc
     for (int h = 0; h < heads; h++)
         for (int pair = 0; pair < pairs; pair++)
             score[h * pairs + pair] =
-                slope_of(heads, h) * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
+                compute_slope(heads, h) * (distances[pair] < 0 ? distances[pair] + 0.5 : -distances[pair]);
 }
 
 /* ---- batches ---- */
 
-static double *doubles(const lh_st_file *file, const lh_st_tensor *tensor, const char *name, int want) {
+static double *doubles(const lh_st_file *file, const lh_st_tensor *tensor, const char *name, int expected) {
     int count = 0;
     double *values = tensor ? lh_vectors_doubles(file, tensor->name, &count) : NULL;
-    if (!values || count != want) broken(name, "missing or of another size");
+    if (!values || count != expected) broken(name, "missing or of another size");
     return values;
 }
 
@@ -241,11 +241,11 @@ static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int co
     return out;
 }
 
-lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n) {
-    lh_vectors_facts facts = lh_vectors_facts_of(file);
+lh_vectors_case lh_vectors_read_case(const lh_st_file *file, int n) {
+    lh_vectors_facts facts = lh_vectors_read_facts(file);
     const lh_st_tensor *token = find(file, "data", n, "tokens"), *logits = find(file, "result", n, "logits");
-    int tokens = size_of(token, "tokens", 2, 1), labels = size_of(logits, "logits", 3, 1);
-    int sequences = size_of(token, "tokens", 2, 0), classes = size_of(logits, "logits", 3, 2);
+    int tokens = get_size(token, "tokens", 2, 1), labels = get_size(logits, "logits", 3, 1);
+    int sequences = get_size(token, "tokens", 2, 0), classes = get_size(logits, "logits", 3, 2);
     lh_vectors_case out = {.input_length = n,
                            .input = symbols(file, n, "input", sequences * n),
                            .token = symbols(file, n, "tokens", sequences * tokens),

@@ -26,7 +26,7 @@ typedef struct lh_vectors_facts {
     bool alibi;          /* its score */
 } lh_vectors_facts;
 
-lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file);
+lh_vectors_facts lh_vectors_read_facts(const lh_st_file *file);
 
 /* Reads `count` numbers that the metadata have under a key. */
 void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int *out);
@@ -65,7 +65,7 @@ typedef struct lh_vectors_case {
 } lh_vectors_case;
 
 /* The batch with n input tokens; lh_vectors_case_free frees it. */
-lh_vectors_case lh_vectors_case_of(const lh_st_file *file, int n);
+lh_vectors_case lh_vectors_read_case(const lh_st_file *file, int n);
 void lh_vectors_case_free(lh_vectors_case *stored);
 
 /* Elements of a tensor of the file as double; *count of them. The caller frees the array. NULL: no such tensor. */

@@ -20,7 +20,7 @@ typedef struct decoder {
     lh_cpu_step step;
     lh_batch batch;
     void *parameters, *tables, *memory;
-    char *want; /* logits of the pass, [SEQUENCES][labels][classes] real */
+    char *expected; /* logits of the pass, [SEQUENCES][labels][classes] real */
     int stream, length, labels;
     size_t row;   /* bytes of a label's logits */
     lh_sums sums; /* sums of the pass */
@@ -43,7 +43,7 @@ static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameter
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < columns; c++) {
                 int64_t at = t->offset + r * t->stride + c;
-                double value = lh_real_at(parameters, real_bytes, at) + lh_rng_below(&rng, 2001) * 2e-4 - 0.2;
+                double value = lh_real_read(parameters, real_bytes, at) + lh_rng_below(&rng, 2001) * 2e-4 - 0.2;
                 float narrow = (float)value;
                 memcpy((char *)parameters + at * real_bytes, real_bytes == 4 ? (void *)&narrow : (void *)&value,
                        (size_t)real_bytes);
@@ -51,7 +51,7 @@ static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameter
     }
 }
 
-static lh_cpu_block block_of(const decoder *d, void *logits) {
+static lh_cpu_block make_block(const decoder *d, void *logits) {
     lh_cpu_block block = lh_batch_block(&d->batch, 0, SEQUENCES);
     block.first_example = FIRST_EXAMPLE;
     block.logits = logits;
@@ -66,7 +66,7 @@ static void run_passes(decoder *d) {
         int left = SEQUENCES - first;
         lh_cpu_block block = lh_batch_block(&d->batch, first, left < most ? left : most);
         block.first_example = (uint32_t)(FIRST_EXAMPLE + first);
-        block.logits = d->want + (size_t)(first * d->labels) * d->row;
+        block.logits = d->expected + (size_t)(first * d->labels) * d->row;
         d->program->forward_block(&d->step, &block, workspace, &d->sums);
     }
     free(workspace);
@@ -75,9 +75,9 @@ static void run_passes(decoder *d) {
 static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *program, int n) {
     lh_error error;
     *d = (decoder){.spec = spec, .program = program, .stream = spec->format->label_stream};
-    lh_condition condition = lh_condition_at(n, SEQUENCES, 1, 1);
+    lh_condition condition = lh_condition_make(n, SEQUENCES, 1, 1);
     d->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
-                            .shape = lh_shape_at(spec, n, SEQUENCES),
+                            .shape = lh_shape_make(spec, n, SEQUENCES),
                             .key = condition.draw.key,
                             .step = condition.draw.step,
                             .draw = condition.draw};
@@ -95,7 +95,7 @@ static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *
     d->step.shared = reserve(program->shared_bytes(&d->step.shape));
     program->begin_step(&d->step, 0, 1);
     d->memory = reserve(program->decode_bytes(&d->step.shape));
-    d->want = reserve((size_t)(SEQUENCES * d->labels) * d->row);
+    d->expected = reserve((size_t)(SEQUENCES * d->labels) * d->row);
     run_passes(d);
 }
 
@@ -105,7 +105,7 @@ static void close_decoder(decoder *d) {
     free(d->tables);
     free(d->step.shared);
     free(d->memory);
-    free(d->want);
+    free(d->expected);
 }
 
 /* Decodes `count` tokens at a time. ends: after each call the first sequence ends, and the last sequence takes its
@@ -115,7 +115,7 @@ static void check_decoding(decoder *d, int count, bool ends) {
     uint16_t *turned = calloc((size_t)(SEQUENCES * d->length), sizeof *turned);
     char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->row);
     int of[SEQUENCES] = {0, 1, 2, 3, 4}, first = d->length - d->labels;
-    lh_cpu_block block = block_of(d, logits);
+    lh_cpu_block block = make_block(d, logits);
     block.tokens[d->stream] = turned;
     if (d->program->decode_begin != NULL) d->program->decode_begin(&d->step, &block, d->memory);
     for (int from = 0; from < d->length; from += count) {
@@ -127,7 +127,7 @@ static void check_decoding(decoder *d, int count, bool ends) {
         for (int s = 0; s < block.sequences; s++)
             for (int t = from < first ? first : from; t < to; t++)
                 if (memcmp(logits + (size_t)(s * d->labels + t - first) * d->row,
-                           d->want + (size_t)(of[s] * d->labels + t - first) * d->row, d->row) != 0)
+                           d->expected + (size_t)(of[s] * d->labels + t - first) * d->row, d->row) != 0)
                     fail_msg("%s, %s: logits of token %d of sequence %d differ, %d at a time", d->spec->id,
                              d->program->level, t, of[s], count);
         if (!ends || block.sequences == 1) continue;

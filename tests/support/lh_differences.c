@@ -21,12 +21,12 @@ double lh_test_weighted_sum(int count, const double *weight, const double *x) {
 void lh_test_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic) {
     const double step = 1e-5;
     for (int i = 0; i < count; i++) {
-        double kept = x[i];
-        x[i] = kept + step;
+        double original = x[i];
+        x[i] = original + step;
         double above = objective(context);
-        x[i] = kept - step;
+        x[i] = original - step;
         double numeric = (above - objective(context)) / (2 * step);
-        x[i] = kept;
+        x[i] = original;
         lh_assert_close(&analytic[i], &numeric, 1, DIFFERENCE, DIFFERENCE);
     }
 }

@@ -49,17 +49,17 @@ INLINE real *random_reals(uint64_t seed, int valid, int count) {
     return x;
 }
 
-INLINE double *doubles_of(const real *x, int count) {
+INLINE double *to_doubles(const real *x, int count) {
     double *out = malloc((size_t)(count + 1) * sizeof *out);
     assert_non_null(out);
     for (int i = 0; i < count; i++) out[i] = x[i];
     return out;
 }
 
-INLINE void check_close(const real *got, const double *want, int count, double tolerance) {
-    double *copy = doubles_of(got, count), largest = 0;
-    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(want[i]));
-    lh_assert_close(copy, want, (size_t)count, 0, tolerance * largest);
+INLINE void check_close(const real *actual, const double *expected, int count, double tolerance) {
+    double *copy = to_doubles(actual, count), largest = 0;
+    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(expected[i]));
+    lh_assert_close(copy, expected, (size_t)count, 0, tolerance * largest);
     free(copy);
 }
 

@@ -10,7 +10,7 @@ const lh_ref_network *lh_network_find(const char *id) {
     return NULL;
 }
 
-const lh_ref_network *lh_network_of(const char *id) {
+const lh_ref_network *lh_network_get(const char *id) {
     const lh_ref_network *network = lh_network_find(id);
     if (network) return network;
     fprintf(stderr, "tests/support: there is no table of the network %s\n", id);

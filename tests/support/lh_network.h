@@ -24,7 +24,7 @@ extern const int lh_planned_count;
 const lh_ref_network *lh_network_find(const char *id);
 
 /* The network with this spec id; aborts if there is none. */
-const lh_ref_network *lh_network_of(const char *id);
+const lh_ref_network *lh_network_get(const char *id);
 
 /* Whether training has dropout. */
 bool lh_network_drops(const lh_ref_network *network);

@@ -16,7 +16,7 @@ const lh_parity_tolerance lh_parity_random_tolerance = {1e-11, 1e-11, 1e-11};
 
 const uint8_t lh_parity_all_count[256] = {[0 ... 255] = 1};
 
-const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes) { return real_bytes == 8 ? &FLOAT64 : &FLOAT32; }
+const lh_parity_tolerance *lh_parity_get_tolerance(int real_bytes) { return real_bytes == 8 ? &FLOAT64 : &FLOAT32; }
 
 void *lh_parity_reserve(size_t bytes) {
     size_t whole = (bytes + 64) / 64 * 64;
@@ -32,7 +32,7 @@ void lh_parity_set(void *array, int real_bytes, size_t i, double value) {
 
 double *lh_parity_doubles(const void *array, int real_bytes, size_t count) {
     double *out = lh_parity_reserve(count * sizeof *out);
-    for (size_t i = 0; i < count; i++) out[i] = lh_real_at(array, real_bytes, (int64_t)i);
+    for (size_t i = 0; i < count; i++) out[i] = lh_real_read(array, real_bytes, (int64_t)i);
     return out;
 }
 
@@ -50,7 +50,7 @@ static const lh_tensor *find_tensor(const lh_spec *spec, const char *name) {
     return NULL;
 }
 
-static const lh_tensor *tensor_of(const lh_spec *spec, const char *name) {
+static const lh_tensor *require_tensor(const lh_spec *spec, const char *name) {
     const lh_tensor *tensor = find_tensor(spec, name);
     if (!tensor) fail_msg("%s has no tensor %s", spec->id, name);
     return tensor;
@@ -59,7 +59,7 @@ static const lh_tensor *tensor_of(const lh_spec *spec, const char *name) {
 bool lh_parity_learns_slopes(const lh_spec *spec) { return find_tensor(spec, "score.slope") != NULL; }
 
 /* Element number `index` of a tensor within the vector of parameters. */
-static size_t place_of(const lh_tensor *tensor, int columns, int index) {
+static size_t compute_offset(const lh_tensor *tensor, int columns, int index) {
     return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
 }
 
@@ -67,20 +67,20 @@ void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *mod
     assert_int_equal(spec->tensor_count, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *from = &model->tensors[i];
-        const lh_tensor *to = tensor_of(spec, from->name);
+        const lh_tensor *to = require_tensor(spec, from->name);
         assert_int_equal(to->shape[to->rank - 1], from->columns);
         if (to->rank == 2) assert_int_equal(to->shape[0], from->rows);
         for (int e = 0; e < from->rows * from->columns; e++)
-            lh_parity_set(parameters, real_bytes, place_of(to, from->columns, e), from->value[e]);
+            lh_parity_set(parameters, real_bytes, compute_offset(to, from->columns, e), from->value[e]);
     }
 }
 
 lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c) {
-    return lh_vectors_model(file, lh_network_of(c->spec->id));
+    return lh_vectors_model(file, lh_network_get(c->spec->id));
 }
 
 lh_ref_model *lh_parity_random_model(const lh_spec *spec) {
-    lh_ref_model *model = lh_ref_model_new(lh_network_of(spec->id));
+    lh_ref_model *model = lh_ref_model_new(lh_network_get(spec->id));
     lh_rng rng = lh_rng_at(lh_key_of_seed(21), 0, 0, 0);
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];
@@ -93,7 +93,7 @@ lh_ref_model *lh_parity_random_model(const lh_spec *spec) {
 }
 
 lh_parity_case lh_parity_random_case(const lh_spec *spec) {
-    const lh_ref_network *network = lh_network_of(spec->id);
+    const lh_ref_network *network = lh_network_get(spec->id);
     bool scored = false;
     for (int i = 0; i < network->family_count; i++) scored = scored || network->families[i].scored;
     return (lh_parity_case){scored ? "alibi" : "none", spec};
@@ -135,40 +135,43 @@ typedef struct compared {
     char *covered;
 } compared;
 
-static void check_tensor(const compared *c, const lh_tensor *tensor, int columns, int count, const double *want) {
-    double *got = lh_parity_reserve((size_t)count * sizeof *got);
+static void check_tensor(const compared *c, const lh_tensor *tensor, int columns, int count, const double *expected) {
+    double *actual = lh_parity_reserve((size_t)count * sizeof *actual);
     for (int e = 0; e < count; e++) {
-        size_t place = place_of(tensor, columns, e);
-        got[e] = lh_real_at(c->gradient, c->real_bytes, (int64_t)place);
+        size_t place = compute_offset(tensor, columns, e);
+        actual[e] = lh_real_read(c->gradient, c->real_bytes, (int64_t)place);
         c->covered[place] = 1;
     }
-    if (!isnan(*want))
-        lh_assert_close(got, want, count, 0, c->tolerance * fmax(lh_parity_largest((size_t)count, want), c->least));
-    free(got);
+    if (!isnan(*expected))
+        lh_assert_close(actual, expected, count, 0,
+                        c->tolerance * fmax(lh_parity_largest((size_t)count, expected), c->least));
+    free(actual);
 }
 
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance) {
     double most = 0;
     for (int i = 0; i < model->tensor_count; i++) {
-        const lh_ref_tensor *want = &model->tensors[i];
-        most = fmax(most, lh_parity_largest((size_t)(want->rows * want->columns), want->gradient));
+        const lh_ref_tensor *expected = &model->tensors[i];
+        most = fmax(most, lh_parity_largest((size_t)(expected->rows * expected->columns), expected->gradient));
     }
     compared c = {gradient, real_bytes, tolerance, most / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
     for (int i = 0; i < model->tensor_count; i++) {
-        const lh_ref_tensor *want = &model->tensors[i];
-        c.least = want->rows * want->columns == 1 ? most / 30 : most / 100;
-        check_tensor(&c, tensor_of(spec, want->name), want->columns, want->rows * want->columns, want->gradient);
+        const lh_ref_tensor *expected = &model->tensors[i];
+        c.least = expected->rows * expected->columns == 1 ? most / 30 : most / 100;
+        check_tensor(&c, require_tensor(spec, expected->name), expected->columns, expected->rows * expected->columns,
+                     expected->gradient);
     }
     for (int64_t i = 0; i < spec->parameter_storage; i++)
-        if (!c.covered[i]) assert_true(lh_real_at(gradient, real_bytes, i) == 0);
+        if (!c.covered[i]) assert_true(lh_real_read(gradient, real_bytes, i) == 0);
     free(c.covered);
 }
 
-void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count, double tolerance) {
-    double *got = lh_parity_doubles(logits, real_bytes, count);
-    lh_assert_close(got, want, count, 0, tolerance * lh_parity_largest(count, want));
-    free(got);
+void lh_parity_check_logits(int real_bytes, const void *logits, const double *expected, size_t count,
+                            double tolerance) {
+    double *actual = lh_parity_doubles(logits, real_bytes, count);
+    lh_assert_close(actual, expected, count, 0, tolerance * lh_parity_largest(count, expected));
+    free(actual);
 }
 
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
@@ -195,7 +198,7 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec,
 
 /* ---- memory ---- */
 
-static const lh_planned *planned_of(const char *id, const char *level) {
+static const lh_planned *find_planned(const char *id, const char *level) {
     for (int i = 0; i < lh_planned_count; i++)
         if (strcmp(lh_planned_memory[i].id, id) == 0 && strcmp(lh_planned_memory[i].level, level) == 0)
             return &lh_planned_memory[i];
@@ -207,14 +210,15 @@ void lh_parity_check_memory(const lh_spec *spec) {
     static const char *const WHAT[] = {"a workspace", "shared memory", "tables"};
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
-        const lh_planned *want = planned_of(spec->id, (*program)->level);
-        lh_shape shape = {want->sequences, {want->length[0], want->length[1]}, 1};
+        const lh_planned *expected = find_planned(spec->id, (*program)->level);
+        lh_shape shape = {expected->sequences, {expected->length[0], expected->length[1]}, 1};
         size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;
-        size_t got[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN), (*program)->shared_bytes(&shape), tables};
-        size_t planned[] = {want->workspace, want->shared, want->tables};
+        size_t actual[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN), (*program)->shared_bytes(&shape),
+                           tables};
+        size_t planned[] = {expected->workspace, expected->shared, expected->tables};
         for (int i = 0; i < 3; i++)
-            if (got[i] != planned[i])
-                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, want->level, WHAT[i], got[i],
+            if (actual[i] != planned[i])
+                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, expected->level, WHAT[i], actual[i],
                          planned[i]);
     }
 }
@@ -296,15 +300,15 @@ static void fill_places(lh_rng *rng, int tokens, uint16_t *place) {
 }
 
 /* Blank tokens, which have no row in a linear embedding. */
-static int blanks_of(const lh_spec *spec) {
-    const lh_ref_network *network = lh_network_of(spec->id);
+static int count_blank_tokens(const lh_spec *spec) {
+    const lh_ref_network *network = lh_network_get(spec->id);
     int blanks = 0;
     for (int i = 0; i < network->scopes->operation_count; i++) blanks += network->scopes->operations[i].blanks;
     return blanks;
 }
 
 /* Tokens for which every table has a row. */
-static int64_t rows_of(const lh_spec *spec) {
+static int64_t count_token_rows(const lh_spec *spec) {
     int64_t rows = UINT16_MAX;
     for (int i = 0; i < spec->tensor_count; i++) {
         const lh_tensor *t = &spec->tensors[i];
@@ -314,7 +318,7 @@ static int64_t rows_of(const lh_spec *spec) {
 }
 
 static void fill_examples(lh_rng *rng, const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
-    uint32_t kinds = (uint32_t)(rows_of(spec) + blanks_of(spec)), classes = (uint32_t)spec->classes;
+    uint32_t kinds = (uint32_t)(count_token_rows(spec) + count_blank_tokens(spec)), classes = (uint32_t)spec->classes;
     for (int i = 0; i < LH_PARITY_SEQUENCES * size.tokens; i++) out->token[i] = (uint16_t)lh_rng_below(rng, kinds);
     for (int i = 0; i < LH_PARITY_SEQUENCES * size.labels; i++) {
         out->label[i] = (uint16_t)lh_rng_below(rng, classes);
@@ -358,14 +362,14 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
 static void place_pair(const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
     assert_true(spec->position_range[0] + spec->distance_range[0] == 0);
     for (int t = 0; t < LH_PARITY_LONGEST; t++) out->positions[t] = t;
-    fill_scores(lh_network_of(spec->id), size, out);
+    fill_scores(lh_network_get(spec->id), size, out);
 }
 
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out) {
     enum { STEP = 77 };
     bool pair = c->spec->format->streams > 1;
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    lh_vectors_facts facts = lh_vectors_read_facts(file);
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)size.tokens, 0, 0);
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
@@ -402,15 +406,15 @@ void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch) {
     batch->backward = false;
     batch->dropping = spec->eval.dropout ? LH_REF_IN_EVALUATION : LH_REF_NO_DROPOUT;
     batch->draw = 3;
-    batch->noise = lh_network_of(spec->id)->noise != LH_REF_NO_NOISE ? 0.7 : 0;
+    batch->noise = lh_network_get(spec->id)->noise != LH_REF_NO_NOISE ? 0.7 : 0;
 }
 
-double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits) {
-    int pairs = made->batch.tokens * made->batch.tokens;
+double lh_parity_run(lh_ref_model *model, lh_parity_batch *data, double *logits) {
+    int pairs = data->batch.tokens * data->batch.tokens;
     lh_ref_tensor *slopes = lh_ref_model_find(model, "score.slope");
     lh_ref_model_clear(model);
-    double loss = lh_ref_run(model, &made->batch, logits);
+    double loss = lh_ref_run(model, &data->batch, logits);
     for (int i = 0; slopes && i < LH_PARITY_HEADS * pairs; i++) /* a score is its slope times a constant */
-        slopes->gradient[i / pairs] += made->score_gradient[i] * made->score[0][0][i] / slopes->value[i / pairs];
+        slopes->gradient[i / pairs] += data->score_gradient[i] * data->score[0][0][i] / slopes->value[i / pairs];
     return loss;
 }

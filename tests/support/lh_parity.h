@@ -22,7 +22,7 @@ typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;
 
-const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes);
+const lh_parity_tolerance *lh_parity_get_tolerance(int real_bytes);
 
 /* Tolerance for random networks in float64, whose sums may grow if they have no norms. */
 extern const lh_parity_tolerance lh_parity_random_tolerance;
@@ -62,7 +62,7 @@ void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model);
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance);
 
-void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count, double tolerance);
+void lh_parity_check_logits(int real_bytes, const void *logits, const double *expected, size_t count, double tolerance);
 
 /* A program of a spec with one batch and all buffers of a step in this mode. */
 typedef struct lh_trainer {
@@ -125,7 +125,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
 void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);
 
 /* Runs kernels/ref on a batch: returns the summed loss; writes logits [sequences][labels][classes] and gradients. */
-double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits);
+double lh_parity_run(lh_ref_model *model, lh_parity_batch *data, double *logits);
 
 /* The mask of a batch whose labels all count. */
 extern const uint8_t lh_parity_all_count[256];

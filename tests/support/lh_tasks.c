@@ -44,16 +44,16 @@ void lh_check_every_length(const lh_task_case *task) {
     }
 }
 
-static int token_of(char digit) { return digit >= 'a' ? digit - 'a' + 10 : digit - '0'; }
+static int find_token(char digit) { return digit >= 'a' ? digit - 'a' + 10 : digit - '0'; }
 
 void lh_check_worked(const lh_task_case *task, const char *input, const char *target) {
     static lh_drawn drawn;
     drawn.inputs = drawn.n = (int)strlen(input);
-    for (int i = 0; i < drawn.inputs; i++) drawn.input[i] = (uint16_t)token_of(input[i]);
+    for (int i = 0; i < drawn.inputs; i++) drawn.input[i] = (uint16_t)find_token(input[i]);
     drawn.outputs = drawn.counted = 0;
     for (const char *at = target; *at; at++) {
         if (*at == '|') drawn.counted = drawn.outputs;
-        else drawn.target[drawn.outputs++] = (uint16_t)token_of(*at);
+        else drawn.target[drawn.outputs++] = (uint16_t)find_token(*at);
     }
     if (drawn.counted == 0) drawn.counted = drawn.outputs;
     assert_int_equal(drawn.outputs, task->outputs(drawn.n));
@@ -113,14 +113,14 @@ static double accuracy(const lh_task_case *task, lh_task_guess *guess, int n, in
     long correct = 0, counted = 0;
     for (int e = 0; e < examples; e++) {
         lh_draw_example(task, n, (uint32_t)n, (uint32_t)e, &drawn);
-        int said = guess(task, &drawn);
-        for (int i = 0; i < drawn.counted; i++) correct += drawn.target[i] == said;
+        int answer = guess(task, &drawn);
+        for (int i = 0; i < drawn.counted; i++) correct += drawn.target[i] == answer;
         counted += drawn.counted;
     }
     return 100.0 * (double)correct / (double)counted;
 }
 
-lh_score lh_score_of(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples) {
+lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples) {
     double sum = 0, squares = 0;
     int lengths = 0;
     for (int n = first; n <= last; n += step, lengths++) {
@@ -132,11 +132,11 @@ lh_score lh_score_of(const lh_task_case *task, lh_task_guess *guess, int first, 
     return (lh_score){mean, sqrt(variance > 0 ? variance / lengths : 0)};
 }
 
-void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double want, double sheet_error) {
+void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double sheet_error) {
     const char *given = getenv("LH_TASK_EXAMPLES");
-    lh_score got = lh_score_of(task, guess, 41, 500, given ? 1 : step, given ? atoi(given) : EXAMPLES);
-    if (fabs(got.mean - want) > 4 * got.error + sheet_error)
-        fail_msg("score %.3f with standard error %.3f, expected %.2f", got.mean, got.error, want);
+    lh_score actual = lh_score_guess(task, guess, 41, 500, given ? 1 : step, given ? atoi(given) : EXAMPLES);
+    if (fabs(actual.mean - expected) > 4 * actual.error + sheet_error)
+        fail_msg("score %.3f with standard error %.3f, expected %.2f", actual.mean, actual.error, expected);
 }
 
 double lh_counted_share(const lh_task_case *task, int examples) {

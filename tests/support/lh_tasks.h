@@ -64,11 +64,11 @@ int lh_guess_most_frequent(const lh_task_case *task,
 typedef struct lh_score {
     double mean, error;
 } lh_score;
-lh_score lh_score_of(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
+lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
 
 /* Checks the score over lengths 41..500, at every `step`th, against a published or derived number: within four
  * standard errors and the number's own error. LH_TASK_EXAMPLES: examples of every length, default 40. */
-void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double want, double sheet_error);
+void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double sheet_error);
 
 /* The mean number of counted outputs per input token over lengths 41..500. */
 double lh_counted_share(const lh_task_case *task, int examples);

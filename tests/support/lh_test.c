@@ -16,14 +16,14 @@
 typedef struct comparison {
     size_t worst, failures;
     double excess, absolute, relative; /* the element whose error exceeds its allowance most */
-    double got, want;
+    double actual, expected;
 } comparison;
 
-static void compare(comparison *c, size_t i, double got, double want, double rtol, double atol) {
-    double error = fabs(got - want), allowed = atol + rtol * fabs(want);
-    if (got == want) error = 0; /* infinities of equal sign agree */
+static void compare(comparison *c, size_t i, double actual, double expected, double rtol, double atol) {
+    double error = fabs(actual - expected), allowed = atol + rtol * fabs(expected);
+    if (actual == expected) error = 0; /* infinities of equal sign agree */
     if (isnan(error)) error = INFINITY;
-    double relative = error == 0 ? 0 : error / fabs(want);
+    double relative = error == 0 ? 0 : error / fabs(expected);
     double excess = error == 0 ? 0 : allowed > 0 ? error / allowed : INFINITY;
     if (error > c->absolute) c->absolute = error;
     if (relative > c->relative) c->relative = relative;
@@ -31,29 +31,29 @@ static void compare(comparison *c, size_t i, double got, double want, double rto
     if (i > 0 && excess <= c->excess) return;
     c->worst = i;
     c->excess = excess;
-    c->got = got;
-    c->want = want;
+    c->actual = actual;
+    c->expected = expected;
 }
 
 static void judge(const comparison *c, size_t n, double rtol, double atol, const char *file, int line) {
     if (c->failures == 0) return;
-    print_error("%zu of %zu differ; worst at [%zu]: got %.17g, want %.17g\n"
-                "largest error: absolute %.3g, relative %.3g; allowed: %.3g + %.3g |want|\n",
-                c->failures, n, c->worst, c->got, c->want, c->absolute, c->relative, atol, rtol);
+    print_error("%zu of %zu differ; worst at [%zu]: got %.17g, expected %.17g\n"
+                "largest error: absolute %.3g, relative %.3g; allowed: %.3g + %.3g |expected|\n",
+                c->failures, n, c->worst, c->actual, c->expected, c->absolute, c->relative, atol, rtol);
     _fail(file, line);
 }
 
-void lh_test_close(const double *got, const double *want, size_t n, double rtol, double atol, const char *file,
+void lh_test_close(const double *actual, const double *expected, size_t n, double rtol, double atol, const char *file,
                    int line) {
     comparison c = {0};
-    for (size_t i = 0; i < n; i++) compare(&c, i, got[i], want[i], rtol, atol);
+    for (size_t i = 0; i < n; i++) compare(&c, i, actual[i], expected[i], rtol, atol);
     judge(&c, n, rtol, atol, file, line);
 }
 
-void lh_test_close_float(const float *got, const float *want, size_t n, double rtol, double atol, const char *file,
-                         int line) {
+void lh_test_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
+                         const char *file, int line) {
     comparison c = {0};
-    for (size_t i = 0; i < n; i++) compare(&c, i, (double)got[i], (double)want[i], rtol, atol);
+    for (size_t i = 0; i < n; i++) compare(&c, i, (double)actual[i], (double)expected[i], rtol, atol);
     judge(&c, n, rtol, atol, file, line);
 }
 
@@ -65,9 +65,9 @@ void lh_test_ok(int status, const lh_error *error, const char *file, int line) {
     _fail(file, line);
 }
 
-void lh_test_error(int status, int want, const lh_error *error, const char *part, const char *file, int line) {
-    if (status == want && strstr(error->text, part)) return;
-    print_error("status %d, expected %d with \"%s\": %s\n", status, want, part, status ? error->text : "");
+void lh_test_error(int status, int expected, const lh_error *error, const char *part, const char *file, int line) {
+    if (status == expected && strstr(error->text, part)) return;
+    print_error("status %d, expected %d with \"%s\": %s\n", status, expected, part, status ? error->text : "");
     _fail(file, line);
 }
 

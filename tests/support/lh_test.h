@@ -11,17 +11,17 @@
 
 #include "longhand/status.h"
 
-/* Fails unless |got[i] - want[i]| <= atol + rtol |want[i]| for all i < n; reports the worst index, both values, and
+/* Fails unless |actual[i] - expected[i]| <= atol + rtol |expected[i]| for all i < n; reports the worst index, both values, and
  * the largest absolute and relative error. A NaN never agrees. */
-#define lh_assert_close(got, want, n, rtol, atol) \
-    lh_test_close((got), (want), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
-#define lh_assert_close_float(got, want, n, rtol, atol) \
-    lh_test_close_float((got), (want), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
+#define lh_assert_close(actual, expected, n, rtol, atol) \
+    lh_test_close((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
+#define lh_assert_close_float(actual, expected, n, rtol, atol) \
+    lh_test_close_float((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
 
-void lh_test_close(const double *got, const double *want, size_t n, double rtol, double atol, const char *file,
+void lh_test_close(const double *actual, const double *expected, size_t n, double rtol, double atol, const char *file,
                    int line);
-void lh_test_close_float(const float *got, const float *want, size_t n, double rtol, double atol, const char *file,
-                         int line);
+void lh_test_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
+                         const char *file, int line);
 
 /* Fails unless status is LH_OK; reports the error's text. */
 #define lh_assert_ok(call, error) lh_test_ok((call), (error), __FILE__, __LINE__)
@@ -30,7 +30,7 @@ void lh_test_close_float(const float *got, const float *want, size_t n, double r
 #define lh_assert_error(call, status, error, part) lh_test_error((call), (status), (error), (part), __FILE__, __LINE__)
 
 void lh_test_ok(int status, const lh_error *error, const char *file, int line);
-void lh_test_error(int status, int want, const lh_error *error, const char *part, const char *file, int line);
+void lh_test_error(int status, int expected, const lh_error *error, const char *part, const char *file, int line);
 
 /* A fixture: *state is the path of a new directory, which teardown removes with its content. */
 int lh_test_make_directory(void **state);

@@ -76,7 +76,7 @@ lh_toy_record *lh_toy_new_records(int count) {
     return records;
 }
 
-lh_state lh_toy_state_of(lh_engine *engine) {
+lh_state lh_toy_copy_state(lh_engine *engine) {
     lh_error error;
     lh_state state;
     lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
@@ -92,9 +92,9 @@ void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example) {
     if (wrong) example->input[0] = 77;
 }
 
-static void assert_metrics_close(const lh_step_metrics *got, const lh_step_metrics *want, int count) {
+static void assert_metrics_close(const lh_step_metrics *actual, const lh_step_metrics *expected, int count) {
     for (int i = 0; i < count; i++) {
-        const lh_step_metrics *a = &got[i], *b = &want[i];
+        const lh_step_metrics *a = &actual[i], *b = &expected[i];
         lh_assert_close(&a->sums.loss, &b->sums.loss, 1, 1e-5, 0);
         lh_assert_close(&a->gradient_norm, &b->gradient_norm, 1, 1e-4, 0);
         lh_assert_close(&a->parameter_norm, &b->parameter_norm, 1, 1e-6, 0);
@@ -125,7 +125,7 @@ void lh_toy_check_steps(const lh_spec *spec, lh_engine_config config) {
     lh_toy_run_one(cuda, STEPS, 7, r);
     lh_test_ok(r->status, &r->error, __FILE__, __LINE__);
     assert_metrics_close(r->metrics, metrics, STEPS);
-    lh_state a = lh_toy_state_of(cuda), b = lh_toy_state_of(cpu);
+    lh_state a = lh_toy_copy_state(cuda), b = lh_toy_copy_state(cpu);
     lh_assert_close_float(a.parameters, b.parameters, TOY_STORAGE, 0, 1e-5);
     assert_true(cuda->seconds > 0 && cpu->seconds > 0);
     lh_state_close(&a);

@@ -40,7 +40,7 @@ void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_
 void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r);
 
 /* A copy of an engine's state, for lh_state_close. */
-lh_state lh_toy_state_of(lh_engine *engine);
+lh_state lh_toy_copy_state(lh_engine *engine);
 
 /* A sampler whose example 9 of this step, with seed 4, has an invalid token. */
 extern uint32_t lh_toy_wrong_step;

@@ -46,26 +46,26 @@ static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
     else if (part == 0) lh_draw_positions(&step->draw, 0, 0, POSITION_ROWS, labels, true, rows, rows + labels);
 }
 
-static int row_of(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
+static int get_row(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
 
 /* The number of input tokens: with one stream those before the labels', with two the first stream's. */
-static int inputs_of(const lh_shape *shape) {
+static int count_inputs(const lh_shape *shape) {
     return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
 }
 
 /* Index of a label's token in the last stream. */
-static int place_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
+static int find_token_index(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     const int *length = step->shape.length, labels = step->shape.labels;
     if (block->place != NULL) return block->place[s * labels + label];
     return length[length[1] > 0] - labels + label;
 }
 
 /* The token of a label in the second stream; -1: there is none. */
-static int token_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
+static int find_token(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     int T = step->shape.length[1];
     if (T == 0) return -1;
-    assert(place_of(step, block, s, label) < T);
-    return block->tokens[1][s * T + place_of(step, block, s, label)];
+    assert(find_token_index(step, block, s, label) < T);
+    return block->tokens[1][s * T + find_token_index(step, block, s, label)];
 }
 
 #define REAL float

@@ -8,7 +8,7 @@
 #include "toy_program.h"
 
 /* Metrics of a healthy training step: loss per position, gradient norm. */
-static lh_step_metrics step_of(double loss, double gradient_norm) {
+static lh_step_metrics make_step(double loss, double gradient_norm) {
     return (lh_step_metrics){
         .sums = {.loss = 10 * loss, .positions = 10},
         .gradient_norm = gradient_norm,
@@ -30,7 +30,7 @@ static void test_alarm_healthy_run_silent(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     for (int i = 1; i <= 2000; i++) {
-        lh_step_metrics metrics = step_of(1.6 / (1 + 0.01 * i), i % 50 == 0 ? 40.0 : 2.0 / sqrt(i));
+        lh_step_metrics metrics = make_step(1.6 / (1 + 0.01 * i), i % 50 == 0 ? 40.0 : 2.0 / sqrt(i));
         assert_false(lh_alarm_add(&alarm, i, &metrics));
     }
 }
@@ -39,16 +39,16 @@ static void test_alarm_gradient_after_usual_steps(void **state) {
     (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 99, 1, step_of(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 100, step_of(1, 501)), 0); /* too early: fewer than 100 steps */
+    assert_int_equal(take(&alarm, 99, 1, make_step(1, 0.5)), 0);
+    assert_int_equal(take(&alarm, 1, 100, make_step(1, 501)), 0); /* too early: fewer than 100 steps */
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 100, 1, step_of(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 101, step_of(1, 499)), 0);
+    assert_int_equal(take(&alarm, 100, 1, make_step(1, 0.5)), 0);
+    assert_int_equal(take(&alarm, 1, 101, make_step(1, 499)), 0);
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 100, 1, step_of(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 101, step_of(1, 501)), 101);
+    assert_int_equal(take(&alarm, 100, 1, make_step(1, 0.5)), 0);
+    assert_int_equal(take(&alarm, 1, 101, make_step(1, 501)), 101);
     assert_int_equal(alarm.kind, LH_ALARM_GRADIENT);
-    assert_int_equal(take(&alarm, 9, 102, step_of(1, 501)), 0); /* only one warning */
+    assert_int_equal(take(&alarm, 9, 102, make_step(1, 501)), 0); /* only one warning */
 }
 
 /* A fitted model has tiny gradients: a gradient norm below the clipping norm is not an alarm. */
@@ -56,15 +56,15 @@ static void test_alarm_gradient_below_clipping_silent(void **state) {
     (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 200, 1, step_of(0.1, 1e-6)), 0);
-    assert_int_equal(take(&alarm, 1, 201, step_of(0.1, 0.99)), 0);
-    assert_int_equal(take(&alarm, 1, 202, step_of(0.1, 1.0)), 202);
+    assert_int_equal(take(&alarm, 200, 1, make_step(0.1, 1e-6)), 0);
+    assert_int_equal(take(&alarm, 1, 201, make_step(0.1, 0.99)), 0);
+    assert_int_equal(take(&alarm, 1, 202, make_step(0.1, 1.0)), 202);
 }
 
 static void test_alarm_update_half_of_parameters(void **state) {
     (void)state;
     lh_alarm alarm;
-    lh_step_metrics metrics = step_of(1, 0.5);
+    lh_step_metrics metrics = make_step(1, 0.5);
     lh_alarm_open(&alarm, &lh_toy_spec);
     metrics.update_norm = 10;
     assert_int_equal(take(&alarm, 5, 1, metrics), 0);
@@ -78,9 +78,9 @@ static void test_alarm_loss_for_200_steps(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     double bad = 2.0 * log(5.0) + 0.01;
-    assert_int_equal(take(&alarm, 199, 1, step_of(bad, 1)), 0);
-    assert_int_equal(take(&alarm, 1, 200, step_of(bad - 0.02, 1)), 0);
-    assert_int_equal(take(&alarm, 250, 201, step_of(bad, 1)), 400);
+    assert_int_equal(take(&alarm, 199, 1, make_step(bad, 1)), 0);
+    assert_int_equal(take(&alarm, 1, 200, make_step(bad - 0.02, 1)), 0);
+    assert_int_equal(take(&alarm, 250, 201, make_step(bad, 1)), 400);
     assert_int_equal(alarm.kind, LH_ALARM_LOSS);
 }
 
@@ -96,8 +96,8 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
     ((float *)values.parameters)[lh_toy_spec.tensors[TOY_VALUE].offset] = -321;
     engine->ops->write_state(engine, &values, 12, NULL);
     lh_alarm_open(&alarm, &lh_toy_spec);
-    take(&alarm, 100, 1, step_of(1, 0.5));
-    lh_step_metrics wild = step_of(1, 1e4);
+    take(&alarm, 100, 1, make_step(1, 0.5));
+    lh_step_metrics wild = make_step(1, 1e4);
     wild.heavy_chunk = 1;
     wild.heavy_share = 0.9;
     assert_int_equal(take(&alarm, 1, 11, wild), 11);

@@ -50,7 +50,7 @@ static void test_worked_examples_of_the_paper(void **state) {
 
 /* ---- examples are correct, and so are their values on the axes ---- */
 
-static uint64_t pair_of(uint64_t x, uint64_t y) { return x << 32 | y; }
+static uint64_t join_pair(uint64_t x, uint64_t y) { return x << 32 | y; }
 
 static bool was_trained(const lh_collected *s, const uint64_t *pair, uint64_t asked) {
     for (int i = 0; i < s->count && s->item[i].set == LH_SET_TRAIN; i++)
@@ -70,7 +70,7 @@ static void check_all(const lh_collected *s, bool product, int base, int width, 
         assert_int_equal(text.input[1 + width], product ? '*' : '+');
         assert_int_equal(strlen(text.target), places + 1);
         assert_int_equal(lh_reversed_value(text.target, base), product ? x * y : x + y);
-        pair[i] = pair_of(x, y);
+        pair[i] = join_pair(x, y);
         int digits = lh_count_digits(base, !product && y > x ? y : x);
         assert_int_equal(k->axes[DIGITS], digits);
         if (k->set == LH_SET_TEST && !product) assert_int_equal(lh_count_digits(base, x < y ? x : y), digits);
@@ -241,8 +241,8 @@ static void test_tested_digits_are_those_of_the_paper(void **state) {
             counts[s.item[i].axes[DIGITS]]++;
             if (s.item[i].axes[DIGITS] <= 2) seen[lh_digits_value(lh_kept_text(&s, &s.item[i]).input, 1, 62, 10)]++;
         }
-    const int want[8] = {0, 9, 90, 900, 9000, 10000, 10000, 0};
-    assert_memory_equal(counts, want, sizeof want);
+    const int expected[8] = {0, 9, 90, 900, 9000, 10000, 10000, 0};
+    assert_memory_equal(counts, expected, sizeof expected);
     for (int n = 1; n < 100; n++) assert_int_equal(seen[n], 1);
     free(s.item);
 }

@@ -43,10 +43,10 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
             if (width < k->axes[DIGITS] + 1) continue;
             while (s->item[count + at[f]].axes[FRAME] != s->frame[f]) at[f]++;
             const lh_kept *other = &s->item[count + at[f]++];
-            lh_text unframed = lh_kept_text(s, k), got = lh_kept_text(s, other),
-                    want = in_frame(&unframed, own_width, width);
-            assert_string_equal(got.input, want.input);
-            assert_string_equal(got.target, want.target);
+            lh_text unframed = lh_kept_text(s, k), actual = lh_kept_text(s, other),
+                    expected = in_frame(&unframed, own_width, width);
+            assert_string_equal(actual.input, expected.input);
+            assert_string_equal(actual.target, expected.target);
             assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);
             assert_int_equal(other->axes[CARRY], k->axes[CARRY]);
             assert_int_equal(other->axes[TRAINED], k->axes[TRAINED]);

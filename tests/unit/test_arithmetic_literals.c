@@ -52,10 +52,10 @@ static void test_literals_are_padded_and_solved(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_error error;
-        lh_text got;
-        lh_assert_ok(solve(cases[i].task, cases[i].options, cases[i].text, cases[i].frame, &got, &error), &error);
-        assert_string_equal(got.input, cases[i].input);
-        assert_string_equal(got.target, cases[i].target);
+        lh_text actual;
+        lh_assert_ok(solve(cases[i].task, cases[i].options, cases[i].text, cases[i].frame, &actual, &error), &error);
+        assert_string_equal(actual.input, cases[i].input);
+        assert_string_equal(actual.target, cases[i].target);
     }
 }
 
@@ -88,7 +88,7 @@ static void test_invalid_literals_are_refused(void **state) {
         lh_task_solve *task;
         const int *options;
         int frame;
-        const char *text, *said; /* text NULL: a number with the most digits of a frame */
+        const char *text, *message; /* text NULL: a number with the most digits of a frame */
     } cases[] = {
         {lh_solve_successor, next, LH_MOST_PLACES + 1, "12",
          "successor: a frame of 4097 places\n  expected: 0 to 4096"},
@@ -116,10 +116,10 @@ static void test_invalid_literals_are_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_error error;
-        lh_text got;
+        lh_text actual;
         const char *text = cases[i].text != NULL ? cases[i].text : most;
-        lh_assert_error(solve(cases[i].task, cases[i].options, text, cases[i].frame, &got, &error), LH_ERR_INPUT,
-                        &error, cases[i].said);
+        lh_assert_error(solve(cases[i].task, cases[i].options, text, cases[i].frame, &actual, &error), LH_ERR_INPUT,
+                        &error, cases[i].message);
     }
 }
 

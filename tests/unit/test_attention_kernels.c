@@ -78,16 +78,16 @@ INLINE void check_products_with_rows(const int D) {
     for (int d = 0; d < D; d++) column[d] = load(weights) + (real)d;
     dot_rows(D, SIDE_BY_SIDE, column, COLUMN_STRIDE, rows, products);
     for (int u = 0; u < SIDE_BY_SIDE; u++) {
-        vector want = {0}, one = dot_row(D, column, rows + u * COLUMN_STRIDE);
-        for (int d = 0; d < D; d++) want += column[d] * rows[u * COLUMN_STRIDE + d];
-        for (int i = 0; i < LANES; i++) assert_true(products[u][i] == want[i] && one[i] == want[i]);
+        vector expected = {0}, one = dot_row(D, column, rows + u * COLUMN_STRIDE);
+        for (int d = 0; d < D; d++) expected += column[d] * rows[u * COLUMN_STRIDE + d];
+        for (int i = 0; i < LANES; i++) assert_true(products[u][i] == expected[i] && one[i] == expected[i]);
     }
     for (int count = 0; count <= ROWS; count++) {
         weighted_rows(D, count, weights, COLUMN_STRIDE, rows, sum);
         for (int d = 0; d < D; d++) {
-            vector want = {0};
-            for (int j = 0; j < count; j++) want += load(weights + j * LANES) * rows[j * COLUMN_STRIDE + d];
-            for (int i = 0; i < LANES; i++) assert_true(sum[d][i] == want[i]);
+            vector expected = {0};
+            for (int j = 0; j < count; j++) expected += load(weights + j * LANES) * rows[j * COLUMN_STRIDE + d];
+            for (int i = 0; i < LANES; i++) assert_true(sum[d][i] == expected[i]);
         }
     }
 }
@@ -116,10 +116,10 @@ INLINE void check_tiles(const int D, const int H) {
         store_heads(H, TOKENS - j, heads, logits + j * H);
     }
     for (int i = 0; i < TOKENS * H; i++) {
-        real want = 0;
+        real expected = 0;
         for (int d = first + i % H * D; d < first + (i % H + 1) * D; d++)
-            want += rows[d] * rows[i / H * STRIDE + WIDTH + d];
-        assert_true(logits[i] == want);
+            expected += rows[d] * rows[i / H * STRIDE + WIDTH + d];
+        assert_true(logits[i] == expected);
     }
 }
 
@@ -179,7 +179,7 @@ INLINE void check_turned(const int D, const int C, int places) {
     }
     through_weight(D, C, LANES, rotated, of_head, back);
     for (int i = 0; i < LANES; i++) {
-        double got[64], dquery[64] = {0};
+        double actual[64], dquery[64] = {0};
         for (int j = 0; j < places; j++) {
             double product = 0, had = products[j * LANES + i];
             for (int c = 0; c < C; c++)
@@ -190,8 +190,8 @@ INLINE void check_turned(const int D, const int C, int places) {
                 }
             lh_assert_close(&had, &product, 1, 0, 8 * D * sum_tolerance(C));
         }
-        for (int d = 0; d < D; d++) got[d] = back[i * D + d];
-        lh_assert_close(got, dquery, D, 0, 8 * places * sum_tolerance(C));
+        for (int d = 0; d < D; d++) actual[d] = back[i * D + d];
+        lh_assert_close(actual, dquery, D, 0, 8 * places * sum_tolerance(C));
     }
     free_all(weight, weights, queries, factors, rows, sinusoids, rotated, products, back);
 }
@@ -265,12 +265,12 @@ static void test_keep_columns_converts_rows_to_lanes(void **state) {
 static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
     (void)state;
     enum { COUNT = 5 * LANES };
-    real *row = random_reals(1, COUNT, COUNT), *kept = random_reals(1, COUNT, COUNT);
+    real *row = random_reals(1, COUNT, COUNT), *original = random_reals(1, COUNT, COUNT);
     int8_t keep[COUNT];
     for (int i = 0; i < COUNT; i++) keep[i] = i % 3 ? -1 : 0;
     dropout_apply(COUNT, keep, (real)1.25, row);
-    for (int i = 0; i < COUNT; i++) assert_true(row[i] == (keep[i] ? kept[i] * (real)1.25 : 0));
-    free_all(row, kept);
+    for (int i = 0; i < COUNT; i++) assert_true(row[i] == (keep[i] ? original[i] * (real)1.25 : 0));
+    free_all(row, original);
 }
 
 /* ---- rotation.h ---- */
@@ -280,18 +280,18 @@ static void check_rotation(int heads, int head_width) {
     int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
     const int32_t position = 1234;
     real *x = random_reals(1, width, width), *row = reals(2 * period);
-    double *want = doubles_of(x, width), *kept = doubles_of(x, width), cosine[64], sine[64];
+    double *expected = to_doubles(x, width), *original = to_doubles(x, width), cosine[64], sine[64];
     lh_ref_rotation(1, head_width, &(lh_ref_rope){.base = 10000}, &position, cosine, sine);
     for (int c = 0; c < period; c++) {
         row[c] = (real)cosine[c % head_width / 2];
         row[period + c] = (real)(c % 2 ? sine[c % head_width / 2] : -sine[c % head_width / 2]);
     }
-    lh_ref_rotate(1, heads, head_width, cosine, sine, want);
+    lh_ref_rotate(1, heads, head_width, cosine, sine, expected);
     rotate_row(width, period, row, 1, x);
-    check_close(x, want, width, sum_tolerance(2));
+    check_close(x, expected, width, sum_tolerance(2));
     rotate_row(width, period, row, -1, x);
-    check_close(x, kept, width, sum_tolerance(4));
-    free_all(x, row, want, kept);
+    check_close(x, original, width, sum_tolerance(4));
+    free_all(x, row, expected, original);
 }
 
 static void test_rotate_row_rotates_and_rotates_back(void **state) {

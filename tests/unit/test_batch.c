@@ -13,12 +13,12 @@ static void test_lengths_range_and_list(void **state) {
     (void)state;
     lh_lengths range = {NULL, 0, 1, 40, 1}, strided = {NULL, 0, 41, 500, 20}, listed = {list, 3, 0, 0, 0};
     assert_int_equal(lh_lengths_count(&range), 40);
-    assert_int_equal(lh_lengths_at(&range, 39), 40);
+    assert_int_equal(lh_lengths_get(&range, 39), 40);
     assert_int_equal(lh_lengths_count(&strided), 23);
-    assert_int_equal(lh_lengths_at(&strided, 22), 481);
+    assert_int_equal(lh_lengths_get(&strided, 22), 481);
     assert_int_equal(lh_lengths_longest(&strided), 481);
     assert_int_equal(lh_lengths_count(&listed), 3);
-    assert_int_equal(lh_lengths_at(&listed, 2), 10);
+    assert_int_equal(lh_lengths_get(&listed, 2), 10);
     assert_int_equal(lh_lengths_longest(&listed), 50);
 }
 
@@ -43,20 +43,20 @@ static void test_train_length_uniform(void **state) {
 static void test_train_length_counter_as_documented(void **state) {
     (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(8), 5, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
-    int want = 1 + (int)lh_rng_below(&rng, 6);
-    assert_int_equal(lh_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), want);
+    int expected = 1 + (int)lh_rng_below(&rng, 6);
+    assert_int_equal(lh_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), expected);
 }
 
 static void test_shape_at_lengths_of_streams(void **state) {
     (void)state;
-    lh_shape shape = lh_shape_at(&lh_toy_spec, 7, 3);
+    lh_shape shape = lh_shape_make(&lh_toy_spec, 7, 3);
     assert_int_equal(shape.sequences, 3);
     assert_int_equal(shape.length[0], 14);
     assert_int_equal(shape.length[1], 0);
     assert_int_equal(shape.labels, 7);
 }
 
-static lh_source source_of(uint32_t step, uint32_t distinct) {
+static lh_source make_source(uint32_t step, uint32_t distinct) {
     lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct, NULL, NULL};
     return source;
 }
@@ -73,7 +73,7 @@ static void test_fill_rows_are_samples_of_their_counters(void **state) {
     (void)state;
     enum { N = 5, ROWS = 4, FIRST = 100 };
     lh_batch batch = open_batch(N, ROWS);
-    lh_source source = source_of(9, 0);
+    lh_source source = make_source(9, 0);
     lh_batch_fill(&batch, &lh_toy_spec, &source, N, FIRST, ROWS, NULL);
     assert_int_equal(batch.shape.sequences, ROWS);
     for (uint32_t row = 0; row < ROWS; row++) {
@@ -111,7 +111,7 @@ static void test_fill_samplers_see_the_options(void **state) {
         lh_batch batch;
         lh_error error;
         lh_lengths lengths = {NULL, 0, 1, 4, 1};
-        lh_source source = source_of(2, 0);
+        lh_source source = make_source(2, 0);
         lh_assert_ok(lh_trial_lengths(&task, &lengths, source.key, &error), &error);
         lh_assert_ok(lh_batch_open(&batch, &spec, 4, 3, &error), &error);
         lh_assert_ok(lh_batch_fill(&batch, &spec, &source, 4, 0, 3, &error), &error);
@@ -124,7 +124,7 @@ static void test_fill_samplers_see_the_options(void **state) {
 static void test_fill_in_parts_equals_whole(void **state) {
     (void)state;
     lh_batch whole = open_batch(6, 8), part = open_batch(6, 3);
-    lh_source source = source_of(2, 0);
+    lh_source source = make_source(2, 0);
     lh_batch_fill(&whole, &lh_toy_spec, &source, 6, 0, 8, NULL);
     for (int first = 0; first < 8; first += 3) {
         int rows = first + 3 <= 8 ? 3 : 8 - first;
@@ -139,7 +139,7 @@ static void test_fill_in_parts_equals_whole(void **state) {
 static void test_fill_distinct_repeats(void **state) {
     (void)state;
     lh_batch batch = open_batch(6, 6);
-    lh_source source = source_of(0, 2);
+    lh_source source = make_source(0, 2);
     lh_batch_fill(&batch, &lh_toy_spec, &source, 6, 0, 6, NULL);
     for (int row = 2; row < 6; row++)
         assert_memory_equal(batch.tokens[0] + row * 12, batch.tokens[0] + (row - 2) * 12, 12 * sizeof(uint16_t));
@@ -150,7 +150,7 @@ static void test_fill_distinct_repeats(void **state) {
 static void test_fill_domain_and_step_differ(void **state) {
     (void)state;
     lh_batch a = open_batch(30, 2), b = open_batch(30, 2);
-    lh_source source = source_of(0, 0), other = source_of(1, 0);
+    lh_source source = make_source(0, 0), other = make_source(1, 0);
     lh_batch_fill(&a, &lh_toy_spec, &source, 30, 0, 2, NULL);
     lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2, NULL);
     assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));

@@ -5,7 +5,7 @@
 
 #include "eval/by_sequence.h"
 
-static lh_sums sums_of(int correct, int counted) { return (lh_sums){.correct = correct, .counted = counted}; }
+static lh_sums make_sums(int correct, int counted) { return (lh_sums){.correct = correct, .counted = counted}; }
 
 /* Bounds by the published formula, computed separately to ten digits. */
 static void test_wilson_bounds(void **state) {
@@ -30,15 +30,15 @@ static void test_deviation_over_sequences(void **state) {
     (void)state;
     double share[5];
     lh_by_sequence of = {share, 0};
-    const lh_sums first[] = {sums_of(4, 4), sums_of(1, 4), sums_of(0, 0), sums_of(2, 2)};
-    const lh_sums second[] = {sums_of(2, 4), sums_of(1, 4), sums_of(0, 0), sums_of(2, 2)};
+    const lh_sums first[] = {make_sums(4, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
+    const lh_sums second[] = {make_sums(2, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
     lh_by_sequence_begin(&of, 4);
     lh_by_sequence_add(&of, first, 0, 2); /* in batches */
     lh_by_sequence_add(&of, first + 2, 2, 2);
     lh_by_sequence_add(&of, second, 0, 4);
-    double want = sqrt(((0.75 - 2 / 3.0) * (0.75 - 2 / 3.0) + (0.25 - 2 / 3.0) * (0.25 - 2 / 3.0) + 1 / 9.0) / 2);
-    double got = lh_by_sequence_deviation(&of, 2);
-    lh_assert_close(&got, &want, 1, 1e-12, 0);
+    double expected = sqrt(((0.75 - 2 / 3.0) * (0.75 - 2 / 3.0) + (0.25 - 2 / 3.0) * (0.25 - 2 / 3.0) + 1 / 9.0) / 2);
+    double actual = lh_by_sequence_deviation(&of, 2);
+    lh_assert_close(&actual, &expected, 1, 1e-12, 0);
     lh_by_sequence_begin(&of, 1);
     lh_by_sequence_add(&of, first, 0, 4); /* more sequences than requested */
     assert_true(isnan(lh_by_sequence_deviation(&of, 1)));

@@ -34,8 +34,8 @@ static void check_uniform(int base, bool product, int digits, int chain) {
         for (uint64_t y = 0; y < y_last; y++) {
             bool is_possible =
                 x >= high / b && (product || y >= high / b) && lh_defined_chain(base, product, x, y, digits) == chain;
-            double want = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_last + y] - want;
-            assert_true(difference * difference <= 36 * want); /* within six standard deviations */
+            double expected = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_last + y] - expected;
+            assert_true(difference * difference <= 36 * expected); /* within six standard deviations */
         }
     lh_chains_close(c);
     free(seen);

@@ -22,9 +22,9 @@ static void test_write_file_holds_dense_tensors(void **state) {
     assert_int_equal(key->shape[0], 4);
     assert_int_equal(key->shape[1], 4);
     for (int i = 0; i < 16; i++) {
-        float got;
-        memcpy(&got, (const char *)key->data + (size_t)i * sizeof got, sizeof got);
-        assert_true(got == v->values[2][292 + i / 4 * 12 + i % 4]);
+        float actual;
+        memcpy(&actual, (const char *)key->data + (size_t)i * sizeof actual, sizeof actual);
+        assert_true(actual == v->values[2][292 + i / 4 * 12 + i % 4]);
     }
     assert_null(lh_st_find(file, "optimizer.first_moment.embed.position.weight"));
     assert_string_equal(lh_st_metadata(file, "seed"), "18446744073709551615");
@@ -129,7 +129,7 @@ static void test_read_parameters_checkpoint_without_checksum_refused(void **stat
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
     lh_st_tensor tensors[16];
     int count = lh_st_count(file);
-    for (int i = 0; i < count; i++) tensors[i] = *lh_st_at(file, i);
+    for (int i = 0; i < count; i++) tensors[i] = *lh_st_get(file, i);
     lh_st_meta meta[] = {{"step", "3"}, {"format", "longhand checkpoint 1"}};
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 2, &error), &error);
     check_parameters_refused(path, &lh_toy_spec,

@@ -269,9 +269,9 @@ static void test_eval_without_locks_warns_once(void **state) {
     assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
     without_locks = true;
     lh_run_result result = run_with(state, 0, command, NULL);
-    const char *told = strstr(result.err, "warning: toy/0123456789abcdef/lr0.01-seed0: this file system has no locks");
-    assert_non_null(told);
-    assert_null(strstr(told + 1, "warning"));
+    char *warning = strstr(result.err, "warning: toy/0123456789abcdef/lr0.01-seed0: this file system has no locks");
+    assert_non_null(warning);
+    assert_null(strstr(warning + 1, "warning"));
     assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
     without_locks = false;
 }
@@ -496,7 +496,7 @@ static int show_progress(bool catches) {
 }
 
 /* Checks the terminal's text after Ctrl-C at the end of the line. */
-static void check_line_ends(bool catches, int status, const char *want) {
+static void check_line_ends(bool catches, int status, const char *expected) {
     char text[256] = "";
     size_t used = 0;
     bool typed = false;
@@ -504,14 +504,14 @@ static void check_line_ends(bool catches, int status, const char *want) {
     pid_t child = forkpty(&terminal, NULL, NULL, NULL);
     if (child == 0) _exit(show_progress(catches));
     assert_true(child > 0);
-    for (ssize_t got = 1; got > 0; used += (size_t)(got > 0 ? got : 0)) {
-        got = read(terminal, text + used, sizeof text - 1 - used);
+    for (ssize_t actual = 1; actual > 0; used += (size_t)(actual > 0 ? actual : 0)) {
+        actual = read(terminal, text + used, sizeof text - 1 - used);
         if (!typed && strstr(text, "step 2") != NULL) typed = write(terminal, "\003", 1) == 1;
     }
     close(terminal);
     assert_int_equal(waitpid(child, &ended, 0), child);
     assert_int_equal(WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, status);
-    assert_string_equal(text, want);
+    assert_string_equal(text, expected);
 }
 
 static void test_progress_interrupted_line_is_ended(void **state) {

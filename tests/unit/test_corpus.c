@@ -12,7 +12,7 @@
 #include "engine/engine.h"
 
 /* Five symbols each; in the toy's format labels follow the input. */
-static void shape_of(int input, int output, lh_shape *shape) {
+static void set_shape(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;
     shape->labels = output;
 }
@@ -30,7 +30,7 @@ static void make_spec(fixture *f, const char *train, const char *eval) {
     f->task = *lh_toy_spec.task;
     f->format.labels = NULL;
     f->format.stream[0].length = NULL;
-    f->format.shape = shape_of;
+    f->format.shape = set_shape;
     f->task.sample = NULL;
     f->task.input_length = f->task.output_length = NULL;
     f->data = (lh_data){.train = train, .eval = eval, .longest = 12};
@@ -60,11 +60,11 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     assert_int_equal(c.shapes, 3); /* (1, 2), (3, 1), (3, 2) */
     assert_int_equal(c.train.count, 5);
-    const int want[3][3] = {{1, 2, 1}, {3, 1, 3}, {3, 2, 1}};
+    const int expected[3][3] = {{1, 2, 1}, {3, 1, 3}, {3, 2, 1}};
     for (int n = 1; n <= 3; n++) {
-        assert_int_equal(c.sizes[n - 1].input, want[n - 1][0]);
-        assert_int_equal(c.sizes[n - 1].output, want[n - 1][1]);
-        assert_int_equal(lh_dataset_count(&c.train, n), want[n - 1][2]);
+        assert_int_equal(c.sizes[n - 1].input, expected[n - 1][0]);
+        assert_int_equal(c.sizes[n - 1].output, expected[n - 1][1]);
+        assert_int_equal(lh_dataset_count(&c.train, n), expected[n - 1][2]);
     }
     uint16_t input[3], target[2];
     uint8_t mask[2];
@@ -80,8 +80,8 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     lh_dataset_copy(&c.train, 1, 0, &example);
     assert_int_equal(mask[0] * 2 + mask[1], 2);
     assert_int_equal(c.train.masked, 1);
-    assert_int_equal(lh_corpus_shape_of(&c, 3), 2); /* the more frequent of the two shapes */
-    assert_int_equal(lh_corpus_shape_of(&c, 2), 0);
+    assert_int_equal(lh_corpus_find_shape(&c, 3), 2); /* the more frequent of the two shapes */
+    assert_int_equal(lh_corpus_find_shape(&c, 2), 0);
     assert_int_equal(c.length_count, 2);
     lh_corpus_close(&c);
 }
@@ -112,9 +112,9 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     f.spec.train.epochs = 7;
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
     assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one batch of each shape */
-    int64_t logged = f.spec.train.log_every, kept[] = {0, 4};
+    int64_t logged = f.spec.train.log_every, steps_kept[] = {0, 4};
     f.spec.train.by_epochs = true;
-    f.spec.train.keep_steps = kept;
+    f.spec.train.keep_steps = steps_kept;
     f.spec.eval.during_every = 2;
     for (int again = 0; again < 2; again++) { /* a bound spec counts steps */
         lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
@@ -129,7 +129,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
 /* A string is a name and a number an id, even if the name is a number. */
 static void test_corpus_takes_names_and_ids(void **state) {
     static const char *const input[] = {"b", "a", "0", "+", "1"}, *const output[] = {"1", "0", "longer", "~", "L"};
-    static const uint16_t want[] = {1, 0, 2, 4, 0, 1, 3, 2, 0, 1, 3};
+    static const uint16_t expected[] = {1, 0, 2, 4, 0, 1, 3, 2, 0, 1, 3};
     fixture f;
     lh_corpus c;
     lh_error error;
@@ -140,13 +140,13 @@ static void test_corpus_takes_names_and_ids(void **state) {
     f.task.input_symbol = input;
     f.task.output_symbol = output;
     lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    assert_memory_equal(c.train.tokens, want, sizeof want);
+    assert_memory_equal(c.train.tokens, expected, sizeof expected);
     lh_corpus_close(&c);
 }
 
 static void test_corpus_errors_name_file_line_and_cause(void **state) {
     static const struct {
-        const char *text, *said;
+        const char *text, *message;
     } cases[] = {
         {"", "x.jsonl: there are no examples"},
         {"\n  \n", "x.jsonl: there are no examples"},
@@ -180,7 +180,7 @@ static void test_corpus_errors_name_file_line_and_cause(void **state) {
         lh_corpus c;
         lh_error error;
         make_spec(&f, write_text(*state, "x.jsonl", cases[i].text), NULL);
-        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
     fixture f;
     lh_corpus c;
@@ -255,7 +255,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         int seen[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
         for (uint32_t b = 0; b < BATCHES; b++) {
-            const lh_turn *turn = lh_epoch_at(&e, lh_key_of_seed(5), epoch * BATCHES + b);
+            const lh_turn *turn = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
             assert_in_range(turn->sequences, 1, BATCH);
             shorts += turn->sequences < BATCH;
             for (int i = 0; i < turn->sequences; i++) seen[turn->n][e.pick[turn->first + i]]++;
@@ -269,8 +269,8 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
 }
 
 /* The digest of a step's training examples. */
-static uint64_t digest_of(lh_epoch *e, uint64_t seed, uint32_t step) {
-    const lh_turn *turn = lh_epoch_at(e, lh_key_of_seed(seed), step);
+static uint64_t digest_step(lh_epoch *e, uint64_t seed, uint32_t step) {
+    const lh_turn *turn = lh_epoch_find_batch(e, lh_key_of_seed(seed), step);
     uint64_t sum = (uint64_t)turn->n;
     for (int i = 0; i < turn->sequences; i++) sum = sum * 1000003u + e->pick[turn->first + i];
     return sum;
@@ -282,21 +282,21 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     lh_corpus c;
     lh_epoch forward, jumping;
     lh_error error;
-    uint64_t want[STEPS];
+    uint64_t expected[STEPS];
     int same_turn = 0, same_seed = 0;
     make_spec(&f, write_many(*state, 6, 11), NULL);
     lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_epoch_open(&forward, &c, 4, &error), &error);
     lh_assert_ok(lh_epoch_open(&jumping, &c, 4, &error), &error);
-    for (uint32_t step = 0; step < STEPS; step++) want[step] = digest_of(&forward, 5, step);
+    for (uint32_t step = 0; step < STEPS; step++) expected[step] = digest_step(&forward, 5, step);
     for (uint32_t i = 0; i < STEPS; i++) {
         uint32_t step = i * 31 % STEPS; /* alternates between epochs */
-        assert_true(digest_of(&jumping, 5, step) == want[step]);
+        assert_true(digest_step(&jumping, 5, step) == expected[step]);
     }
     for (uint32_t step = 0; step < 18; step++) {
-        same_turn += want[step] == want[step + 18];
+        same_turn += expected[step] == expected[step + 18];
         jumping.number = -1;
-        same_seed += digest_of(&jumping, 6, step) == want[step];
+        same_seed += digest_step(&jumping, 6, step) == expected[step];
     }
     assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have different orders */
     lh_epoch_close(&forward);
@@ -315,7 +315,7 @@ static void test_epoch_order_is_uniform(void **state) {
     lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_epoch_open(&e, &c, 8, &error), &error);
     for (uint32_t step = 0; step < 600; step++) {
-        lh_epoch_at(&e, lh_key_of_seed(1), step);
+        lh_epoch_find_batch(&e, lh_key_of_seed(1), step);
         for (int i = 0; i < 5; i++)
             if (e.pick[i] == 0) place[i]++;
     }
@@ -410,9 +410,9 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     for (int epoch = 1; epoch <= EPOCHS; epoch++) {
         lh_assert_ok(engine->ops->step(engine, BATCHES, metrics, &done, &error), &error);
         for (int n = 1; n <= SHAPES; n++) {
-            int want[25] = {0};
-            for (int i = 0; i < COUNT; i++) want[i % 5 + (n > 1 ? 5 * (i / 5 % 5) : 0)] += epoch;
-            for (int i = 0; i < 25; i++) assert_int_equal(trained[n][i], want[i]);
+            int expected[25] = {0};
+            for (int i = 0; i < COUNT; i++) expected[i % 5 + (n > 1 ? 5 * (i / 5 % 5) : 0)] += epoch;
+            for (int i = 0; i < 25; i++) assert_int_equal(trained[n][i], expected[i]);
         }
         for (int b = 0; b < BATCHES; b++) shorts += metrics[b].sums.positions == 3;
     }

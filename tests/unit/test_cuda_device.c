@@ -70,7 +70,7 @@ static void test_image_runs_by_version_rules(void **state) {
 }
 
 /* Makes images; the bytes of an image are its name. */
-static const lh_cuda_image *images_of(const char *names) {
+static const lh_cuda_image *make_images(const char *names) {
     static lh_cuda_image images[8];
     static char text[256];
     int count = 0;
@@ -102,7 +102,7 @@ static void test_image_choose_best_that_fits(void **state) {
         {"sm_90", "11.8", 90, 13000, "sm_90"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const lh_cuda_program program = {.images = images_of(cases[i].images), .toolkit = cases[i].toolkit};
+        const lh_cuda_program program = {.images = make_images(cases[i].images), .toolkit = cases[i].toolkit};
         const lh_cuda_image *image;
         lh_error error;
         lh_assert_ok(lh_cuda_choose(&program, cases[i].architecture, cases[i].driver, &image, &error), &error);
@@ -113,7 +113,7 @@ static void test_image_choose_best_that_fits(void **state) {
 
 static void test_image_choose_none_fits_lists_images_and_device(void **state) {
     (void)state;
-    const lh_cuda_program some = {.images = images_of("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
+    const lh_cuda_program some = {.images = make_images("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
     const lh_cuda_program none = {.images = NULL};
     const lh_cuda_image *image;
     lh_error error;
@@ -126,7 +126,7 @@ static void test_image_choose_none_fits_lists_images_and_device(void **state) {
 
 static void test_image_choose_driver_too_old_names_both_versions(void **state) {
     (void)state;
-    const lh_cuda_program program = {.images = images_of("sm_90 compute_80"), .toolkit = "13.1"};
+    const lh_cuda_program program = {.images = make_images("sm_90 compute_80"), .toolkit = "13.1"};
     const lh_cuda_image *image;
     lh_error error;
     lh_assert_error(
@@ -155,7 +155,7 @@ static void test_image_least_driver_by_kind(void **state) {
         {"", "13.0", 0, 0, {0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const lh_cuda_program program = {.images = images_of(cases[i].images), .toolkit = cases[i].toolkit};
+        const lh_cuda_program program = {.images = make_images(cases[i].images), .toolkit = cases[i].toolkit};
         assert_int_equal(lh_cuda_least_driver(&program, true), cases[i].machine);
         assert_int_equal(lh_cuda_least_driver(&program, false), cases[i].ptx);
         assert_int_equal(lh_cuda_driver_release(cases[i].machine), cases[i].release[0]);
@@ -170,7 +170,7 @@ static void test_image_least_driver_by_kind(void **state) {
 
 static void test_image_choose_source_if_no_image_fits(void **state) {
     (void)state;
-    const lh_cuda_program program = {.images = images_of("sm_90"), .toolkit = "13.0", .source = "text"};
+    const lh_cuda_program program = {.images = make_images("sm_90"), .toolkit = "13.0", .source = "text"};
     const lh_cuda_image *image;
     lh_error error;
     lh_assert_ok(lh_cuda_choose(&program, 80, 13000, &image, &error), &error);
@@ -183,7 +183,7 @@ static void test_image_choose_source_if_no_image_fits(void **state) {
 
 /* ---- devices ---- */
 
-static lh_cuda_program program_of(const char *images) {
+static lh_cuda_program get_program(const char *images) {
     return (lh_cuda_program){.source_digest = "0123456789abcdef",
                              .precision = "float32",
                              .real_bytes = 4,
@@ -192,7 +192,7 @@ static lh_cuda_program program_of(const char *images) {
                              .least_architecture = 75,
                              .threads = 256,
                              .block_memory = 65536,
-                             .images = images_of(images),
+                             .images = make_images(images),
                              .toolkit = "13.0"};
 }
 
@@ -233,7 +233,7 @@ static void test_device_ordinal_reads_text(void **state) {
 }
 
 static void test_device_open_facts_of_the_device(void **state) {
-    const lh_cuda_program program = program_of("sm_80 sm_90 compute_75");
+    const lh_cuda_program program = get_program("sm_80 sm_90 compute_75");
     lh_cuda_device device;
     lh_error error;
     set("FAKE_CUDA_COUNT", "2");
@@ -264,7 +264,7 @@ static void test_device_open_facts_of_the_device(void **state) {
 /* The driver reads the intermediate form up to a 0, which an image lacks. */
 static void test_device_open_intermediate_form_ends_with_0(void **state) {
     static const char both[] = "compute_75followed by what is no part of it";
-    lh_cuda_program program = program_of("compute_75");
+    lh_cuda_program program = get_program("compute_75");
     const lh_cuda_image images[] = {{"compute_75", (const unsigned char *)both, (const unsigned char *)both + 10}, {0}};
     lh_cuda_device device;
     lh_error error;
@@ -286,7 +286,7 @@ static void *use_in_thread(void *device) {
 
 static void test_device_use_in_another_thread_makes_current(void **state) {
     (void)state;
-    const lh_cuda_program program = program_of("sm_90");
+    const lh_cuda_program program = get_program("sm_90");
     lh_cuda_device device;
     lh_error error;
     pthread_t thread;
@@ -299,7 +299,7 @@ static void test_device_use_in_another_thread_makes_current(void **state) {
 }
 
 static void test_device_open_ordinal_beyond_count_refused(void **state) {
-    const lh_cuda_program program = program_of("sm_90");
+    const lh_cuda_program program = get_program("sm_90");
     refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
     set("FAKE_CUDA_COUNT", "3");
     set("CUDA_VISIBLE_DEVICES", "4,5,6");
@@ -307,7 +307,7 @@ static void test_device_open_ordinal_beyond_count_refused(void **state) {
 }
 
 static void test_device_open_too_small_refused(void **state) {
-    lh_cuda_program program = program_of("sm_90 compute_75");
+    lh_cuda_program program = get_program("sm_90 compute_75");
     program.block_memory = 101376;
     set("FAKE_CUDA_BLOCK_MEMORY", "65536");
     refused(*state, &program, 0, "gives a block 65536 bytes of shared memory, this program needs 101376");
@@ -323,7 +323,7 @@ static void test_device_open_too_small_refused(void **state) {
 }
 
 static void test_device_open_no_image_refused(void **state) {
-    const lh_cuda_program program = program_of("sm_80");
+    const lh_cuda_program program = get_program("sm_80");
     refused(*state, &program, 0, "this program has: sm_80");
     set("FAKE_CUDA_ARCHITECTURE", "86");
     set("FAKE_CUDA_VERSION", "12080");
@@ -331,7 +331,7 @@ static void test_device_open_no_image_refused(void **state) {
 }
 
 static void test_device_open_shared_memory_never_costs_a_block(void **state) {
-    const lh_cuda_program program = program_of("sm_90");
+    const lh_cuda_program program = get_program("sm_90");
     lh_cuda_device device;
     lh_error error;
     set("FAKE_CUDA_CARVED", "1");
@@ -342,7 +342,7 @@ static void test_device_open_shared_memory_never_costs_a_block(void **state) {
 }
 
 static void test_device_open_failing_calls_named(void **state) {
-    const lh_cuda_program program = program_of("sm_90");
+    const lh_cuda_program program = get_program("sm_90");
     set("FAKE_CUDA_RETAIN", "2");
     refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
     set("FAKE_CUDA_RETAIN", "46");
@@ -356,7 +356,7 @@ static void test_device_open_failing_calls_named(void **state) {
 }
 
 static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
-    const lh_cuda_program program = program_of("compute_75");
+    const lh_cuda_program program = get_program("compute_75");
     set("FAKE_CUDA_LOAD", "209");
     refused(
         *state, &program, 0,
@@ -367,7 +367,7 @@ static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
 
 /* Source code is compiled if no image fits the device, here by a replacement whose machine code is its source. */
 static void test_device_open_source_compiled_for_the_device(void **state) {
-    lh_cuda_program program = program_of("sm_90");
+    lh_cuda_program program = get_program("sm_90");
     lh_cuda_device device;
     lh_error error;
     char root[512];

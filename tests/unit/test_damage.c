@@ -44,10 +44,10 @@ static void free_place(place *p) {
     free((char *)p->previous);
 }
 
-static lh_status resume(const place *p, toy_state *got, int *found, lh_error *note, lh_error *error) {
+static lh_status resume(const place *p, toy_state *actual, int *found, lh_error *note, lh_error *error) {
     lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
     lh_status status =
-        lh_checkpoint_resume(p->directory, &lh_toy_spec, &got->state, &current_facts, found, note, error);
+        lh_checkpoint_resume(p->directory, &lh_toy_spec, &actual->state, &current_facts, found, note, error);
     if (status == LH_OK && *found) assert_int_equal(current_facts.step, 10); /* the damaged file is that of step 20 */
     return status;
 }
@@ -56,23 +56,24 @@ static lh_status resume(const place *p, toy_state *got, int *found, lh_error *no
 static void check_falls_back(const place *p) {
     lh_error error, note;
     int found;
-    toy_state *got = toy_state_new();
-    lh_assert_ok(resume(p, got, &found, &note, &error), &error);
+    toy_state *actual = toy_state_new();
+    lh_assert_ok(resume(p, actual, &found, &note, &error), &error);
     assert_int_equal(found, 1);
     assert_non_null(strstr(note.text, "/checkpoint.safetensors: "));
     assert_non_null(strstr(note.text, "; going on from "));
-    assert_memory_equal(got->values, p->before->values, sizeof got->values);
-    free(got);
+    assert_memory_equal(actual->values, p->before->values, sizeof actual->values);
+    free(actual);
 }
 
 /* Checks that without a previous checkpoint a message names the file, and no value changes. */
-static void check_refused(const place *p, toy_state *got) {
+static void check_refused(const place *p, toy_state *actual) {
     lh_error error = {""}, note;
     int found;
-    if (resume(p, got, &found, &note, &error) != LH_ERR_INPUT) fail_msg("accepted, or another error: %s", error.text);
+    if (resume(p, actual, &found, &note, &error) != LH_ERR_INPUT)
+        fail_msg("accepted, or another error: %s", error.text);
     assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
     assert_true(strlen(strstr(error.text, "/checkpoint.safetensors: ")) > strlen("/checkpoint.safetensors: ") + 8);
-    assert_true(got->values[0][0] == 0);
+    assert_true(actual->values[0][0] == 0);
 }
 
 static void test_resume_truncated_header_falls_back(void **state) {
@@ -86,14 +87,14 @@ static void test_resume_truncated_header_falls_back(void **state) {
 
 static void test_resume_truncated_without_previous_refused(void **state) {
     place p = make_place(*state);
-    toy_state *got = toy_state_new();
+    toy_state *actual = toy_state_new();
     unlink(p.previous);
     for (size_t length = p.bytes; length-- > 0;) {
         if (length > p.header + 16 && length % 61 != 0) continue; /* only some bytes of the data */
         assert_int_equal(truncate(p.current, (off_t)length), 0);
-        check_refused(&p, got);
+        check_refused(&p, actual);
     }
-    free(got);
+    free(actual);
     free_place(&p);
 }
 
@@ -105,44 +106,45 @@ static void poke(int file, size_t offset, int byte) {
 
 static void test_resume_any_header_bit_flipped_refused(void **state) {
     place p = make_place(*state);
-    toy_state *got = toy_state_new();
+    toy_state *actual = toy_state_new();
     unlink(p.previous);
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.header; offset++) {
         for (int bit = 0; bit < 8; bit++) {
             poke(file, offset, p.text[offset] ^ 1 << bit);
-            check_refused(&p, got);
+            check_refused(&p, actual);
         }
         poke(file, offset, p.text[offset]);
     }
     close(file);
-    free(got);
+    free(actual);
     free_place(&p);
 }
 
 /* Checks that a reader of parameters accepts the file, or refuses it and changes no value. */
-static void check_parameters_refused(const place *p, toy_state *got) {
+static void check_parameters_refused(const place *p, toy_state *actual) {
     lh_error error = {""};
     int64_t step;
-    lh_status status = lh_checkpoint_read_parameters(p->current, &lh_toy_spec, 4, got->state.parameters, &step, &error);
+    lh_status status =
+        lh_checkpoint_read_parameters(p->current, &lh_toy_spec, 4, actual->state.parameters, &step, &error);
     if (status != LH_ERR_INPUT) fail_msg("accepted, or another error: %s", error.text);
     assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
-    assert_true(got->values[0][0] == 0);
+    assert_true(actual->values[0][0] == 0);
 }
 
 /* Flips one bit of every byte of the header and of every third byte of the data, also in parts that a reader of
  * parameters ignores. */
 static void test_parameters_bits_flipped_refused(void **state) {
     place p = make_place(*state);
-    toy_state *got = toy_state_new();
+    toy_state *actual = toy_state_new();
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.bytes; offset += offset < p.header ? 1 : 3) {
         poke(file, offset, p.text[offset] ^ 1 << offset % 8);
-        check_parameters_refused(&p, got);
+        check_parameters_refused(&p, actual);
         poke(file, offset, p.text[offset]);
     }
     close(file);
-    free(got);
+    free(actual);
     free_place(&p);
 }
 

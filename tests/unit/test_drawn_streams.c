@@ -44,7 +44,7 @@ typedef struct made_batch {
     lh_ref_places places[FAMILIES];
 } made_batch;
 
-static lh_draw draw_of(lh_mode mode) {
+static lh_draw make_draw(lh_mode mode) {
     lh_key key = lh_key_of_seed(SEED);
     return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
                                  : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
@@ -52,7 +52,7 @@ static lh_draw draw_of(lh_mode mode) {
 
 /* ---- draws ---- */
 
-static void positions_at(const made_batch *data, int stream, uint32_t site, int32_t *out) {
+static void sample_positions(const made_batch *data, int stream, uint32_t site, int32_t *out) {
     int32_t scratch[RANGE];
     if (data->given) memcpy(out, data->positions[stream], (size_t)data->length[stream] * sizeof *out);
     else lh_draw_positions(&data->draw, site, 0, RANGE, data->length[stream], true, out, scratch);
@@ -66,7 +66,7 @@ static void differences(int queries, int keys, const int32_t *query, const int32
 
 /* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
  * right. */
-static void distances_at(const made_batch *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
+static void sample_distances(const made_batch *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
     int T = data->length[stream];
     if (data->given) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
@@ -78,7 +78,7 @@ static void distances_at(const made_batch *data, int stream, uint32_t site, int 
 }
 
 /* ALiBi of signed distances. */
-static void alibi_of(int pairs, const int32_t *distances, double *out) {
+static void compute_alibi(int pairs, const int32_t *distances, double *out) {
     for (int h = 0; h < HEADS; h++)
         for (int p = 0; p < pairs; p++) {
             lh_ref_pair pair = {.key = distances[p], .head = h, .heads = HEADS};
@@ -91,20 +91,20 @@ static void alibi_of(int pairs, const int32_t *distances, double *out) {
 static void place_layers(made_batch *data) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
     int S = data->length[SOURCE], T = data->length[TARGET];
-    positions_at(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
-    positions_at(data, TARGET, TARGET_SITE, data->input[TARGET]);
+    sample_positions(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
+    sample_positions(data, TARGET, TARGET_SITE, data->input[TARGET]);
     for (uint32_t l = 0; l < LAYERS; l++) {
         placed *of = data->placed;
-        positions_at(data, SOURCE, SOURCE_SITE + l + 1, of[ENCODER].query + l * S);
-        positions_at(data, TARGET, TARGET_SITE + l + 1, of[DECODER].query + l * T);
-        positions_at(data, SOURCE, CROSS_SITE + l + 1, of[CROSS].key + l * S);
+        sample_positions(data, SOURCE, SOURCE_SITE + l + 1, of[ENCODER].query + l * S);
+        sample_positions(data, TARGET, TARGET_SITE + l + 1, of[DECODER].query + l * T);
+        sample_positions(data, SOURCE, CROSS_SITE + l + 1, of[CROSS].key + l * S);
         memcpy(of[ENCODER].key, of[ENCODER].query, sizeof of->key);
         memcpy(of[DECODER].key, of[DECODER].query, sizeof of->key);
         memcpy(of[CROSS].query, of[DECODER].query, sizeof of->query);
-        distances_at(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true, of[ENCODER].distances + l * S * S);
+        sample_distances(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true, of[ENCODER].distances + l * S * S);
         differences(T, T, of[DECODER].query + l * T, of[DECODER].key + l * T, of[DECODER].distances + l * T * T);
         differences(T, S, of[CROSS].query + l * T, of[CROSS].key + l * S, of[CROSS].distances + l * T * S);
-        alibi_of(T * S, of[CROSS].distances + l * T * S, of[CROSS].score + l * HEADS * T * S);
+        compute_alibi(T * S, of[CROSS].distances + l * T * S, of[CROSS].score + l * HEADS * T * S);
     }
     for (int f = 0; f < FAMILIES; f++) data->places[f].layers = LAYERS;
 }
@@ -123,8 +123,9 @@ static void place_sequence(made_batch *data, int s) {
     }
     memcpy(data->placed[ENCODER].query, own[SOURCE], sizeof data->placed->query);
     memcpy(data->placed[ENCODER].key, own[SOURCE], sizeof data->placed->key);
-    distances_at(data, TARGET, TARGET_SITE, RANGE + 1, false, data->placed[DECODER].distances);
-    alibi_of(data->length[TARGET] * data->length[TARGET], data->placed[DECODER].distances, data->placed[DECODER].score);
+    sample_distances(data, TARGET, TARGET_SITE, RANGE + 1, false, data->placed[DECODER].distances);
+    compute_alibi(data->length[TARGET] * data->length[TARGET], data->placed[DECODER].distances,
+                  data->placed[DECODER].score);
 }
 
 /* ---- batches ---- */
@@ -155,7 +156,7 @@ static void make_batch(made_batch *data, lh_mode mode, bool given, int source, i
     any_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
     data->given = given;
     any_draws(&rng, data);
-    data->draw = draw_of(mode);
+    data->draw = make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
         data->places[f] = (lh_ref_places){1, data->placed[f].query, data->placed[f].key, data->placed[f].distances,
                                           data->placed[f].score};
@@ -210,17 +211,17 @@ static void check(const lh_spec *spec, void (*place)(made_batch *, int), lh_mode
     static made_batch data;
     static const uint8_t all[SEQUENCES * LONGEST] = {0};
     lh_ref_model *model = lh_parity_random_model(spec);
-    double want[SEQUENCES * LONGEST * CLASSES], got[SEQUENCES * LONGEST * CLASSES];
+    double expected[SEQUENCES * LONGEST * CLASSES], actual[SEQUENCES * LONGEST * CLASSES];
     make_batch(&data, mode, given, source, target);
-    double loss = run_reference(model, &data, place, want);
+    double loss = run_reference(model, &data, place, expected);
     lh_trainer t = open_trainer(spec, model, &data, mode);
-    lh_trainer_run(&t, &data.batch, all, 2, got);
+    lh_trainer_run(&t, &data.batch, all, 2, actual);
     if (mode == LH_MODE_TRAIN) {
         lh_assert_close(&t.sums.loss, &loss, 1, lh_parity_random_tolerance.loss, 0);
         lh_parity_check_gradients(spec, 8, t.gradient, model, lh_parity_random_tolerance.gradient);
     } else {
         size_t count = (size_t)(SEQUENCES * target * CLASSES);
-        lh_parity_check_logits(8, got, want, count, lh_parity_random_tolerance.logits);
+        lh_parity_check_logits(8, actual, expected, count, lh_parity_random_tolerance.logits);
     }
     lh_trainer_close(&t);
     lh_ref_model_free(model);
@@ -256,10 +257,10 @@ static void check_draws_for_a_device(bool given) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
-    const lh_draw draw = draw_of(LH_MODE_TRAIN);
+    const lh_draw draw = make_draw(LH_MODE_TRAIN);
     static made_batch data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
-    int32_t scratch[RANGE + 1], want[LONGEST];
+    int32_t scratch[RANGE + 1], expected[LONGEST];
     make_batch(&data, LH_MODE_TRAIN, given, SOURCES, TARGETS);
     const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
                          *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
@@ -268,12 +269,13 @@ static void check_draws_for_a_device(bool given) {
     cuda->draw(&draw, &shape, given ? positions : none, given ? distances : none, scratch, out);
     for (int stream = 0; stream < STREAMS; stream++)
         for (int s = 0; s < SEQUENCES; s++, at += shape.length[stream]) {
-            lh_draw_sequence(&draw, (uint32_t)stream, (uint32_t)s, 1, RANGE, shape.length[stream], false, want,
+            lh_draw_sequence(&draw, (uint32_t)stream, (uint32_t)s, 1, RANGE, shape.length[stream], false, expected,
                              scratch);
-            assert_memory_equal(at, given ? positions[stream] : want, (size_t)shape.length[stream] * sizeof *want);
+            assert_memory_equal(at, given ? positions[stream] : expected,
+                                (size_t)shape.length[stream] * sizeof *expected);
         }
-    lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, want, scratch);
-    assert_memory_equal(at, given ? distances[TARGET] : want, TARGETS * sizeof *want);
+    lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, expected, scratch);
+    assert_memory_equal(at, given ? distances[TARGET] : expected, TARGETS * sizeof *expected);
 }
 
 static void test_draws_for_a_device_are_those_of_the_streams(void **state) {

@@ -21,9 +21,9 @@ static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_floa
 static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides};
 
 /* The widest program that runs here is compiled for this machine. */
-static const lh_cpu_program *program_of(const lh_spec *spec) { return spec->cpu[0]; }
+static const lh_cpu_program *get_program(const lh_spec *spec) { return spec->cpu[0]; }
 
-static lh_draw draw_of(lh_mode mode) {
+static lh_draw make_draw(lh_mode mode) {
     lh_key key = lh_key_of_seed(SEED);
     return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
                                  : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
@@ -38,7 +38,7 @@ typedef struct result {
 
 static result run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
                   const int32_t *positions, int most) {
-    const lh_cpu_program *program = program_of(spec);
+    const lh_cpu_program *program = get_program(spec);
     lh_shape shape = {SEQUENCES, {batch->tokens, 0}, batch->labels};
     size_t classes = (size_t)spec->classes, labels = (size_t)batch->labels;
     double *parameters = lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double));
@@ -54,7 +54,7 @@ static result run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_b
                         .shape = shape,
                         .key = batch->key,
                         .step = batch->step,
-                        .draw = draw_of(mode),
+                        .draw = make_draw(mode),
                         .positions = {positions},
                         .parameters = parameters,
                         .tables = tables,
@@ -89,8 +89,8 @@ static void free_result(result *r) {
 /* ---- positions by sequence ---- */
 
 /* Rows of the learned table for every sequence: its positions minus 1. */
-static void rows_of(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_LONGEST]) {
-    lh_draw draw = draw_of(mode);
+static void find_rows(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_LONGEST]) {
+    lh_draw draw = make_draw(mode);
     int32_t scratch[RANGE];
     for (int s = 0; s < SEQUENCES; s++) {
         lh_draw_sequence(&draw, 0, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, tokens, true, rows[s], scratch);
@@ -119,28 +119,28 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     const lh_spec *spec = LABELS.spec;
     lh_st_file *file = lh_vectors_open(LABELS.vectors);
     lh_ref_model *model = lh_parity_model(file, &LABELS);
-    lh_parity_batch made;
+    lh_parity_batch full_batch;
     int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[LH_PARITY_LONGEST];
-    lh_parity_make_batch(&LABELS, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
-    rows_of(mode, tokens, rows);
+    lh_parity_make_batch(&LABELS, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &full_batch);
+    find_rows(mode, tokens, rows);
     for (int t = 0; t < tokens; t++) positions[t] = rows[0][t] + 1;
     for (int s = 1; given && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
-    made.batch.backward = mode == LH_MODE_TRAIN;
-    made.batch.dropping = mode == LH_MODE_EVALUATE ? LH_REF_IN_EVALUATION : LH_REF_IN_TRAINING;
-    made.batch.draw = DRAW;
+    full_batch.batch.backward = mode == LH_MODE_TRAIN;
+    full_batch.batch.dropping = mode == LH_MODE_EVALUATE ? LH_REF_IN_EVALUATION : LH_REF_IN_TRAINING;
+    full_batch.batch.draw = DRAW;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
-    double *want = lh_parity_reserve(count * sizeof *want);
-    double loss = run_each(model, &made.batch, rows, want, spec->classes);
-    int allowed = program_of(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
+    double *expected = lh_parity_reserve(count * sizeof *expected);
+    double loss = run_each(model, &full_batch.batch, rows, expected, spec->classes);
+    int allowed = get_program(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
     for (int most = 1; most <= SEQUENCES && most <= allowed; most++) {
-        result r = run(spec, model, &made.batch, mode, given ? positions : NULL, most);
-        lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
+        result r = run(spec, model, &full_batch.batch, mode, given ? positions : NULL, most);
+        lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_get_tolerance(8)->loss, 0);
         if (mode == LH_MODE_EVALUATE)
-            lh_parity_check_logits(8, r.logits, want, count, lh_parity_tolerance_of(8)->logits);
-        else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_tolerance_of(8)->gradient);
+            lh_parity_check_logits(8, r.logits, expected, count, lh_parity_get_tolerance(8)->logits);
+        else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_get_tolerance(8)->gradient);
         free_result(&r);
     }
-    free(want);
+    free(expected);
     lh_ref_model_free(model);
     lh_st_free(file);
 }
@@ -165,7 +165,7 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     (void)state;
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = LABELS.spec->cuda;
-    int32_t scratch[RANGE + 1], want[TOKENS];
+    int32_t scratch[RANGE + 1], expected[TOKENS];
     int out[SEQUENCES * TOKENS];
     const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
@@ -176,14 +176,14 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
     assert_true(cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
-        lh_draw draw = draw_of(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+        lh_draw draw = make_draw(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
         cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
-            lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, want, scratch);
-            assert_memory_equal(out + s * TOKENS, want, sizeof want);
+            lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, expected, scratch);
+            assert_memory_equal(out + s * TOKENS, expected, sizeof expected);
         }
     }
-    lh_draw draw = draw_of(LH_MODE_EVALUATE);
+    lh_draw draw = make_draw(LH_MODE_EVALUATE);
     const lh_shape one = {1, {TOKENS, 0}, TOKENS / 2};
     int alone[TOKENS];
     draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
@@ -192,7 +192,7 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
 }
 
 /* Compares single passes of an evaluation: the same positions and masks, on any number of threads. */
-static void check_engine(int threads, int first, lh_sums *want) {
+static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;
     lh_engine *engine;
@@ -201,10 +201,10 @@ static void check_engine(int threads, int first, lh_sums *want) {
     lh_state start;
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
-    lh_condition condition = lh_condition_at(N, EXAMPLES, 1, DRAW);
+    lh_condition condition = lh_condition_make(N, EXAMPLES, 1, DRAW);
     lh_sums sums, sequence_sums[EXAMPLES];
     condition.first = first;
-    lh_assert_ok(lh_cpu_engine_open(&config, program_of(spec), &engine, &error), &error);
+    lh_assert_ok(lh_cpu_engine_open(&config, get_program(spec), &engine, &error), &error);
     lh_assert_ok(lh_state_open(&start, engine, false, &error), &error);
     lh_initialise(spec, 3, 8, start.parameters);
     lh_assert_ok(engine->ops->write_state(engine, &start, 0, &error), &error);
@@ -224,8 +224,8 @@ static void check_engine(int threads, int first, lh_sums *want) {
         }
         lh_assert_close(&loss, &sequence_sums[e].loss, 1, 1e-12, 0);
     }
-    if (want->sequences == 0) *want = sums;
-    assert_memory_equal(&sums, want, sizeof sums);
+    if (expected->sequences == 0) *expected = sums;
+    assert_memory_equal(&sums, expected, sizeof sums);
     lh_state_close(&start);
     lh_batch_close(&batch);
     engine->ops->close(engine);
@@ -244,9 +244,9 @@ static void test_predict_is_the_pass_of_an_evaluation(void **state) {
 /* ---- distances by side ---- */
 
 /* The middle of the pass's distances. */
-static int32_t *sides_of(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
+static int32_t *sample_sides(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
-    lh_draw draw = draw_of(mode);
+    lh_draw draw = make_draw(mode);
     lh_draw_signed_distances(&draw, 0, RANGE + 1, tokens, buffer + LH_PARITY_LONGEST, scratch);
     return buffer + LH_PARITY_LONGEST;
 }
@@ -255,25 +255,26 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     const lh_spec *spec = SIDES.spec;
     lh_st_file *file = lh_vectors_open(SIDES.vectors);
     lh_ref_model *model = lh_parity_model(file, &SIDES);
-    lh_parity_batch made;
+    lh_parity_batch full_batch;
     int32_t buffer[2 * LH_PARITY_LONGEST];
-    const int32_t *middle = sides_of(mode, tokens, buffer);
-    lh_parity_make_batch(&SIDES, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
+    const int32_t *middle = sample_sides(mode, tokens, buffer);
+    lh_parity_make_batch(&SIDES, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &full_batch);
     for (int i = 0; i < tokens; i++)
-        for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
-    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, made.distances, made.score[0][0]);
-    made.batch.score = made.score[0][0];
-    made.batch.backward = mode == LH_MODE_TRAIN;
+        for (int j = 0; j < tokens; j++) full_batch.distances[i * tokens + j] = middle[j - i];
+    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, full_batch.distances, full_batch.score[0][0]);
+    full_batch.batch.score = full_batch.score[0][0];
+    full_batch.batch.backward = mode == LH_MODE_TRAIN;
     size_t count = (size_t)(SEQUENCES * labels * spec->classes);
-    double *want = lh_parity_reserve(count * sizeof *want);
+    double *expected = lh_parity_reserve(count * sizeof *expected);
     lh_ref_model_clear(model);
-    double loss = lh_ref_run(model, &made.batch, want);
-    result r = run(spec, model, &made.batch, mode, NULL, 2);
-    lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_tolerance_of(8)->loss, 0);
-    if (mode == LH_MODE_EVALUATE) lh_parity_check_logits(8, r.logits, want, count, lh_parity_tolerance_of(8)->logits);
-    else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_tolerance_of(8)->gradient);
+    double loss = lh_ref_run(model, &full_batch.batch, expected);
+    result r = run(spec, model, &full_batch.batch, mode, NULL, 2);
+    lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_get_tolerance(8)->loss, 0);
+    if (mode == LH_MODE_EVALUATE)
+        lh_parity_check_logits(8, r.logits, expected, count, lh_parity_get_tolerance(8)->logits);
+    else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_get_tolerance(8)->gradient);
     free_result(&r);
-    free(want);
+    free(expected);
     lh_ref_model_free(model);
     lh_st_free(file);
 }
@@ -295,8 +296,8 @@ static void test_draw_gives_a_device_both_sides(void **state) {
     int out[2 * TOKENS];
     const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
-    lh_draw draw = draw_of(LH_MODE_TRAIN);
-    const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, buffer);
+    lh_draw draw = make_draw(LH_MODE_TRAIN);
+    const int32_t *middle = sample_sides(LH_MODE_TRAIN, TOKENS, buffer);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);
     assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* all distances, and the token itself */

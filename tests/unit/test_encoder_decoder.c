@@ -24,28 +24,28 @@ static const lh_spec *const SPECS[] = {
 enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, FIRST_EXAMPLE = 1000 };
 
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
-                             lh_parity_batch *made) {
-    size_t count = (size_t)(LH_PARITY_SEQUENCES * made->batch.labels * spec->classes);
-    double *want = lh_parity_reserve(count * sizeof *want), *got = lh_parity_reserve(count * sizeof *got);
-    lh_ref_batch batch = made->batch;
+                             lh_parity_batch *data) {
+    size_t count = (size_t)(LH_PARITY_SEQUENCES * data->batch.labels * spec->classes);
+    double *expected = lh_parity_reserve(count * sizeof *expected), *actual = lh_parity_reserve(count * sizeof *actual);
+    lh_ref_batch batch = data->batch;
     batch.dropping = LH_REF_NO_DROPOUT;
     batch.backward = false;
-    lh_ref_run(model, &batch, want);
+    lh_ref_run(model, &batch, expected);
     lh_trainer t = lh_trainer_open(spec, program, model, &batch, NULL, LH_MODE_EVALUATE);
-    lh_trainer_run(&t, &batch, made->mask, 2, got);
-    lh_parity_check_logits(program->real_bytes, got, want, count, lh_parity_random_tolerance.logits);
+    lh_trainer_run(&t, &batch, data->mask, 2, actual);
+    lh_parity_check_logits(program->real_bytes, actual, expected, count, lh_parity_random_tolerance.logits);
     lh_trainer_close(&t);
-    free(want);
-    free(got);
+    free(expected);
+    free(actual);
 }
 
 static void check_training(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
-                           lh_parity_batch *made) {
-    double want = lh_parity_run(model, made, NULL);
+                           lh_parity_batch *data) {
+    double expected = lh_parity_run(model, data, NULL);
     for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
-        lh_trainer t = lh_trainer_open(spec, program, model, &made->batch, NULL, LH_MODE_TRAIN);
-        lh_trainer_run(&t, &made->batch, made->mask, most, NULL);
-        lh_assert_close(&t.sums.loss, &want, 1, lh_parity_random_tolerance.loss, 0);
+        lh_trainer t = lh_trainer_open(spec, program, model, &data->batch, NULL, LH_MODE_TRAIN);
+        lh_trainer_run(&t, &data->batch, data->mask, most, NULL);
+        lh_assert_close(&t.sums.loss, &expected, 1, lh_parity_random_tolerance.loss, 0);
         lh_parity_check_gradients(spec, program->real_bytes, t.gradient, model, lh_parity_random_tolerance.gradient);
         lh_trainer_close(&t);
     }
@@ -61,10 +61,10 @@ static void test_encoder_decoders_match_reference(void **state) {
             if (!lh_level_runs((*program)->level)) continue;
             print_message("           %s on %s\n", SPECS[i]->id, (*program)->level);
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                lh_parity_batch made;
-                lh_parity_make_batch(&about, sizes[s], FIRST_EXAMPLE, &made);
-                check_evaluation(SPECS[i], *program, model, &made);
-                check_training(SPECS[i], *program, model, &made);
+                lh_parity_batch data;
+                lh_parity_make_batch(&about, sizes[s], FIRST_EXAMPLE, &data);
+                check_evaluation(SPECS[i], *program, model, &data);
+                check_training(SPECS[i], *program, model, &data);
             }
         }
         lh_ref_model_free(model);
@@ -94,7 +94,7 @@ static const stored_case COMPILED[] = {{"encoder_decoder", &longhand_spec_parity
                                        {"lines", &longhand_spec_parity_float64_lines},
                                        LH_MORE_PAIRS};
 
-static const lh_spec *spec_of(const char *name) {
+static const lh_spec *find_spec(const char *name) {
     for (size_t i = 0; i < sizeof COMPILED / sizeof *COMPILED; i++)
         if (strcmp(COMPILED[i].name, name) == 0) return COMPILED[i].spec;
     return NULL;
@@ -110,12 +110,12 @@ typedef struct pass {
     double *logits, *attention[LH_MAX_STREAMS];
 } pass;
 
-static size_t pairs_of(const pass *p, int stream) {
+static size_t count_pairs(const pass *p, int stream) {
     int queries = p->stored->batch.target_tokens, keys = stream == 1 ? queries : p->stored->batch.tokens;
     return (size_t)(p->heads * queries * keys);
 }
 
-static size_t logits_of(const pass *p) {
+static size_t count_logits(const pass *p) {
     return (size_t)(p->stored->batch.sequences * p->stored->batch.labels * p->model->network->classes);
 }
 
@@ -125,7 +125,8 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
     const double *attention[LH_MAX_STREAMS] = {seen->cross, seen->attention};
     (void)layer;
     for (int s = 0; seen->cross && s < LH_MAX_STREAMS; s++)
-        memcpy(p->attention[s] + (size_t)sequence * pairs_of(p, s), attention[s], pairs_of(p, s) * sizeof(double));
+        memcpy(p->attention[s] + (size_t)sequence * count_pairs(p, s), attention[s],
+               count_pairs(p, s) * sizeof(double));
 }
 
 /* Returns the summed loss, and computes gradients if the batch has a backward pass. */
@@ -174,11 +175,11 @@ static void check_greedy(pass *p) {
         run(p, &batch);
         for (int s = 0; s < batch.sequences; s++) {
             const double *logits = p->logits + (s * m + t) * classes;
-            const int32_t *want = &stored->greedy[s * m + t];
-            bool ended = t > 0 && (want[-1] < 0 || (shift == 0 && want[-1] == stored->label[m - 1]));
+            const int32_t *expected = &stored->greedy[s * m + t];
+            bool ended = t > 0 && (expected[-1] < 0 || (shift == 0 && expected[-1] == stored->label[m - 1]));
             int best = 0;
             for (int c = 1; c < classes; c++) best = logits[c] > logits[best] ? c : best;
-            assert_int_equal(*want, ended ? -1 : best);
+            assert_int_equal(*expected, ended ? -1 : best);
             if (t + 1 < m) given[s * m + t + 1] = (uint16_t)(best + shift);
         }
     }
@@ -187,13 +188,13 @@ static void check_greedy(pass *p) {
 
 static void check_pass(pass *p) {
     const lh_pairs_case *stored = p->stored;
-    double bound = lh_parity_tolerance_of(8)->logits, loss = run(p, &stored->batch) * stored->batch.loss_scale;
+    double bound = lh_parity_get_tolerance(8)->logits, loss = run(p, &stored->batch) * stored->batch.loss_scale;
     lh_assert_close(&loss, &stored->loss, 1, bound, 0);
-    lh_parity_check_logits(8, p->logits, stored->logits, logits_of(p), bound);
+    lh_parity_check_logits(8, p->logits, stored->logits, count_logits(p), bound);
     if (!stored->greedy) return;
     for (int s = 0; s < LH_MAX_STREAMS; s++)
-        lh_assert_close(p->attention[s], stored->attention[s], (size_t)stored->batch.sequences * pairs_of(p, s), bound,
-                        bound);
+        lh_assert_close(p->attention[s], stored->attention[s], (size_t)stored->batch.sequences * count_pairs(p, s),
+                        bound, bound);
     check_greedy(p);
 }
 
@@ -203,9 +204,9 @@ static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_mod
     const lh_ref_network *network = model->network;
     lh_pairs_case_read(file, network, n, &stored);
     pass p = {model, spec, NULL, &stored, network->families[network->family_count - 1].heads, NULL, {NULL}};
-    p.logits = lh_parity_reserve(logits_of(&p) * sizeof(double));
+    p.logits = lh_parity_reserve(count_logits(&p) * sizeof(double));
     for (int s = 0; s < LH_MAX_STREAMS; s++)
-        p.attention[s] = lh_parity_reserve((size_t)stored.batch.sequences * pairs_of(&p, s) * sizeof(double));
+        p.attention[s] = lh_parity_reserve((size_t)stored.batch.sequences * count_pairs(&p, s) * sizeof(double));
     for (const lh_cpu_program *const *program = spec ? spec->cpu : NULL; program && *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
         p.program = *program;
@@ -226,17 +227,17 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
         char name[80];
         int count = 0;
         snprintf(name, sizeof name, "gradient.%s", tensor->name);
-        double *want = lh_vectors_doubles(file, name, &count);
-        assert_non_null(want);
-        lh_assert_close(tensor->gradient, want, (size_t)count, 1.2e-7, 1e-12);
-        free(want);
+        double *expected = lh_vectors_doubles(file, name, &count);
+        assert_non_null(expected);
+        lh_assert_close(tensor->gradient, expected, (size_t)count, 1.2e-7, 1e-12);
+        free(expected);
     }
 }
 
 static void test_encoder_decoders_match_stored_vectors(void **state) {
     (void)state;
     for (int i = 0; i < LH_PAIRS_FILES; i++) {
-        const lh_spec *spec = spec_of(lh_pairs_name[i]);
+        const lh_spec *spec = find_spec(lh_pairs_name[i]);
         print_message("           %s%s\n", lh_pairs_name[i], spec ? ", and generated code" : "");
         lh_st_file *file = lh_vectors_open(lh_pairs_name[i]);
         lh_ref_model *model = lh_pairs_model(file, lh_vectors_network(lh_pairs_name[i]));

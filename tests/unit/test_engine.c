@@ -27,7 +27,7 @@ static void run_steps(lh_engine *engine, int count, lh_step_metrics *metrics) {
     assert_int_equal(done, count);
 }
 
-static lh_state state_of(lh_engine *engine) {
+static lh_state copy_state(lh_engine *engine) {
     lh_error error;
     lh_state state;
     lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
@@ -37,7 +37,7 @@ static lh_state state_of(lh_engine *engine) {
 
 static void assert_same_state(lh_engine *a, lh_engine *b) {
     size_t bytes = TOY_STORAGE * (size_t)a->real_bytes;
-    lh_state x = state_of(a), y = state_of(b);
+    lh_state x = copy_state(a), y = copy_state(b);
     assert_memory_equal(x.parameters, y.parameters, bytes);
     assert_memory_equal(x.optimizer[0], y.optimizer[0], bytes);
     assert_memory_equal(x.optimizer[1], y.optimizer[1], bytes);
@@ -118,7 +118,7 @@ static void test_step_gradient_is_left_fold_over_shards(void **state) {
         lh_step_metrics metrics[20];
         lh_engine *engine = open_engine(&lh_toy_spec, &order, threads);
         run_steps(engine, 20, metrics);
-        lh_state s = state_of(engine);
+        lh_state s = copy_state(engine);
         assert_true(((float *)s.parameters)[TOY_STORAGE - 1] == 1.0f);
         assert_true(metrics[19].gradient_norm == 1.0);
         lh_state_close(&s);
@@ -133,7 +133,7 @@ static void test_step_nan_stops_before_update(void **state) {
     int done;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
     run_steps(engine, 3, metrics);
-    lh_state s = state_of(engine);
+    lh_state s = copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     engine->ops->write_state(engine, &s, 3, NULL);
     lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error, "step 4: the loss is");
@@ -142,7 +142,7 @@ static void test_step_nan_stops_before_update(void **state) {
     assert_non_null(
         strstr(error.text, "parameters: NaN or infinite in 1 of 7 tensors; the first is output.bias (1 of 5"));
     assert_non_null(strstr(error.text, "gradient: NaN or infinite in "));
-    lh_state after = state_of(engine);
+    lh_state after = copy_state(engine);
     assert_memory_equal(after.parameters, s.parameters, TOY_STORAGE * sizeof(float));
     assert_memory_equal(after.optimizer[0], s.optimizer[0], TOY_STORAGE * sizeof(float));
     lh_state_close(&s);
@@ -180,7 +180,7 @@ static void test_write_state_resumes_same_bits(void **state) {
     lh_engine *rest = open_engine(&lh_toy_spec, &toy_float, 3);
     run_steps(whole, 20, metrics);
     run_steps(half, 9, metrics);
-    lh_state s = state_of(half);
+    lh_state s = copy_state(half);
     rest->ops->write_state(rest, &s, half->step, NULL);
     run_steps(rest, 11, metrics);
     assert_same_state(whole, rest);
@@ -194,7 +194,7 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     lh_error error;
     enum { EXAMPLES = 11 };
     lh_lengths lengths = {NULL, 0, n, n, 1};
-    lh_condition condition = lh_condition_at(n, EXAMPLES, 1, 2);
+    lh_condition condition = lh_condition_make(n, EXAMPLES, 1, 2);
     lh_sums one, many, again, sequence_sums[EXAMPLES], total = {0};
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
@@ -229,12 +229,13 @@ static void test_evaluate_draws_share_examples(void **state) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, 8, 8, 1};
     lh_sums first, second, other;
-    lh_condition a = lh_condition_at(8, 10, 1, 0), b = lh_condition_at(8, 10, 1, 1), c = lh_condition_at(8, 10, 2, 0);
+    lh_condition a = lh_condition_make(8, 10, 1, 0), b = lh_condition_make(8, 10, 1, 1);
     lh_engine *plain = open_engine(&lh_toy_spec, &toy_float, 1), *drawn = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(plain->ops->reserve(plain, &lengths, 10, &error), &error);
     lh_assert_ok(drawn->ops->reserve(drawn, &lengths, 10, &error), &error);
     plain->ops->evaluate(plain, &a, &first, NULL, NULL);
     plain->ops->evaluate(plain, &b, &second, NULL, NULL);
+    lh_condition c = lh_condition_make(8, 10, 2, 0);
     plain->ops->evaluate(plain, &c, &other, NULL, NULL);
     assert_memory_equal(&first, &second, sizeof first);
     assert_true(first.loss != other.loss);
@@ -252,7 +253,7 @@ static void test_reserve_grows(void **state) {
     for (int n = 2; n <= 32; n += 10) {
         lh_sums sums;
         lh_lengths lengths = {NULL, 0, n, n, 1};
-        lh_condition condition = lh_condition_at(n, 3 + n, 1, 0);
+        lh_condition condition = lh_condition_make(n, 3 + n, 1, 0);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, 3 + n, &error), &error);
         engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         assert_int_equal(sums.positions, (3 + n) * n);
@@ -341,18 +342,17 @@ static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *bl
 }
 
 static void break_bias(lh_engine *engine) {
-    lh_state s = state_of(engine);
+    lh_state s = copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     engine->ops->write_state(engine, &s, engine->step, NULL);
     lh_state_close(&s);
 }
 
-static lh_sums evaluate_at(lh_engine *engine, int n) {
+static lh_sums evaluate_length(lh_engine *engine, int n) {
     lh_error error;
     lh_sums sums;
-    lh_lengths lengths = {NULL, 0, n, n, 1};
-    lh_condition condition = lh_condition_at(n, 9, 1, 0);
-    lh_assert_ok(engine->ops->reserve(engine, &lengths, 9, &error), &error);
+    lh_condition condition = lh_condition_make(n, 9, 1, 0);
+    lh_assert_ok(engine->ops->reserve(engine, &(lh_lengths){NULL, 0, n, n, 1}, 9, &error), &error);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
     return sums;
 }
@@ -378,12 +378,12 @@ static void test_engines_share_working_memory(void **state) {
         lh_engine *single;
         lh_assert_ok(lh_cpu_engine_open(&configs[i], &toy_float, &single, &error), &error);
         if (i == 0) {
-            assert_true(isnan(evaluate_at(engines[0], 32).loss));
+            assert_true(isnan(evaluate_length(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
                             "step 1");
             workspace_count = spoilt = 0; /* blocks of that step found NaN; the workspace was freed */
         } else {
-            lh_sums before = evaluate_at(single, 32 - i), after = evaluate_at(engines[i], 32 - i);
+            lh_sums before = evaluate_length(single, 32 - i), after = evaluate_length(engines[i], 32 - i);
             assert_memory_equal(&before, &after, sizeof before);
             run_steps(single, 4, alone);
             run_steps(engines[i], 4, shared);
@@ -443,7 +443,7 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_lengths lengths = {NULL, 0, 3, 3, 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_query query = {.n = 3, .input = input, .draw = lh_condition_at(3, 1, 1, 0).draw};
+    lh_query query = {.n = 3, .input = input, .draw = lh_condition_make(3, 1, 1, 0).draw};
     engine->ops->predict(engine, &query, drawn, NULL);
     query.positions[0] = positions;
     engine->ops->predict(engine, &query, given, NULL);

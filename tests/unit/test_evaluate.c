@@ -19,7 +19,7 @@ static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program
     return engine;
 }
 
-static lh_eval_request request_of(int first, int last, int draws) {
+static lh_eval_request make_request(int first, int last, int draws) {
     lh_eval_request request = {.lengths = {NULL, 0, first, last, 1}, .examples = 20, .draws = draws, .seed = 1};
     return request;
 }
@@ -31,13 +31,13 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     lh_spec spec = lh_toy_spec;
     spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
-    lh_eval_request request = request_of(6, 6, DRAWS);
+    lh_eval_request request = make_request(6, 6, DRAWS);
     lh_eval_result result;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     double accuracy[DRAWS], mean = 0, squares = 0;
     for (int d = 0; d < DRAWS; d++) {
         lh_sums sums;
-        lh_condition condition = lh_condition_at(6, 20, 1, d);
+        lh_condition condition = lh_condition_make(6, 20, 1, d);
         engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         mean += (accuracy[d] = (double)sums.correct / (double)sums.counted) / DRAWS;
     }
@@ -57,7 +57,7 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
     lh_spec spec = lh_toy_spec;
     spec.distance_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
-    lh_eval_request request = request_of(6, 6, 3);
+    lh_eval_request request = make_request(6, 6, 3);
     lh_eval_result result;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     assert_int_equal(result.draws, 3);
@@ -71,7 +71,7 @@ static void test_evaluate_dropout_every_draw(void **state) {
     lh_spec spec = lh_toy_spec;
     spec.eval.dropout = true;
     lh_engine *engine = open_engine(&spec, &toy_float);
-    lh_eval_request request = request_of(6, 6, 3);
+    lh_eval_request request = make_request(6, 6, 3);
     lh_eval_result result;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     assert_int_equal(result.draws, 3);
@@ -82,15 +82,15 @@ static void test_evaluate_nothing_drawn_one_draw(void **state) {
     (void)state;
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(5, 8, 7);
+    lh_eval_request request = make_request(5, 8, 7);
     lh_eval_result results[4];
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
     assert_int_equal(results[0].draws, 1);
     assert_true(results[0].sd_over_draws == 0.0);
     assert_string_equal(results[1].split, "in_distribution");
     assert_string_equal(results[2].split, "beyond");
-    lh_eval_means within = lh_eval_means_of(results, 4, "in_distribution"),
-                  beyond = lh_eval_means_of(results, 4, "beyond");
+    lh_eval_means within = lh_eval_compute_means(results, 4, "in_distribution"),
+                  beyond = lh_eval_compute_means(results, 4, "beyond");
     assert_int_equal(within.count, 2);
     assert_int_equal(beyond.first, 7);
     assert_int_equal(beyond.last, 8);
@@ -107,7 +107,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     lh_spec spec = lh_toy_spec;
     spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
-    lh_eval_request request = request_of(6, 6, DRAWS);
+    lh_eval_request request = make_request(6, 6, DRAWS);
     lh_eval_result result;
     request.batch = 8;
     request.per_example = fopen(path, "w");
@@ -117,7 +117,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     for (int d = 0; d < DRAWS; d++) {
         for (int b = 0; b < BATCHES; b++) {
             lh_sums sums;
-            lh_condition condition = lh_condition_at(6, b < 2 ? 8 : 4, 1, d * BATCHES + b);
+            lh_condition condition = lh_condition_make(6, b < 2 ? 8 : 4, 1, d * BATCHES + b);
             condition.first = 8 * b;
             lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
             assert_int_equal(sums.counted, 6 * condition.examples);
@@ -147,7 +147,7 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     static const double deviation[] = {0, 0.5};
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(5, 6, 3);
+    lh_eval_request request = make_request(5, 6, 3);
     lh_eval_result results[4], back[4];
     char name[LH_EVAL_NAME];
     bool found[4] = {false};
@@ -172,7 +172,7 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 4, &error), &error);
     assert_true(found[1] && found[2]);
     assert_false(found[0] || found[3]);
-    lh_eval_means means = lh_eval_means_of(results, 4, "in_distribution");
+    lh_eval_means means = lh_eval_compute_means(results, 4, "in_distribution");
     assert_int_equal(means.count, 2); /* conditions with the least noise */
     engine->ops->close(engine);
 }
@@ -182,7 +182,7 @@ static void test_evaluate_batches_without_draws_same_examples(void **state) {
     (void)state;
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(6, 6, 1);
+    lh_eval_request request = make_request(6, 6, 1);
     lh_eval_result whole, cut;
     lh_assert_ok(lh_evaluate(engine, &request, &whole, &error), &error);
     request.batch = 5;
@@ -199,7 +199,7 @@ static void test_evaluate_more_draws_than_sites_refused(void **state) {
     lh_spec spec = lh_toy_spec;
     spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
-    lh_eval_request request = request_of(6, 6, 4000);
+    lh_eval_request request = make_request(6, 6, 4000);
     lh_eval_result result;
     request.batch = 1;
     assert_int_equal(lh_evaluate(engine, &request, &result, &error), LH_ERR_INPUT);
@@ -211,7 +211,7 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(5, 5, 1);
+    lh_eval_request request = make_request(5, 5, 1);
     lh_eval_result result;
     bool found[1] = {false};
     request.path = path;
@@ -234,7 +234,7 @@ static void test_evaluate_lines_have_confidence_bounds(void **state) {
     lh_spec spec = lh_toy_spec;
     spec.position_range[0] = 64;
     lh_engine *engine = open_engine(&spec, &toy_drawn);
-    lh_eval_request request = request_of(2, 2, 3);
+    lh_eval_request request = make_request(2, 2, 3);
     lh_eval_result result, back;
     bool found = false;
     request.path = path;
@@ -245,7 +245,7 @@ static void test_evaluate_lines_have_confidence_bounds(void **state) {
     lh_assert_close(&result.exact_match_high, &high, 1, 1e-12, 0);
     for (int d = 0; d < 3; d++) {
         lh_sums all, each[20];
-        lh_condition condition = lh_condition_at(2, 20, 1, d);
+        lh_condition condition = lh_condition_make(2, 20, 1, d);
         lh_assert_ok(engine->ops->evaluate(engine, &condition, &all, each, &error), &error);
         for (int i = 0; i < 20; i++) share[i] += (double)each[i].correct / (double)each[i].counted / 3;
     }
@@ -272,7 +272,7 @@ static void test_evaluate_lines_read_back(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(5, 8, 1);
+    lh_eval_request request = make_request(5, 8, 1);
     lh_eval_result results[4], back[4];
     request.path = path;
     request.step = 12;
@@ -308,7 +308,7 @@ static void test_evaluate_condition_without_counted_labels(void **state) {
     task.loss = LH_LOSS_ALL;
     spec.task = &task;
     lh_engine *engine = open_engine(&spec, &toy_float);
-    lh_eval_request request = request_of(5, 6, 1);
+    lh_eval_request request = make_request(5, 6, 1);
     lh_eval_result results[2], back[2];
     char *text;
     size_t bytes;
@@ -320,7 +320,7 @@ static void test_evaluate_condition_without_counted_labels(void **state) {
     assert_non_null(request.wrong);
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
     assert_true(results[0].counted == 20 * 5 && results[1].counted == 0);
-    lh_eval_means means = lh_eval_means_of(results, 2, "beyond");
+    lh_eval_means means = lh_eval_compute_means(results, 2, "beyond");
     assert_true(means.count == 1 && means.first == 5 && means.last == 5);
     assert_true(means.accuracy == results[0].accuracy && means.exact_match == results[0].exact_match);
     lh_assert_ok(lh_read_file(path, &text, &bytes, &error), &error);
@@ -381,7 +381,7 @@ static void test_evaluate_other_seed_is_not_found(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(5, 5, 1);
+    lh_eval_request request = make_request(5, 5, 1);
     lh_eval_result result;
     bool found[1] = {false};
     request.path = path;
@@ -396,7 +396,7 @@ static void test_evaluate_per_example_adds_up(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(4, 4, 1);
+    lh_eval_request request = make_request(4, 4, 1);
     lh_eval_result plain, with;
     lh_assert_ok(lh_evaluate(engine, &request, &plain, &error), &error);
     request.per_example = fopen(path, "w");
@@ -431,7 +431,7 @@ static void test_evaluate_stops_between_lengths(void **state) {
     lh_error error;
     int done = 0;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
-    lh_eval_request request = request_of(5, 8, 1);
+    lh_eval_request request = make_request(5, 8, 1);
     lh_eval_result results[4];
     engine->stop = &stop;
     request.watch = stop_at_second;

@@ -19,10 +19,10 @@
 #include "base/json_lines.h"
 #include "lh_disk.h"
 
-static void check_content(const char *path, const char *want) {
+static void check_content(const char *path, const char *text) {
     size_t bytes;
     char *data = lh_test_read(path, &bytes);
-    assert_string_equal(data, want);
+    assert_string_equal(data, text);
     free(data);
 }
 
@@ -317,14 +317,14 @@ static void test_append_line_full_disk_undone(void **state) {
     check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
 }
 
-static void check_truncation(const char *directory, const char *before, const char *after, int want_torn) {
+static void check_truncation(const char *directory, const char *before, const char *after, int expected_torn) {
     lh_error error;
     lh_cut cut;
     const char *path = lh_test_path(directory, "lines");
     write_text(path, before);
     lh_assert_ok(lh_truncate_lines(path, "step", 20, &cut, &error), &error);
     check_content(path, after);
-    assert_int_equal(cut.torn_lines, want_torn);
+    assert_int_equal(cut.torn_lines, expected_torn);
     int lines = 0;
     for (const char *at = after; *at; at++) lines += *at == '\n';
     assert_true(cut.exists && cut.kept_lines == lines);
@@ -419,7 +419,7 @@ int fstatfs(int file, struct statfs *found) {
 }
 
 /* The name of a temporary file on this machine, with another process or boot id. */
-static const char *temporary_of(const char *directory, const char *boot, pid_t process) {
+static const char *name_temporary(const char *directory, const char *boot, pid_t process) {
     static char name[128];
     snprintf(name, sizeof name, ".longhand-%s.%d-7.tmp", boot, (int)process);
     return lh_test_path(directory, name);
@@ -445,15 +445,15 @@ static void test_lock_directory_temporaries_of_live_processes_kept(void **state)
     pid_t dead = dead_process(), living = getppid();
     for (int local = 0; local < 2; local++) {
         file_system = local ? TMPFS_MAGIC : NFS_SUPER_MAGIC;
-        write_text(temporary_of(*state, boot, dead), "");
-        write_text(temporary_of(*state, boot, getpid()), "");
-        write_text(temporary_of(*state, boot, living), "");
-        write_text(temporary_of(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", living), "");
-        write_text(temporary_of(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", dead), "");
+        write_text(name_temporary(*state, boot, dead), "");
+        write_text(name_temporary(*state, boot, getpid()), "");
+        write_text(name_temporary(*state, boot, living), "");
+        write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", living), "");
+        write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", dead), "");
         lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
-        assert_false(lh_test_exists(temporary_of(*state, boot, dead)));
-        assert_false(lh_test_exists(temporary_of(*state, boot, getpid())));
-        assert_true(lh_test_exists(temporary_of(*state, boot, living)));
+        assert_false(lh_test_exists(name_temporary(*state, boot, dead)));
+        assert_false(lh_test_exists(name_temporary(*state, boot, getpid())));
+        assert_true(lh_test_exists(name_temporary(*state, boot, living)));
         assert_int_equal(lh_test_count_files(*state), local ? 2 : 4); /* the lock, and the remaining files */
         lh_unlock_directory(handle);
     }

@@ -68,9 +68,9 @@ static bool fails_well(const char *parent, const char *disk, int pages, const ch
     unlink(lh_test_path(disk, "ballast"));
     if (result.code == 0) return true;
     met++;
-    const char *said = strstr(result.err, "error: disk/");
-    if (result.code == LH_ERR_ENVIRONMENT && said != NULL &&
-        (strstr(said, "No space left on device") != NULL || strstr(said, "no space left?") != NULL))
+    const char *message = strstr(result.err, "error: disk/");
+    if (result.code == LH_ERR_ENVIRONMENT && message != NULL &&
+        (strstr(message, "No space left on device") != NULL || strstr(message, "no space left?") != NULL))
         return true;
     print_error("%d pages: %s: %d\n%s", pages, command, result.code, result.err);
     return false;

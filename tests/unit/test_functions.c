@@ -35,9 +35,9 @@ static const int MOST_EXPONENT = REAL_BYTES == 8 ? DBL_MAX_EXP : FLT_MAX_EXP;
 static const real LARGEST = REAL_BYTES == 8 ? (real)DBL_MAX : (real)FLT_MAX;
 static const real SMALLEST = REAL_BYTES == 8 ? (real)DBL_MIN : (real)FLT_MIN;
 
-static double ulp_at(long double want) {
+static double compute_ulp(long double expected) {
     int exponent;
-    frexpl(want, &exponent);
+    frexpl(expected, &exponent);
     if (exponent < LEAST_EXPONENT) exponent = LEAST_EXPONENT;
     return ldexp(1, exponent - DIGITS);
 }
@@ -51,7 +51,7 @@ static real point(lh_rng *rng, int i, double low, double high) {
 }
 
 /* Checks the largest error over points of (low, high), in units of absolute, or in ulps if that is 0. */
-static void check(const char *name, function *f, wanted *want, double low, double high, double absolute,
+static void check(const char *name, function *f, wanted *expected, double low, double high, double absolute,
                   double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
     double worst = 0, worst_x = 0, worst_got = 0;
@@ -60,16 +60,16 @@ static void check(const char *name, function *f, wanted *want, double low, doubl
         for (int k = 0; k < LANES; k++) x[k] = point(&rng, i + k, low, high);
         store(y, f(load(x)));
         for (int k = 0; k < LANES; k++) {
-            long double right = want(x[k]);
-            double error = (double)(fabsl(y[k] - right) / (absolute > 0 ? absolute : ulp_at(right)));
+            long double right = expected(x[k]);
+            double error = (double)(fabsl(y[k] - right) / (absolute > 0 ? absolute : compute_ulp(right)));
             if (error <= worst) continue;
             worst = error, worst_x = x[k], worst_got = y[k];
             if (isnan(error)) break;
         }
     }
     if (worst <= allowed) return;
-    fail_msg("%s in (%g, %g): error %g, at most %g; at %.17g got %.17g, want %.17Lg", name, low, high, worst, allowed,
-             worst_x, worst_got, want(worst_x));
+    fail_msg("%s in (%g, %g): error %g, at most %g; at %.17g got %.17g, expected %.17Lg", name, low, high, worst,
+             allowed, worst_x, worst_got, expected(worst_x));
 }
 
 static int is_nan_everywhere(vector x) {
@@ -120,9 +120,9 @@ static void test_log_whole_range_within_two_ulp(void **state) {
     for (int i = 0; i < POINTS; i++) { /* every exponent, subnormal numbers too */
         int exponent = LEAST_EXPONENT - DIGITS + i % (MOST_EXPONENT - LEAST_EXPONENT + DIGITS) + 1;
         real x = (real)ldexp(1 + uniform(&rng), exponent - 1);
-        double got = log_of(broadcast(x))[i % LANES];
-        long double want = logl(x);
-        if (fabsl(got - want) > 2 * ulp_at(want)) fail_msg("log(%.17g): got %.17g, want %.17Lg", x, got, want);
+        long double actual = log_of(broadcast(x))[i % LANES], expected = logl(x);
+        if (fabsl(actual - expected) > 2 * compute_ulp(expected))
+            fail_msg("log(%.17g): got %.17Lg, expected %.17Lg", x, actual, expected);
     }
 }
 
@@ -204,9 +204,9 @@ static void test_erf_comes_with_its_weight(void **state) {
     const double most = REAL_BYTES == 8 ? 26 : 9;
     for (int i = -300; i <= 300; i++) {
         vector x = broadcast((real)(most * i / 300)), weight, y = erf_and_weight(x, &weight);
-        long double squared = (long double)x[0] * x[0], want = expl(-squared);
+        long double squared = (long double)x[0] * x[0], expected = expl(-squared);
         assert_true(y[0] == erf_of(x)[0]);
-        assert_true(fabsl(weight[0] - want) <= (4 + squared) * ulp_at(1) * want);
+        assert_true(fabsl(weight[0] - expected) <= (4 + squared) * compute_ulp(1) * expected);
     }
     vector weight;
     erf_and_weight(broadcast(-LARGEST), &weight);
@@ -220,7 +220,7 @@ static void test_erf_odd_and_saturated(void **state) {
     assert_true(is_everywhere(at(erf_of, 6), 1) && is_everywhere(at(erf_of, -25), -1));
     assert_true(is_everywhere(at(erf_of, INFINITY), 1) && is_everywhere(at(erf_of, -LARGEST), -1));
     assert_true(is_nan_everywhere(at(erf_of, NAN)) && is_nan_everywhere(at(erf_of, -NAN)));
-    assert_true(fabs(erf_real(SMALLEST) / (SMALLEST * slope) - 1) < 4 * ulp_at(1));
+    assert_true(fabs(erf_real(SMALLEST) / (SMALLEST * slope) - 1) < 4 * compute_ulp(1));
     for (real x = 0; x < 8; x += (real)0.003) assert_true(erf_real(-x) == -erf_real(x) && erf_real(x) <= 1);
 }
 
@@ -277,9 +277,9 @@ static void test_pow_results_in_range_relative_error_small(void **state) {
         real a = (real)(i % 3 ? ldexp(1 + uniform(&rng), (int)(40 * uniform(&rng)) - 20) : 0.5 + uniform(&rng));
         real b = (real)((2 * uniform(&rng) - 1) * most / fmax(fabs(log2(a)), 0.1));
         if (i % 5 == 0) b = (real)(4 * uniform(&rng) - 2);
-        double got = pow_of(broadcast(a), broadcast(b))[i % LANES];
-        long double want = powl(a, b);
-        if (!(fabsl(got - want) <= allowed * want)) fail_msg("%.9g^%.9g: got %.17g, want %.17Lg", a, b, got, want);
+        long double actual = pow_of(broadcast(a), broadcast(b))[i % LANES], expected = powl(a, b);
+        if (!(fabsl(actual - expected) <= allowed * expected))
+            fail_msg("%.9g^%.9g: got %.17Lg, expected %.17Lg", a, b, actual, expected);
     }
 }
 
@@ -289,9 +289,9 @@ static void test_pow_integer_exponents_take_sign(void **state) {
     const double allowed = REAL_BYTES == 8 ? 19 : 1;
     for (int b = -9; b <= 9; b++) {
         for (real a = -8; a <= 8; a++) {
-            double got = pow_real(a, (real)b), want = pow(a, b);
-            if (a == 0) want = fabs(want); /* the sign of 0^-1 is unspecified */
-            assert_true(got == want || fabs(got - want) <= allowed * fabs(want) * ulp_at(1));
+            double actual = pow_real(a, (real)b), expected = pow(a, b);
+            if (a == 0) expected = fabs(expected); /* the sign of 0^-1 is unspecified */
+            assert_true(actual == expected || fabs(actual - expected) <= allowed * fabs(expected) * compute_ulp(1));
         }
     }
     assert_true(pow_real(-1, (real)0x1p24) == 1 && pow_real(-1, (real)-0x1p60) == 1);
@@ -331,9 +331,9 @@ static void test_abs_and_minimum(void **state) {
 }
 
 static void check_mod(int a, int n) {
-    int want = (a % n + n) % n;
-    real got = mod_real((real)a, (real)n);
-    if (got != want) fail_msg("%d mod %d: got %.9g, want %d", a, n, got, want);
+    int expected = (a % n + n) % n;
+    real actual = mod_real((real)a, (real)n);
+    if (actual != expected) fail_msg("%d mod %d: got %.9g, expected %d", a, n, actual, expected);
 }
 
 static void test_mod_integers_exact(void **state) {
@@ -391,17 +391,17 @@ static void test_masks_choose_lanes(void **state) {
 static void test_tables_read_and_add_in_lane_order(void **state) {
     (void)state;
     enum { ROWS = 7 };
-    real table[ROWS], sums[ROWS] = {0}, want[ROWS] = {0};
+    real table[ROWS], sums[ROWS] = {0}, expected[ROWS] = {0};
     vector index, x = counting((real)1e4, (real)0.37);
     for (int i = 0; i < ROWS; i++) table[i] = (real)(10 * i);
     for (int k = 0; k < LANES; k++) {
         index[k] = (real)(k * 3 % ROWS % 3); /* some rows occur more than once */
-        want[k * 3 % ROWS % 3] += x[k];
+        expected[k * 3 % ROWS % 3] += x[k];
     }
     vector read = gather(table, index);
     scatter_add(sums, index, x);
     for (int k = 0; k < LANES; k++) assert_true(read[k] == 10 * index[k]);
-    assert_memory_equal(sums, want, sizeof sums);
+    assert_memory_equal(sums, expected, sizeof sums);
 }
 
 static void test_counting_starts_and_steps(void **state) {

@@ -15,10 +15,10 @@ enum { MOST = 9, H = 2, D = 3, C = H * D };
 /* Four keys, seen from the second; the order is 2, 0, 3. */
 static void test_row_four_keys_known_weights(void **state) {
     (void)state;
-    const double logit[] = {0, 5, 1, -1}, want[] = {0.134471, 0, 0.731059, 0.036165};
+    const double logit[] = {0, 5, 1, -1}, expected[] = {0.134471, 0, 0.731059, 0.036165};
     const double shares[] = {0.149131, 0, 0.810761, 0.040108};
     double weight[4], total = lh_ref_geometric_row(4, 1, logit, weight);
-    lh_assert_close(weight, want, 4, 0, SIX_DIGITS);
+    lh_assert_close(weight, expected, 4, 0, SIX_DIGITS);
     for (int j = 0; j < 4; j++) weight[j] /= total;
     lh_assert_close(weight, shares, 4, 0, SIX_DIGITS);
 }
@@ -27,15 +27,15 @@ static void test_row_four_keys_known_weights(void **state) {
  * one end of the sequence the other side continues. */
 static void test_row_equal_logits_halve_outwards(void **state) {
     (void)state;
-    static const double want[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
-                                      {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
-                                      {1. / 16, 1. / 4, 0, 1. / 2, 1. / 8},
-                                      {1. / 16, 1. / 8, 1. / 4, 0, 1. / 2},
-                                      {1. / 16, 1. / 8, 1. / 4, 1. / 2, 0}};
+    static const double expected[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
+                                          {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
+                                          {1. / 16, 1. / 4, 0, 1. / 2, 1. / 8},
+                                          {1. / 16, 1. / 8, 1. / 4, 0, 1. / 2},
+                                          {1. / 16, 1. / 8, 1. / 4, 1. / 2, 0}};
     const double logit[5] = {0};
     for (int i = 0; i < 5; i++) {
         double weight[5], total = lh_ref_geometric_row(5, i, logit, weight);
-        lh_assert_close(weight, want[i], 5, EXACT, 0);
+        lh_assert_close(weight, expected[i], 5, EXACT, 0);
         assert_true(fabs(total - 15. / 16) < EXACT);
     }
 }
@@ -47,18 +47,18 @@ static void test_row_matches_logarithms(void **state) {
     (void)state;
     for (int T = 1; T <= MOST; T++) {
         for (int i = 0; i < T; i++) {
-            double logit[MOST], weight[MOST], want[MOST], running[MOST], sum = 0;
+            double logit[MOST], weight[MOST], expected[MOST], running[MOST], sum = 0;
             lh_test_values((uint64_t)(T * MOST + i), T, logit);
             for (int k = 0; k < T; k++) running[k] = sum += k == i ? 0 : log_sigmoid(-3 * logit[k]);
             for (int j = 0; j < T; j++) {
                 int d = abs(i - j), last = i + d - (j > i);
-                want[j] = j == i ? 0
-                                 : exp(log_sigmoid(3 * logit[j]) + running[last < T ? last : T - 1] -
-                                       (i >= d ? running[i - d] : 0));
+                expected[j] = j == i ? 0
+                                     : exp(log_sigmoid(3 * logit[j]) + running[last < T ? last : T - 1] -
+                                           (i >= d ? running[i - d] : 0));
             }
             for (int k = 0; k < T; k++) logit[k] *= 3;
             lh_ref_geometric_row(T, i, logit, weight);
-            lh_assert_close(weight, want, (size_t)T, 1e-13, 0);
+            lh_assert_close(weight, expected, (size_t)T, 1e-13, 0);
         }
     }
 }

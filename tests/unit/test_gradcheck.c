@@ -77,7 +77,7 @@ static void check(const lh_spec *spec, uint64_t seed, int64_t element, double am
     lh_target_close(&target);
 }
 
-static int kinks_of(const lh_spec *spec, const lh_gradcheck_result *results) {
+static int count_kinks(const lh_spec *spec, const lh_gradcheck_result *results) {
     int kinks = 0;
     for (int t = 0; t < spec->tensor_count; t++) kinks += results[t].kinks;
     return kinks;
@@ -94,7 +94,7 @@ static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results
 }
 
 /* The index of a tensor's element in the vector; also PLANTED times its largest element in the first gradient. */
-static int64_t place_of(const lh_tensor *tensor, int64_t element, double *amount) {
+static int64_t find_element(const lh_tensor *tensor, int64_t element, double *amount) {
     int64_t rows = tensor->rank == 1 ? 1 : tensor->shape[0], columns = tensor->shape[tensor->rank - 1];
     *amount = 0;
     for (int64_t r = 0; r < rows; r++)
@@ -126,7 +126,7 @@ static void test_gradcheck_kinks_of_a_model_pass(void **state) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         check(spec, seed, -1, 0, results);
         assert_wrong(spec, results, -1);
-        kinks += kinks_of(spec, results);
+        kinks += count_kinks(spec, results);
     }
     assert_true(kinks > 0);
     close_check(results);
@@ -140,7 +140,7 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
     for (int t = 0; t < spec->tensor_count; t++) {
         double amount;
         if (!spec->tensors[t].learned) continue;
-        int64_t element = place_of(&spec->tensors[t], 77 + 5 * t, &amount);
+        int64_t element = find_element(&spec->tensors[t], 77 + 5 * t, &amount);
         check(spec, 1, element, t % 2 == 0 ? amount : -amount, results);
         assert_wrong(spec, results, t);
     }
@@ -160,8 +160,8 @@ static void test_gradcheck_kinks_near_the_point(void **state) {
         check(&spec, 0, -1, 0, results);
         assert_wrong(&spec, results, -1);
         assert_true(results[TOY_SCALE].kinks > 0);
-        assert_int_equal(kinks_of(&spec, results), results[TOY_SCALE].kinks);
-        int64_t element = place_of(&spec.tensors[TOY_SCALE], KINKED, &amount);
+        assert_int_equal(count_kinks(&spec, results), results[TOY_SCALE].kinks);
+        int64_t element = find_element(&spec.tensors[TOY_SCALE], KINKED, &amount);
         for (int sign = -1; sign <= 1; sign += 2) {
             check(&spec, 0, element, sign * amount, results);
             assert_wrong(&spec, results, TOY_SCALE);

@@ -73,20 +73,21 @@ static bool decodes_to_target(const decoded *d, int example) {
 
 /* Decoding all sequences together gives the bits of single sequences with one pass per token; each sequence ends at its
  * own end. */
-static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *kept) {
+static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *cached) {
     static decoded passes;
-    passes = *kept;
+    passes = *cached;
     assert_true(engine->decodes);
     engine->decodes = false;
     decode(engine, condition, &passes);
     engine->decodes = true;
-    size_t answers = (size_t)(EXAMPLES * kept->labels);
-    assert_memory_equal(passes.answers, kept->answers, answers * sizeof *kept->answers);
-    assert_memory_equal(passes.lengths, kept->lengths, sizeof kept->lengths);
-    assert_memory_equal(passes.logits, kept->logits, answers * (size_t)engine->spec->classes * sizeof *kept->logits);
+    size_t answers = (size_t)(EXAMPLES * cached->labels);
+    assert_memory_equal(passes.answers, cached->answers, answers * sizeof *cached->answers);
+    assert_memory_equal(passes.lengths, cached->lengths, sizeof cached->lengths);
+    assert_memory_equal(passes.logits, cached->logits,
+                        answers * (size_t)engine->spec->classes * sizeof *cached->logits);
     for (int e = 0; e < EXAMPLES; e++)
-        for (int i = 0; i < kept->lengths[e]; i++)
-            assert_true(i + 1 == kept->lengths[e] || !lh_ends(engine->spec, kept->answers[e * kept->labels + i]));
+        for (int i = 0; i < cached->lengths[e]; i++)
+            assert_true(i + 1 == cached->lengths[e] || !lh_ends(engine->spec, cached->answers[e * cached->labels + i]));
 }
 
 /* Counts right examples; both methods must agree on each. */
@@ -94,7 +95,7 @@ static int count_exact(lh_engine *engine, int n) {
     static decoded d;
     lh_error error;
     lh_sums sums, sequence_sums[EXAMPLES];
-    lh_condition condition = lh_condition_at(n, EXAMPLES, 1, DRAW);
+    lh_condition condition = lh_condition_make(n, EXAMPLES, 1, DRAW);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, sequence_sums, &error), &error);
     open_examples(engine, &condition, &d);
     decode(engine, &condition, &d);
@@ -137,13 +138,13 @@ static void (*real_score)(const lh_cpu_step *step, const lh_cpu_block *block, lh
 
 /* The index of an example's first error in the pass, which this test chooses so that errors are spread over all
  * answers. */
-static int error_of(int example, int labels) { return example * 7 % labels; }
+static int choose_error(int example, int labels) { return example * 7 % labels; }
 
-/* Writes answers of a pass with first errors at error_of. */
+/* Writes answers of a pass with first errors at choose_error. */
 static void write_errors(const uint16_t *labels, int first, int sequences, int count, uint16_t *answers) {
     memcpy(answers, labels, (size_t)(sequences * count) * sizeof *answers);
     for (int s = 0; s < sequences; s++) {
-        uint16_t *wrong = &answers[s * count + error_of(first + s, count)];
+        uint16_t *wrong = &answers[s * count + choose_error(first + s, count)];
         *wrong = (uint16_t)((*wrong + 1) % 2);
     }
 }
@@ -156,8 +157,8 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
 /* Decoding in blocks of an evaluation starts at first errors in distant positions; the answers equal those decoded by
  * passes. */
 static void check_errors(const lh_spec *spec) {
-    static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], got[EXAMPLES * LONG_TOKENS],
-        want[EXAMPLES * LONG_TOKENS];
+    static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], actual[EXAMPLES * LONG_TOKENS],
+        expected[EXAMPLES * LONG_TOKENS];
     static uint8_t mask[EXAMPLES * LONG_TOKENS];
     static int lengths[EXAMPLES], wanted[EXAMPLES], known_counts[EXAMPLES], limits[EXAMPLES];
     lh_cpu_program program = *spec->cpu[0];
@@ -171,13 +172,13 @@ static void check_errors(const lh_spec *spec) {
     program.score_block = score_with_errors;
     lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &all, EXAMPLES, &error), &error);
-    lh_condition condition = lh_condition_at(LONG, EXAMPLES, 1, DRAW);
-    condition.answers = got;
+    lh_condition condition = lh_condition_make(LONG, EXAMPLES, 1, DRAW);
+    condition.answers = actual;
     condition.lengths = lengths;
     condition.decoded = EXAMPLES;
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, spec, LONG, 1, &error), &error);
-    int inputs = lh_input_length(spec, LONG), labels = lh_shape_at(spec, LONG, 1).labels;
+    int inputs = lh_input_length(spec, LONG), labels = lh_shape_make(spec, LONG, 1).labels;
     assert_true(inputs <= LONG_TOKENS && labels <= LONG_TOKENS && labels > 32);
     for (int e = 0; e < EXAMPLES; e++) {
         lh_assert_ok(lh_batch_fill(&batch, spec, &condition.source, LONG, (uint32_t)e, 1, &error), &error);
@@ -185,20 +186,20 @@ static void check_errors(const lh_spec *spec) {
         memcpy(target + e * labels, batch.labels, (size_t)labels * sizeof *target);
         memcpy(mask + e * labels, batch.mask, (size_t)labels);
     }
-    write_errors(target, 0, EXAMPLES, labels, want);
+    write_errors(target, 0, EXAMPLES, labels, expected);
     for (int e = 0; e < EXAMPLES; e++) {
         limits[e] = lh_answers_until(mask + e * labels, labels);
-        known_counts[e] = lh_answers_of_pass(target + e * labels, mask + e * labels, limits[e], want + e * labels);
+        known_counts[e] = lh_answers_of_pass(target + e * labels, mask + e * labels, limits[e], expected + e * labels);
     }
     lh_query query = {.n = LONG, .input = input, .target = target, .wants_answer = mask, .draw = condition.draw};
     engine->decodes = false;
     lh_assert_ok(
         lh_decode(engine, &query, EXAMPLES,
-                  &(lh_answers){.answers = want, .lengths = wanted, .known_counts = known_counts, .limits = limits},
+                  &(lh_answers){.answers = expected, .lengths = wanted, .known_counts = known_counts, .limits = limits},
                   &error),
         &error);
     for (int e = 0; e < EXAMPLES; e++)
-        assert_memory_equal(got + e * labels, want + e * labels, (size_t)wanted[e] * sizeof *got);
+        assert_memory_equal(actual + e * labels, expected + e * labels, (size_t)wanted[e] * sizeof *actual);
     assert_memory_equal(lengths, wanted, sizeof lengths);
     lh_batch_close(&batch);
     engine->ops->close(engine);

@@ -89,9 +89,9 @@ static void test_group_jobs_take_turns(void **state) {
         jobs[i] = &work[i];
     }
     lh_assert_ok(lh_group_run(1, jobs, 3, do_piece, &error), &error);
-    static const int want[] = {0, 1, 2, 0, 2, 0};
+    static const int expected[] = {0, 1, 2, 0, 2, 0};
     assert_int_equal(at, 6);
-    assert_memory_equal(order, want, sizeof want);
+    assert_memory_equal(order, expected, sizeof expected);
     lh_assert_ok(lh_group_run(2, jobs, 0, do_piece, &error), &error);
 }
 
@@ -143,7 +143,7 @@ static char *read_text(void **state, const char *name) {
 /* Finished runs are not changed, a run held by another process is left out, and missing runs are trained. */
 static void test_missing_trains_only_missing_runs(void **state) {
     lh_error error;
-    int held;
+    int lock;
     bool alone;
     train_alone(state);
     run(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
@@ -151,7 +151,7 @@ static void test_missing_trains_only_missing_runs(void **state) {
     run(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
     char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
-    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &held, &alone, &error), &error);
+    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &lock, &alone, &error), &error);
     lh_run_result result =
         run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
@@ -160,7 +160,7 @@ static void test_missing_trains_only_missing_runs(void **state) {
     char *after = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     assert_string_equal(before, after);
     for (int i = 0; i < 5; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
-    lh_unlock_directory(held);
+    lh_unlock_directory(lock);
     result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
     assert_non_null(strstr(result.err, "toy: 5 of 6 runs are finished, 1 remain"));
     assert_same_run(state, "alone", "parts", FOLDERS[5]);
@@ -211,10 +211,10 @@ static void test_file_system_without_locks_warns_once(void **state) {
     without_locks = true;
     result = run(state, 0, "train --out . --steps 5 --seeds 3:4 --no-eval");
     without_locks = false;
-    const char *told = strstr(result.err, "warning: ./" PLAN "lr0.01-seed3: this file system has no locks");
-    assert_non_null(told);
-    assert_non_null(strstr(told, "use a run in one process at a time"));
-    assert_null(strstr(told + 1, "warning"));
+    const char *warning = strstr(result.err, "warning: ./" PLAN "lr0.01-seed3: this file system has no locks");
+    assert_non_null(warning);
+    assert_non_null(strstr(warning, "use a run in one process at a time"));
+    assert_null(strstr(warning + 1, "warning"));
 }
 
 static void test_replicas_resume_each_from_its_own_step(void **state) {

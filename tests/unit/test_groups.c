@@ -10,7 +10,7 @@
 #include "toy_program.h"
 #include "engine/engine.h"
 
-static void shape_of(int input, int output, lh_shape *shape) {
+static void set_shape(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;
     shape->labels = output;
 }
@@ -34,7 +34,7 @@ static void make_spec(fixture *f, const char *train, const char *eval, const cha
     f->task = *lh_toy_spec.task;
     f->format.labels = NULL;
     f->format.stream[0].length = NULL;
-    f->format.shape = shape_of;
+    f->format.shape = set_shape;
     f->task.sample = NULL;
     f->task.input_length = f->task.output_length = NULL;
     f->task.axis = axis;
@@ -85,15 +85,15 @@ static void test_groups_are_the_occurring_combinations(void **state) {
     lh_groups g;
     open_files(&f, *state, false, false);
     open_groups(&g, &f, &by_both, 0);
-    static const int want[4][3] = {{LH_NO_VALUE, LH_NO_VALUE, 1}, {1, 0, 1}, {2, 0, 1}, {2, 3, 3}};
+    static const int expected[4][3] = {{LH_NO_VALUE, LH_NO_VALUE, 1}, {1, 0, 1}, {2, 0, 1}, {2, 3, 3}};
     assert_int_equal(g.count, 4);
     assert_int_equal(g.axes, 2);
     assert_string_equal(g.name[0], "digits");
     for (int i = 0; i < 4; i++) {
         assert_int_equal(g.group[i].set, LH_SET_TRAIN);
-        assert_int_equal(g.group[i].value[0], want[i][0]);
-        assert_int_equal(g.group[i].value[1], want[i][1]);
-        assert_int_equal(g.group[i].count, want[i][2]);
+        assert_int_equal(g.group[i].value[0], expected[i][0]);
+        assert_int_equal(g.group[i].value[1], expected[i][1]);
+        assert_int_equal(g.group[i].count, expected[i][2]);
     }
     const lh_group *last = &g.group[3]; /* [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
     static const uint32_t place[3] = {1, 3, 5}, pick[3] = {1, 0, 2};
@@ -139,12 +139,12 @@ static void test_groups_of_sets(void **state) {
     assert_int_equal(g.group[1].set, LH_SET_VALIDATION);
     assert_int_equal(g.group[1].count, 2);
     lh_groups_close(&g);
-    open_groups(&g, &f, &digits, lh_sets_of("validation,train"));
+    open_groups(&g, &f, &digits, lh_sets_parse("validation,train"));
     assert_int_equal(g.count, 4);
     assert_int_equal(g.group[3].set, LH_SET_VALIDATION);
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
-    assert_int_equal(lh_sets_of("tests"), 0);
+    assert_int_equal(lh_sets_parse("tests"), 0);
     open_files(&f, *state, true, false);
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &digits, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
                     &error, "eval.splits: there are no examples for validation");
@@ -162,7 +162,7 @@ static void test_groups_of_sets(void **state) {
 
 static void test_invalid_axes_are_refused(void **state) {
     static const struct {
-        const char *line, *said;
+        const char *line, *message;
     } cases[] = {
         {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is no valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is no valid value"},
@@ -176,7 +176,7 @@ static void test_invalid_axes_are_refused(void **state) {
     lh_error error;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_spec(&f, write_text(*state, "bad.jsonl", cases[i].line), NULL, NULL);
-        lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+        lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
     open_files(&f, *state, false, true);
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &carry, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
@@ -225,8 +225,8 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     assert_int_equal(by_length[0].n, 1);
     assert_int_equal(by_axes[3].n, 2);
     assert_true(weighted(by_length, lengths, false) == weighted(by_axes, axes, false));
-    double want = weighted(by_length, lengths, true), got = weighted(by_axes, axes, true);
-    lh_assert_close(&got, &want, 1, 1e-6, 0);
+    double expected = weighted(by_length, lengths, true), actual = weighted(by_axes, axes, true);
+    lh_assert_close(&actual, &expected, 1, 1e-6, 0);
     lh_groups_close(&both);
     lh_corpus_close(&f.corpus);
 }
@@ -247,7 +247,7 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     char name[LH_EVAL_NAME];
     size_t bytes, again;
     open_files(&f, *state, false, true);
-    open_groups(&both, &f, &by_both, lh_sets_of("train,validation"));
+    open_groups(&both, &f, &by_both, lh_sets_parse("train,validation"));
     assert_int_equal(evaluate(&f, &both, path, results), 5);
     assert_string_equal(lh_eval_name(&results[3], name), "train, digits 2, carry 3");
     assert_string_equal(lh_eval_name(&results[4], name), "validation, digits 1");

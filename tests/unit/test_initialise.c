@@ -41,20 +41,20 @@ static void moments(const double *x, double result[3]) {
 
 static void test_initialise_normal_moments(void **state) {
     (void)state;
-    double got[3], want[3] = {0, 0.5, 3};
-    moments(large_values(0), got);
-    lh_assert_close(got, want, 2, 0, 0.01);
-    lh_assert_close(got + 2, want + 2, 1, 0, 0.1);
+    double actual[3], expected[3] = {0, 0.5, 3};
+    moments(large_values(0), actual);
+    lh_assert_close(actual, expected, 2, 0, 0.01);
+    lh_assert_close(actual + 2, expected + 2, 1, 0, 0.1);
 }
 
 /* Normal values truncated at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
 static void test_initialise_truncated_normal_moments(void **state) {
     (void)state;
-    double got[3], want[3] = {0, 0.5 * 0.87962566, 2.3654};
+    double actual[3], expected[3] = {0, 0.5 * 0.87962566, 2.3654};
     const double *values = large_values(1);
-    moments(values, got);
-    lh_assert_close(got, want, 2, 0, 0.01);
-    lh_assert_close(got + 2, want + 2, 1, 0, 0.05);
+    moments(values, actual);
+    lh_assert_close(actual, expected, 2, 0, 0.01);
+    lh_assert_close(actual + 2, expected + 2, 1, 0, 0.05);
     double largest = 0;
     for (int i = 0; i < COUNT; i++) largest = fmax(largest, fabs(values[i]));
     assert_true(largest <= 1.0 && largest > 0.999);
@@ -80,11 +80,11 @@ static void test_initialise_truncated_normal_distribution(void **state) {
 /* Uniform values on [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and values reach both ends. */
 static void test_initialise_uniform_moments(void **state) {
     (void)state;
-    double got[3], want[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
+    double actual[3], expected[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
     const double *values = large_values(2);
-    moments(values, got);
-    lh_assert_close(got, want, 2, 0, 0.005);
-    lh_assert_close(got + 2, want + 2, 1, 0, 0.02);
+    moments(values, actual);
+    lh_assert_close(actual, expected, 2, 0, 0.005);
+    lh_assert_close(actual + 2, expected + 2, 1, 0, 0.02);
     for (int i = 0; i < COUNT; i++) {
         least = fmin(least, values[i]);
         largest = fmax(largest, values[i]);
@@ -118,28 +118,28 @@ static void test_initialise_uniform_bits(void **state) {
 /* Element e of tensor t is word e % 4 of block e / 4 at example t. */
 static void test_initialise_counter_as_documented(void **state) {
     (void)state;
-    static double got[TOY_STORAGE];
-    lh_initialise(&lh_toy_spec, 77, 8, got);
+    static double actual[TOY_STORAGE];
+    lh_initialise(&lh_toy_spec, 77, 8, actual);
     for (int e = 0; e < 16; e++) {
         uint32_t counter[4] = {(uint32_t)e / 4, lh_site(LH_DOMAIN_INIT, 0, 0), TOY_KEY, 0}, out[4];
         lh_philox(counter, lh_key_of_seed(77), out);
         double low = lh_normal_cumulative(-2), u = (out[e % 4] + 0.5) / 4294967296.0;
-        double want = 0.5 * lh_normal_quantile(low + u * (1 - 2 * low));
-        assert_true(got[292 + e / 4 * 12 + e % 4] == want);
+        double expected = 0.5 * lh_normal_quantile(low + u * (1 - 2 * low));
+        assert_true(actual[292 + e / 4 * 12 + e % 4] == expected);
     }
 }
 
 static void test_initialise_constants_and_gaps(void **state) {
     (void)state;
-    static float got[TOY_STORAGE];
-    memset(got, 0xff, sizeof got);
-    lh_initialise(&lh_toy_spec, 1, 4, got);
-    for (int i = 0; i < 4; i++) assert_true(got[352 + i] == 1.0f);
-    for (int i = 0; i < 5; i++) assert_true(got[4112 + i] == 0.0f);
-    for (int i = 28; i < 32; i++) assert_true(got[i] == 0.0f);     /* between two tensors */
-    for (int i = 336; i < 352; i++) assert_true(got[i] == 0.0f);   /* after the fused product */
-    for (int i = 4085; i < 4088; i++) assert_true(got[i] == 0.0f); /* between two rows */
-    for (int i = 4117; i < TOY_STORAGE; i++) assert_true(got[i] == 0.0f);
+    static float actual[TOY_STORAGE];
+    memset(actual, 0xff, sizeof actual);
+    lh_initialise(&lh_toy_spec, 1, 4, actual);
+    for (int i = 0; i < 4; i++) assert_true(actual[352 + i] == 1.0f);
+    for (int i = 0; i < 5; i++) assert_true(actual[4112 + i] == 0.0f);
+    for (int i = 28; i < 32; i++) assert_true(actual[i] == 0.0f);     /* between two tensors */
+    for (int i = 336; i < 352; i++) assert_true(actual[i] == 0.0f);   /* after the fused product */
+    for (int i = 4085; i < 4088; i++) assert_true(actual[i] == 0.0f); /* between two rows */
+    for (int i = 4117; i < TOY_STORAGE; i++) assert_true(actual[i] == 0.0f);
 }
 
 static void test_initialise_float_is_rounded_double(void **state) {

@@ -16,7 +16,7 @@ enum { FEW = 400, PUZZLES = 60, HELD_OUT = PUZZLES / 10, ITEMS = 108 };
 static uint64_t squares[LATIN_SQUARES];
 
 /* A puzzle in the format of the published file. */
-static latin_puzzle puzzle_of(const char *grid) {
+static latin_puzzle parse_puzzle(const char *grid) {
     latin_puzzle p = {0, -1};
     for (int cell = 0; cell < LATIN_CELLS; cell++)
         if (grid[cell] == '?') p.probe = cell;
@@ -24,9 +24,9 @@ static latin_puzzle puzzle_of(const char *grid) {
     return p;
 }
 
-static void grid_of(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
+static void print_grid(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
-        int symbols = latin_symbols_at(p->givens, cell);
+        int symbols = latin_get_symbols(p->givens, cell);
         grid[cell] = cell == p->probe ? '?' : symbols == 0 ? '.' : (char)('0' + latin_symbol(symbols));
     }
     grid[LATIN_CELLS] = 0;
@@ -35,25 +35,25 @@ static void grid_of(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
 /* ---- the paper's rules, cell by cell ---- */
 
 /* Cell i of row `at`, or of column `at`. */
-static int cell_of(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
+static int get_cell(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
 
 static bool line_has(const char *grid, bool row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[cell_of(row, line, i)] == symbol) return true;
+        if (grid[get_cell(row, line, i)] == symbol) return true;
     return false;
 }
 
 static int givens_in(const char *grid, bool row, int line) {
     int count = 0;
-    for (int i = 0; i < 4; i++) count += grid[cell_of(row, line, i)] >= '1';
-    for (int i = 0; i < 4; i++) count -= grid[cell_of(row, line, i)] == '?';
+    for (int i = 0; i < 4; i++) count += grid[get_cell(row, line, i)] >= '1';
+    for (int i = 0; i < 4; i++) count -= grid[get_cell(row, line, i)] == '?';
     return count;
 }
 
 /* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
 static bool all_cross(const char *grid, bool row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[cell_of(row, line, i)] == '.' && !line_has(grid, !row, i, symbol)) return false;
+        if (grid[get_cell(row, line, i)] == '.' && !line_has(grid, !row, i, symbol)) return false;
     return true;
 }
 
@@ -127,17 +127,17 @@ static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **st
     while (seen[1] < wanted || seen[2] < wanted || seen[3] < wanted) {
         latin_puzzle p = latin_draw(&rng, squares);
         char grid[LATIN_CELLS + 1];
-        grid_of(&p, grid);
-        latin_answer got = latin_classify(&p, false), want = answer_by_paper(grid);
-        assert_int_equal(got.strategy, want.strategy);
-        assert_int_equal(got.vectors, want.vectors);
-        assert_int_equal(got.symbol, want.symbol);
-        bool left_out = want.vectors == 3 && has_lax_step(grid);
-        assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : want.vectors);
+        print_grid(&p, grid);
+        latin_answer actual = latin_classify(&p, false), expected = answer_by_paper(grid);
+        assert_int_equal(actual.strategy, expected.strategy);
+        assert_int_equal(actual.vectors, expected.vectors);
+        assert_int_equal(actual.symbol, expected.symbol);
+        bool left_out = expected.vectors == 3 && has_lax_step(grid);
+        assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : expected.vectors);
         lax += left_out;
         assert_in_range(latin_count(p.givens), 3, 11);
-        if (seen[got.vectors]++ < wanted && got.vectors > 0)
-            assert_int_equal(latin_possible(&p, squares), 1 << (got.symbol - 1));
+        if (seen[actual.vectors]++ < wanted && actual.vectors > 0)
+            assert_int_equal(latin_possible(&p, squares), 1 << (actual.symbol - 1));
     }
     assert_true(lax > 0);
 }
@@ -161,7 +161,7 @@ static void test_classifier_takes_the_first_strategy(void **state) {
         {".?..3....3.....3", LATIN_NONE, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        latin_puzzle p = puzzle_of(cases[i].grid);
+        latin_puzzle p = parse_puzzle(cases[i].grid);
         latin_answer answer = latin_classify(&p, false);
         if (answer.strategy != cases[i].strategy || answer.symbol != cases[i].symbol)
             fail_msg("%s: strategy %d, symbol %d", cases[i].grid, answer.strategy, answer.symbol);
@@ -171,13 +171,13 @@ static void test_classifier_takes_the_first_strategy(void **state) {
 /* A rotation clockwise by 90 degrees moves cell (r, c) to (c, 3 - r); each symbol is replaced by the next. */
 static void test_rotation_moves_cells_and_symbols(void **state) {
     (void)state;
-    latin_puzzle p = puzzle_of("12.."
-                               "..4."
-                               "...."
-                               "?..3");
+    latin_puzzle p = parse_puzzle("12.."
+                                  "..4."
+                                  "...."
+                                  "?..3");
     char grid[LATIN_CELLS + 1];
     latin_puzzle turned = latin_rotate(&p);
-    grid_of(&turned, grid);
+    print_grid(&turned, grid);
     assert_string_equal(grid, "?..2"
                               "...3"
                               "..1."
@@ -196,12 +196,12 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
 /* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
 static void test_similar_is_a_distance_of_at_most_four_fifths(void **state) {
     (void)state;
-    latin_puzzle a = puzzle_of("1?......2.......");
-    latin_puzzle quarter = puzzle_of("1...?..........."); /* 1 of 4 is shared */
-    latin_puzzle sixth = puzzle_of("1....?........34");   /* 1 of 6 */
-    latin_puzzle fifth = puzzle_of("1....?.........4");   /* 1 of 5 */
-    latin_puzzle apart = puzzle_of("2....?..........");
-    latin_puzzle probe_alone = puzzle_of("2?..............");
+    latin_puzzle a = parse_puzzle("1?......2.......");
+    latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */
+    latin_puzzle sixth = parse_puzzle("1....?........34");   /* 1 of 6 */
+    latin_puzzle fifth = parse_puzzle("1....?.........4");   /* 1 of 5 */
+    latin_puzzle apart = parse_puzzle("2....?..........");
+    latin_puzzle probe_alone = parse_puzzle("2?..............");
     assert_true(latin_similar(&a, &a));
     assert_true(latin_similar(&a, &quarter));
     assert_true(latin_similar(&a, &fifth));
@@ -240,7 +240,7 @@ static void open_corpus(lh_corpus *c, fixture *f) {
 }
 
 /* Reads an example as a puzzle, with its target. */
-static latin_puzzle example_of(const lh_dataset *set, int64_t i, int *symbol) {
+static latin_puzzle read_puzzle(const lh_dataset *set, int64_t i, int *symbol) {
     const uint16_t *tokens = set->tokens + set->start[i];
     latin_puzzle p = {0, -1};
     for (int cell = 0; cell < LATIN_CELLS; cell++)
@@ -255,7 +255,7 @@ static void check_set(const lh_dataset *set, int of_each, bool strict) {
     int seen[LATIN_VECTORS + 1] = {0}, symbol;
     assert_int_equal(set->count, LATIN_VECTORS * of_each);
     for (int64_t i = 0; i < set->count; i++) {
-        latin_puzzle p = example_of(set, i, &symbol);
+        latin_puzzle p = read_puzzle(set, i, &symbol);
         latin_answer answer = latin_classify(&p, strict);
         assert_int_equal(answer.vectors, set->values[2 * i]);
         assert_int_equal(answer.symbol, symbol);
@@ -271,14 +271,14 @@ static void check_distances(const lh_corpus *c) {
     int symbol;
     for (int s = 0; s < 2; s++)
         for (int64_t i = 0; i < sets[s]->count; i++) {
-            latin_puzzle p = example_of(sets[s], i, &symbol);
+            latin_puzzle p = read_puzzle(sets[s], i, &symbol);
             for (int64_t j = 0; j < c->validation.count; j++) {
-                latin_puzzle other = example_of(&c->validation, j, &symbol);
+                latin_puzzle other = read_puzzle(&c->validation, j, &symbol);
                 assert_false(latin_similar(&p, &other));
             }
             for (int t = s; t < 2; t++)
                 for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
-                    latin_puzzle other = example_of(sets[t], j, &symbol);
+                    latin_puzzle other = read_puzzle(sets[t], j, &symbol);
                     assert_false(latin_equal(&p, &other));
                 }
         }
@@ -310,15 +310,15 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
     make_spec(&f, 0, 30, false, NULL);
     open_corpus(&c, &f);
     for (int i = 0; i < ITEMS; i++) {
-        latin_puzzle p = example_of(&c.validation, i, &symbol);
+        latin_puzzle p = read_puzzle(&c.validation, i, &symbol);
         assert_int_equal(c.validation.values[2 * i], i / 36 + 1);
         assert_int_equal(c.validation.values[2 * i + 1], i + 1);
         if (i % 3 > 0) {
-            latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
+            latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
             assert_true(latin_equal(&turned, &p));
         }
         for (int j = 0; j < i; j++) {
-            latin_puzzle other = example_of(&c.validation, j, &symbol);
+            latin_puzzle other = read_puzzle(&c.validation, j, &symbol);
             assert_false(latin_equal(&other, &p));
         }
     }
@@ -398,7 +398,7 @@ static void test_file_is_read_in_both_alphabets(void **state) {
         open_corpus(&c, &f);
         assert_int_equal(c.validation.count, 9);
         for (int j = 0; j < 9; j++) {
-            latin_puzzle p = example_of(&c.validation, j, &symbol);
+            latin_puzzle p = read_puzzle(&c.validation, j, &symbol);
             assert_int_equal(c.validation.values[2 * j], j / 3 + 1);
             assert_int_equal(c.validation.values[2 * j + 1], j + 1);
             assert_int_equal(latin_classify(&p, false).symbol, symbol);
@@ -413,7 +413,7 @@ static void test_file_is_read_in_both_alphabets(void **state) {
 
 static void test_invalid_file_is_refused(void **state) {
     static const struct {
-        const char *text, *said;
+        const char *text, *message;
     } cases[] = {
         {NAMES ONE ONE ONE TWO TWO TWO THREE THREE, "items.csv: there are 3 puzzles of one vector, 3 of two and 2 of "
                                                     "three\n  expected: as many of each, in threes"},
@@ -439,7 +439,7 @@ static void test_invalid_file_is_refused(void **state) {
         lh_corpus c;
         lh_error error;
         make_spec(&f, 0, 30, false, write_text(*state, cases[i].text));
-        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].said);
+        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
 }
 
@@ -453,7 +453,7 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     fixture f;
     lh_corpus c;
     lh_error error;
-    grid_of(&p, grid);
+    print_grid(&p, grid);
     snprintf(text, sizeof text, NAMES "0,1,%s,1\n", grid);
     make_spec(&f, 0, 30, false, write_text(*state, text));
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
@@ -547,10 +547,10 @@ static void test_published_file_matches_its_paper(void **state) {
     open_corpus(&c, &f);
     check_set(&c.validation, 36, false);
     for (int i = 0; i < ITEMS; i++) {
-        latin_puzzle p = example_of(&c.validation, i, &symbol);
+        latin_puzzle p = read_puzzle(&c.validation, i, &symbol);
         seen[i / 36][latin_classify(&p, false).strategy]++;
         if (i % 3 == 0) continue;
-        latin_puzzle before = example_of(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
+        latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
         assert_true(latin_equal(&turned, &p));
     }
     check_distances(&c);

@@ -56,10 +56,10 @@ static void test_level_choose_widest_that_runs(void **state) {
     const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &none, NULL}, *chosen;
     lh_error error;
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
-    const char *want = lh_level_runs("x86-64-v4")   ? "x86-64-v4"
-                       : lh_level_runs("x86-64-v3") ? "x86-64-v3"
-                                                    : own_level();
-    assert_string_equal(chosen->level, want);
+    const char *expected = lh_level_runs("x86-64-v4")   ? "x86-64-v4"
+                           : lh_level_runs("x86-64-v3") ? "x86-64-v3"
+                                                        : own_level();
+    assert_string_equal(chosen->level, expected);
 }
 
 static void test_level_choose_named_pinned(void **state) {

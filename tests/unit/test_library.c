@@ -25,7 +25,7 @@ static void randomise(lh_rng *rng, int count, double *out) {
     for (int i = 0; i < count; i++) out[i] = lh_rng_word(rng) / 2147483648.0 - 1;
 }
 
-static int values_of(const library_entry *entry) {
+static int count_values(const library_entry *entry) {
     int count = 0;
     for (const library_parameter *p = entry->parameters; p->name; p++) count += p->layers * p->count;
     assert_true(count <= MOST_VALUES);
@@ -50,7 +50,7 @@ static workplace *open_workplace(const library_entry *entry) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(31), 0, 0, 0);
     randomise(&rng, PAIRS, w->logits);
     randomise(&rng, PAIRS, w->weights);
-    randomise(&rng, values_of(entry), w->values);
+    randomise(&rng, count_values(entry), w->values);
     if (strncmp(entry->name, "fire", 4) == 0) { /* thresholds within and beyond these lengths */
         double *threshold = w->values + (find(w, "threshold", 0) - w->values);
         for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
@@ -102,7 +102,7 @@ static double kerple_power(const place *at) {
 }
 
 /* The paper's formula, with input weights times `sign`, for a query with this farthest key. */
-static double fire_of(const place *at, int farthest, int sign) {
+static double compute_fire(const place *at, int farthest, int sign) {
     double weight[32], output[32 * HEADS], offset[HEADS] = {0};
     int head = at->indices.head;
     for (int k = 0; k < 32; k++) {
@@ -124,10 +124,10 @@ static double fire_of(const place *at, int farthest, int sign) {
  * distance of the farthest token on either side. */
 static double fire(const place *at) {
     int query = at->indices.query;
-    return fire_of(at, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, at->distance > 0 ? -1 : 1);
+    return compute_fire(at, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, at->distance > 0 ? -1 : 1);
 }
 
-static double fire_causal(const place *at) { return fire_of(at, at->indices.query, 1); }
+static double fire_causal(const place *at) { return compute_fire(at, at->indices.query, 1); }
 
 /* The preset's frequencies are those of the authors' code, m = 0 .. 63; the paper's equation has m = 1 .. 64. */
 static double sandwich(const place *at) {
@@ -173,17 +173,17 @@ static const formula FORMULAS[] = {
 };
 enum { FORMULA_COUNT = sizeof FORMULAS / sizeof *FORMULAS };
 
-static const formula *formula_of(const library_entry *entry) {
+static const formula *find_formula(const library_entry *entry) {
     for (int i = 0; i < FORMULA_COUNT; i++)
         if (strcmp(FORMULAS[i].name, entry->name) == 0) return &FORMULAS[i];
     fail_msg("%s has no closed form here", entry->name);
     return NULL;
 }
 
-static double factor_of(const formula *f) { return f->factor > 0 ? f->factor : log(TOKENS) / log(80); }
+static double get_factor(const formula *f) { return f->factor > 0 ? f->factor : log(TOKENS) / log(80); }
 
 /* The pair of element e of the arrays. */
-static place place_of(const workplace *w, int e) {
+static place find_pair(const workplace *w, int e) {
     int query = e % TOKENS, key = e / TOKENS % TOKENS, head = e / (TOKENS * TOKENS) % HEADS;
     place at = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
     const int32_t *drawn = w->drawn[at.layer];
@@ -196,19 +196,19 @@ static place place_of(const workplace *w, int e) {
 /* ---- tests ---- */
 
 static void check_scores(const library_entry *entry) {
-    const formula *f = formula_of(entry);
+    const formula *f = find_formula(entry);
     workplace *w = open_workplace(entry);
-    double *want = calloc(PAIRS, sizeof *want);
-    assert_non_null(want);
+    double *expected = calloc(PAIRS, sizeof *expected);
+    assert_non_null(expected);
     run(w);
     for (int e = 0; e < PAIRS; e++) {
-        place at = place_of(w, e);
-        want[e] = factor_of(f) * w->logits[e] + (f->bias ? f->bias(&at) : 0);
+        place at = find_pair(w, e);
+        expected[e] = get_factor(f) * w->logits[e] + (f->bias ? f->bias(&at) : 0);
     }
-    lh_assert_close(w->scores, want, PAIRS, 1e-12, 1e-11); /* sums of 64 cosines of angles up to a thousand */
-    for (int e = 0; e < PAIRS; e++) want[e] = factor_of(f) * w->weights[e];
-    lh_assert_close(w->slopes, want, PAIRS, 1e-14, 0);
-    free(want);
+    lh_assert_close(w->scores, expected, PAIRS, 1e-12, 1e-11); /* sums of 64 cosines of angles up to a thousand */
+    for (int e = 0; e < PAIRS; e++) expected[e] = get_factor(f) * w->weights[e];
+    lh_assert_close(w->slopes, expected, PAIRS, 1e-14, 0);
+    free(expected);
     free(w);
 }
 
@@ -235,20 +235,20 @@ static void check_direction(workplace *w, const library_parameter *p, int first)
     static double direction[MOST_VALUES], before[MOST_VALUES];
     const double step = 1e-6;
     int count = p->layers * p->count;
-    double want = 0, above, below;
+    double expected = 0, above, below;
     assert_true(count <= MOST_VALUES);
     lh_rng rng = lh_rng_at(lh_key_of_seed(32), (uint32_t)first, 0, 0);
     randomise(&rng, count, direction);
     run(w);
-    for (int i = 0; i < count; i++) want += w->gradients[first + i] * direction[i];
+    for (int i = 0; i < count; i++) expected += w->gradients[first + i] * direction[i];
     memcpy(before, w->values + first, (size_t)count * sizeof *before);
     for (int i = 0; i < count; i++) w->values[first + i] = before[i] + step * direction[i];
     above = objective(w);
     for (int i = 0; i < count; i++) w->values[first + i] = before[i] - step * direction[i];
     below = objective(w);
     memcpy(w->values + first, before, (size_t)count * sizeof *before);
-    double got = (above - below) / (2 * step);
-    lh_assert_close(&got, &want, 1, 1e-6, 1e-5); /* sums of half a million numbers */
+    double actual = (above - below) / (2 * step);
+    lh_assert_close(&actual, &expected, 1, 1e-6, 1e-5); /* sums of half a million numbers */
 }
 
 static void test_gradients_every_parameter_matches_differences(void **state) {

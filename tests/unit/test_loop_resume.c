@@ -149,9 +149,9 @@ static char *resume_another_plan(void **state) {
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
     char path[512];
     snprintf(path, sizeof path, "rm -r %s/toy/%s", (char *)*state, other_plan);
-    char *said = strdup(result.err);
+    char *output = strdup(result.err);
     assert_int_equal(system(path), 0);
-    return said;
+    return output;
 }
 
 static void test_train_resume_after_edit_lists_differences(void **state) {
@@ -161,17 +161,17 @@ static void test_train_resume_after_edit_lists_differences(void **state) {
     toy.resolved =
         "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":16},\"source\":\"b\",\"train\":{\"rate\":[1],\"y\":2}}";
     toy.plan_digest = other_plan;
-    char *said = resume_another_plan(state);
-    const char *list = strstr(said, "  there is ./" FOLDER ", of another plan:\n");
+    char *output = resume_another_plan(state);
+    const char *list = strstr(output, "  there is ./" FOLDER ", of another plan:\n");
     assert_non_null(list);
     list = strchr(list, '\n') + 1;
-    const char *want = "    model.width: 8 there, 16 here\n"
-                       "    train.rate: 0.1 there, [1] here\n"
-                       "    train.x: 1 there, absent here\n"
-                       "    train.y: absent there, 2 here\n"
-                       "  hint: ";
-    assert_int_equal(strncmp(list, want, strlen(want)), 0);
-    free(said);
+    const char *expected = "    model.width: 8 there, 16 here\n"
+                           "    train.rate: 0.1 there, [1] here\n"
+                           "    train.x: 1 there, absent here\n"
+                           "    train.y: absent there, 2 here\n"
+                           "  hint: ";
+    assert_int_equal(strncmp(list, expected, strlen(expected)), 0);
+    free(output);
     lh_run_result result =
         run_toy(state, 0, "train --out . --no-eval --steps 5 --missing"); /* --missing reports nothing */
     assert_null(strstr(result.err, "nothing to resume"));
@@ -185,7 +185,7 @@ static void test_train_resume_after_edit_lists_differences(void **state) {
 /* Content of another run's run.json is read up to a limit and printed without control characters. */
 static void test_train_resume_next_to_hostile_folder_continues(void **state) {
     enum { LONG = LH_MOST_FACTS + 1, DEEP = 100000 };
-    char path[512], *text = malloc(LONG), *said;
+    char path[512], *text = malloc(LONG), *output;
     assert_non_null(text);
     snprintf(path, sizeof path, "%s/" FOLDER "/run.json", (char *)*state);
     run_toy(state, 0, "train --out . --no-eval --steps 10");
@@ -193,26 +193,26 @@ static void test_train_resume_next_to_hostile_folder_continues(void **state) {
     memset(text, ' ', LONG);
     memcpy(text, "{\"spec\":{}}", 11);
     lh_test_write(path, text, LONG);
-    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
-    free(said);
+    assert_non_null(strstr(output = resume_another_plan(state), "no spec to compare with"));
+    free(output);
     memset(text, '[', DEEP);
     lh_test_write(path, text, DEEP);
-    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
-    free(said);
+    assert_non_null(strstr(output = resume_another_plan(state), "no spec to compare with"));
+    free(output);
     free(text);
     const char *codes = "{\"spec\":{\"a\\u001b[2J\\n\":\"\\u001b]0;x\\u0007\",\"b\":{},\"c\":null,\"d\":1e300}}";
     lh_test_write(path, codes, strlen(codes));
-    said = resume_another_plan(state);
+    output = resume_another_plan(state);
     assert_non_null(
-        strstr(said, "    a?[2J?: \"\\u001B]0;x\\u0007\" there, absent here\n    b: {} there, absent here\n"));
-    assert_null(strchr(said, '\033'));
-    free(said);
+        strstr(output, "    a?[2J?: \"\\u001B]0;x\\u0007\" there, absent here\n    b: {} there, absent here\n"));
+    assert_null(strchr(output, '\033'));
+    free(output);
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
     alarm(60);
-    assert_non_null(strstr(said = resume_another_plan(state), "no spec to compare with"));
+    assert_non_null(strstr(output = resume_another_plan(state), "no spec to compare with"));
     alarm(0);
-    free(said);
+    free(output);
 }
 
 static void test_train_resume_evaluates_only_missing(void **state) {

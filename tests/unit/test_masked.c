@@ -111,7 +111,7 @@ static lh_step_metrics make_step(masked *m) {
 }
 
 /* Makes the batch of the first step, for the reference; returns its number of counted labels. */
-static int64_t fill_made(const masked *m, lh_parity_batch *made) {
+static int64_t fill_batch(const masked *m, lh_parity_batch *batch_data) {
     const lh_parity_case about = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
     lh_source source = {lh_key_of_seed(SEED), 0, LH_DOMAIN_DATA, 0, NULL, NULL};
     lh_batch batch;
@@ -120,12 +120,12 @@ static int64_t fill_made(const masked *m, lh_parity_batch *made) {
     lh_assert_ok(lh_batch_open(&batch, &m->spec, LENGTH, SEQUENCES, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &m->spec, &source, LENGTH, 0, SEQUENCES, &error), &error);
     int tokens = batch.shape.length[0], labels = batch.shape.labels;
-    lh_parity_make_batch(&about, (lh_parity_size){tokens, labels, 0}, 0, made);
-    memcpy(made->token, batch.tokens[0], (size_t)(SEQUENCES * tokens) * sizeof *made->token);
-    memcpy(made->label, batch.labels, (size_t)(SEQUENCES * labels) * sizeof *made->label);
-    memcpy(made->mask, batch.mask, (size_t)(SEQUENCES * labels));
-    for (int i = 0; i < SEQUENCES * labels; i++) counted += made->mask[i];
-    made->batch.loss_scale = 1.0 / (double)counted;
+    lh_parity_make_batch(&about, (lh_parity_size){tokens, labels, 0}, 0, batch_data);
+    memcpy(batch_data->token, batch.tokens[0], (size_t)(SEQUENCES * tokens) * sizeof *batch_data->token);
+    memcpy(batch_data->label, batch.labels, (size_t)(SEQUENCES * labels) * sizeof *batch_data->label);
+    memcpy(batch_data->mask, batch.mask, (size_t)(SEQUENCES * labels));
+    for (int i = 0; i < SEQUENCES * labels; i++) counted += batch_data->mask[i];
+    batch_data->batch.loss_scale = 1.0 / (double)counted;
     lh_batch_close(&batch);
     return counted;
 }
@@ -133,10 +133,10 @@ static int64_t fill_made(const masked *m, lh_parity_batch *made) {
 /* Checks one step: loss, counts and gradient equal the reference's, for the mean over the counted labels. */
 static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
     masked m;
-    lh_parity_batch made;
+    lh_parity_batch batch_data;
     lh_error error = {""};
     open_masked(&m, which);
-    lh_ref_model *model = lh_ref_model_new(lh_network_of(m.spec.id));
+    lh_ref_model *model = lh_ref_model_new(lh_network_get(m.spec.id));
     lh_state state;
     lh_assert_ok(lh_state_open(&state, m.engine, false, &error), &error);
     lh_assert_ok(m.engine->ops->read_state(m.engine, &state, &error), &error);
@@ -149,17 +149,17 @@ static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
                 to->value[e] =
                     ((double *)state.parameters)[from->offset + e / to->columns * from->stride + e % to->columns];
         }
-    int64_t counted = fill_made(&m, &made);
-    double *logits = lh_parity_reserve(sizeof made.label / sizeof *made.label * (size_t)m.spec.classes * 8);
-    double loss = lh_parity_run(model, &made, logits);
-    lh_parity_counts want = lh_parity_count(&made.batch, &m.spec, logits, made.mask);
+    int64_t counted = fill_batch(&m, &batch_data);
+    double *logits = lh_parity_reserve(sizeof batch_data.label / sizeof *batch_data.label * (size_t)m.spec.classes * 8);
+    double loss = lh_parity_run(model, &batch_data, logits);
+    lh_parity_counts expected = lh_parity_count(&batch_data.batch, &m.spec, logits, batch_data.mask);
     lh_step_metrics metrics = make_step(&m);
     lh_assert_close(&metrics.sums.loss, &loss, 1, 1e-12, 0);
     assert_int_equal(metrics.sums.positions, counted);
     assert_int_equal(metrics.sums.counted, counted);
-    assert_int_equal(metrics.sums.correct, want.correct);
+    assert_int_equal(metrics.sums.correct, expected.correct);
     assert_int_equal(metrics.sums.sequences, sequences);
-    assert_int_equal(metrics.sums.exact, want.exact);
+    assert_int_equal(metrics.sums.exact, expected.exact);
     double *gradient = lh_parity_reserve((size_t)m.spec.parameter_storage * sizeof *gradient);
     lh_assert_ok(m.engine->ops->read_gradient(m.engine, gradient, &error), &error);
     lh_parity_check_gradients(&m.spec, 8, gradient, model, 1e-12);
@@ -188,7 +188,7 @@ static void test_step_without_masks_is_not_scaled(void **state) {
     assert_int_equal(scaled, 0);
 }
 
-static lh_state state_of(masked *m) {
+static lh_state copy_state(masked *m) {
     lh_state state;
     lh_error error = {""};
     lh_assert_ok(lh_state_open(&state, m->engine, true, &error), &error);
@@ -203,9 +203,9 @@ static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     size_t bytes = (size_t)m.spec.parameter_storage * sizeof(double);
     make_step(&m);
     lh_step_metrics second = make_step(&m);
-    lh_state before = state_of(&m);
+    lh_state before = copy_state(&m);
     lh_step_metrics third = make_step(&m);
-    lh_state after = state_of(&m);
+    lh_state after = copy_state(&m);
     assert_int_equal(m.engine->step, 3);
     assert_memory_equal(after.parameters, before.parameters, bytes);
     for (int i = 0; i < m.spec.optimizer.states; i++)

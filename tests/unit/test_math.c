@@ -17,10 +17,10 @@ static double point(int i, double low, double high) {
 }
 
 /* The error in ulps of a double near the expected value. */
-static double ulps(double got, long double want) {
+static double ulps(double actual, long double expected) {
     int exponent;
-    frexpl(want, &exponent);
-    return (double)(fabsl(got - want) / ldexpl(1, exponent - 53));
+    frexpl(expected, &exponent);
+    return (double)(fabsl(actual - expected) / ldexpl(1, exponent - 53));
 }
 
 static void test_exp_whole_range_within_one_ulp(void **state) {

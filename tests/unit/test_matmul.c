@@ -63,7 +63,7 @@ static void finish_reference(int rows, int N, enum finish finish, const real *ot
 }
 
 /* Makes panels of w [K][N]; if K allows both functions, checks that they agree. */
-static real *panels_of(int K, int N, const real *w) {
+static real *pack_panels(int K, int N, const real *w) {
     real *panels = reals(K * N), *turned = reals(K * N), *again = reals(K * N);
     pack_weights(K, N, w, panels);
     if (K % 8 == 0) {
@@ -79,17 +79,17 @@ static real *panels_of(int K, int N, const real *w) {
 static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
     int padded = round_up(rows, TILE_ROWS);
     real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *y = reals(padded * N);
-    real *other = random_reals(3, rows * N, padded * N), *panels = panels_of(K, N, w);
+    real *other = random_reals(3, rows * N, padded * N), *panels = pack_panels(K, N, w);
     if (fixed) fixed_matmul(rows, a, panels, y, other);
     else if (is_wide(K, N)) matmul_of_wide(rows, a, panels, y, finish, other);
     else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
-    double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, 0);
-    want = realloc(want, (size_t)rows * (size_t)N * sizeof *want);
-    assert_non_null(want);
-    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
-    finish_reference(rows, N, finish, other, want);
-    check_close(y, want, rows * N, sum_tolerance(K));
-    free_all(a, w, y, other, panels, a_wide, w_wide, want);
+    double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, 0);
+    expected = realloc(expected, (size_t)rows * (size_t)N * sizeof *expected);
+    assert_non_null(expected);
+    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
+    finish_reference(rows, N, finish, other, expected);
+    check_close(y, expected, rows * N, sum_tolerance(K));
+    free_all(a, w, y, other, panels, a_wide, w_wide, expected);
 }
 
 static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
@@ -119,16 +119,16 @@ static void check_matmul_in_place(int rows, int K, int N, int fixed) {
     int padded = round_up(rows, TILE_ROWS);
     real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *apart = reals(padded * N);
     real *other = random_reals(3, rows * N, padded * N), *y = random_reals(3, rows * N, padded * N);
-    real *panels = panels_of(K, N, w);
+    real *panels = pack_panels(K, N, w);
     any_matmul(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
     if (fixed) fixed_matmul_in_place(rows, a, panels, y);
     else any_matmul(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
     assert_memory_equal(y, apart, (size_t)rows * (size_t)N * sizeof *y);
-    double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, rows * N);
-    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
-    finish_reference(rows, N, FINISH_ADD, other, want);
-    check_close(y, want, rows * N, sum_tolerance(K));
-    free_all(a, w, y, apart, other, panels, a_wide, w_wide, want);
+    double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
+    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
+    finish_reference(rows, N, FINISH_ADD, other, expected);
+    check_close(y, expected, rows * N, sum_tolerance(K));
+    free_all(a, w, y, apart, other, panels, a_wide, w_wide, expected);
 }
 
 static void test_matmul_in_place_adds_to_existing_values(void **state) {
@@ -161,8 +161,8 @@ static void check_weight_grad(int rows, int K, int N) {
     real *a = random_reals(1, rows * K, (rows + TILE_ROWS) * K),
          *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
     real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N);
-    double *a_wide = doubles_of(a, rows * K), *dy_wide = doubles_of(dy, rows * N);
-    double *dw_want = doubles_of(dw, K * N), *db_want = doubles_of(db, N);
+    double *a_wide = to_doubles(a, rows * K), *dy_wide = to_doubles(dy, rows * N);
+    double *dw_want = to_doubles(dw, K * N), *db_want = to_doubles(db, N);
     any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
     lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_want, db_want);
     check_close(dw, dw_want, K * N, sum_tolerance(rows));
@@ -188,13 +188,13 @@ static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
     (void)state;
     const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
     real *a = random_reals(1, rows * K, rows * K), *dy = random_reals(2, rows * N, rows * N);
-    real *dw = random_reals(3, K * N, K * N), *want = random_reals(3, K * N, K * N);
+    real *dw = random_reals(3, K * N, K * N), *expected = random_reals(3, K * N, K * N);
     for (int k = 0; k < K; k += OUTER_ROWS)
-        for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, want + k * N + n);
+        for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, expected + k * N + n);
     real *db = random_reals(4, N, N);
     any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
-    assert_memory_equal(dw, want, (size_t)K * (size_t)N * sizeof *dw);
-    free_all(a, dy, dw, db, want);
+    assert_memory_equal(dw, expected, (size_t)K * (size_t)N * sizeof *dw);
+    free_all(a, dy, dw, db, expected);
 }
 
 static void test_transpose_odd_rows_swaps_indices(void **state) {

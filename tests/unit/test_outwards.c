@@ -15,9 +15,9 @@ static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 
 /* ---- one pair ---- */
 
 /* For float, the tolerance includes the effect of an error of about half an ulp in the logit. */
-static void check_chance(vector got, int lane, double logit, double want) {
-    const double value = got[lane], allowed = REAL_BYTES == 8 ? 8e-16 : 3e-7 + 8e-8 * fabs(logit);
-    if (!(fabs(value - want) <= allowed * want)) lh_assert_close(&value, &want, 1, allowed, 0);
+static void check_chance(vector actual, int lane, double logit, double expected) {
+    const double value = actual[lane], allowed = REAL_BYTES == 8 ? 8e-16 : 3e-7 + 8e-8 * fabs(logit);
+    if (!(fabs(value - expected) <= allowed * expected)) lh_assert_close(&value, &expected, 1, allowed, 0);
 }
 
 static void test_chances_whole_range_relative_errors_small(void **state) {
@@ -25,27 +25,27 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
     const double most = REAL_BYTES == 8 ? 700 : 57.9;
     for (int i = 0; i < 200000; i++) {
         real logit = (real)(most * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
-        vector x = broadcast(logit), match, miss, kept;
-        chances_of(1, &x, &match, &miss, &kept);
+        vector x = broadcast(logit), match, miss, grad_factor;
+        chances_of(1, &x, &match, &miss, &grad_factor);
         check_chance(match, i % LANES, logit, sigmoid(logit));
         check_chance(miss, i % LANES, logit, sigmoid(-(double)logit));
-        check_chance(abs_of(kept), i % LANES, logit, sigmoid(-fabs(logit)));
-        assert_true((kept[0] < 0) == (logit < 0));
+        check_chance(abs_of(grad_factor), i % LANES, logit, sigmoid(-fabs(logit)));
+        assert_true((grad_factor[0] < 0) == (logit < 0));
     }
 }
 
 static void test_chances_far_out_and_nan(void **state) {
     (void)state;
-    vector x = broadcast((real)-INFINITY), match, miss, kept;
-    chances_of(1, &x, &match, &miss, &kept);
+    vector x = broadcast((real)-INFINITY), match, miss, grad_factor;
+    chances_of(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] < 1e-25 && miss[0] == 1);
     x = broadcast((real)INFINITY);
-    chances_of(1, &x, &match, &miss, &kept);
+    chances_of(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] == 1 && miss[0] < 1e-25);
     for (real_bits below = 1; below <= 512; below *= 2) {
         x = (vector)((bits)broadcast((real)NAN) | (below - 1) | below);
-        chances_of(1, &x, &match, &miss, &kept);
-        assert_true(isnan(match[0]) && isnan(miss[LANES - 1]) && isnan(kept[0]));
+        chances_of(1, &x, &match, &miss, &grad_factor);
+        assert_true(isnan(match[0]) && isnan(miss[LANES - 1]) && isnan(grad_factor[0]));
     }
 }
 
@@ -98,19 +98,20 @@ static void fill_row(row *r, int T, int i, const real *logits, const real *dweig
     }
 }
 
-static void check_element(double got, double want, double allowed) {
-    if (!(fabs(got - want) <= allowed)) lh_assert_close(&got, &want, 1, 0, allowed);
+static void check_element(double actual, double expected, double allowed) {
+    if (!(fabs(actual - expected) <= allowed)) lh_assert_close(&actual, &expected, 1, 0, allowed);
 }
 
 static void check_group(int T, int first, double spread) {
     const double rounding = sum_tolerance(2 * T), nothing = 4 * (double)LEAST_CHANCE;
     real *logits = random_reals((uint64_t)(T * MOST + first), T * LANES, T * LANES);
-    real *dweights = random_reals(7, T * LANES, T * LANES), *weights = reals(T * LANES), *kept = reals(T * LANES);
+    real *dweights = random_reals(7, T * LANES, T * LANES), *weights = reals(T * LANES),
+         *grad_factor = reals(T * LANES);
     real *dlogits = reals(T * LANES), *along = reals((T + 2) * LANES), *across = reals((T + 1 + LANES) * LANES);
     for (int e = 0; e < T * LANES; e++) weights[e] = logits[e] *= (real)spread;
-    vector right, left, total = weigh_outwards(T, first, weights, kept, along + LANES, across + LANES);
+    vector right, left, total = weigh_outwards(T, first, weights, grad_factor, along + LANES, across + LANES);
     for (int e = 0; e < T * LANES; e++) dlogits[e] = weights[e] * dweights[e];
-    share_inwards(T, first, kept, dlogits, along + LANES, across + LANES, &right, &left);
+    share_inwards(T, first, grad_factor, dlogits, along + LANES, across + LANES, &right, &left);
     for (int a = 0; a < LANES && first + a < T; a++) {
         const int i = first + a;
         row r;
@@ -128,7 +129,7 @@ static void check_group(int T, int first, double spread) {
         check_element(right[a], side[0], rounding * size + T * nothing);
         check_element(left[a], side[1], rounding * size + T * nothing);
     }
-    free_all(logits, dweights, weights, kept, dlogits, along, across);
+    free_all(logits, dweights, weights, grad_factor, dlogits, along, across);
 }
 
 /* Logits range from values near 0 to values for which the nearest key has all weight. */

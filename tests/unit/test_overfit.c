@@ -108,11 +108,11 @@ static void test_read_metrics_quarters(void **state) {
     const char *path = lh_test_path(*state, "metrics.jsonl");
     lh_test_write(path, text, strlen(text));
     lh_assert_ok(lh_overfit_read_metrics(path, &f, &error), &error);
-    double got[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.steps_between,
-                    f.before_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,
-                    f.clipped,         f.update_norm,     f.parameter_norm, f.moved};
-    double want[] = {8.5, 4.5, 2.5, 20, 0.55, 0.75, 8, 7.5, 0.5, 0.25, 27.5, 20};
-    lh_assert_close(got, want, 12, 1e-12, 0);
+    double actual[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.steps_between,
+                       f.before_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,
+                       f.clipped,         f.update_norm,     f.parameter_norm, f.moved};
+    double expected[] = {8.5, 4.5, 2.5, 20, 0.55, 0.75, 8, 7.5, 0.5, 0.25, 27.5, 20};
+    lh_assert_close(actual, expected, 12, 1e-12, 0);
     assert_int_equal(f.windows, 8);
     lh_assert_ok(lh_overfit_read_metrics(lh_test_path(*state, "none"), &f, &error), &error);
 }

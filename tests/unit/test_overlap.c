@@ -26,7 +26,7 @@ typedef struct fixture {
     example train[TRAIN], test[TEST];
 } fixture;
 
-static void shape_of(int input, int output, lh_shape *shape) {
+static void set_shape(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;
     shape->labels = output;
 }
@@ -72,7 +72,7 @@ static void open_files(fixture *f, const char *directory, uint64_t seed) {
     f->task = *lh_toy_spec.task;
     f->format.labels = NULL;
     f->format.stream[0].length = NULL;
-    f->format.shape = shape_of;
+    f->format.shape = set_shape;
     f->task.sample = NULL;
     f->task.input_length = f->task.output_length = NULL;
     f->data = (lh_data){.train = write_file(directory, "train.jsonl", f->train, TRAIN),
@@ -104,9 +104,10 @@ static void add(lh_overlap_count *of, int number) {
     of->count++;
 }
 
-static void assert_count(const lh_overlap_count *got, const lh_overlap_count *want) {
-    assert_int_equal(got->count, want->count);
-    for (int i = 0; i < LH_OVERLAP_LINES && i < want->count; i++) assert_int_equal(got->line[i], want->line[i]);
+static void assert_count(const lh_overlap_count *actual, const lh_overlap_count *expected) {
+    assert_int_equal(actual->count, expected->count);
+    for (int i = 0; i < LH_OVERLAP_LINES && i < expected->count; i++)
+        assert_int_equal(actual->line[i], expected->line[i]);
 }
 
 static void test_counts_are_those_of_all_pairs(void **state) {
@@ -114,22 +115,22 @@ static void test_counts_are_those_of_all_pairs(void **state) {
     for (uint64_t seed = 0; seed < 20; seed++) {
         fixture f;
         lh_error error;
-        lh_overlap got, want = {.trained = {.count = 0}};
+        lh_overlap actual, expected = {.trained = {.count = 0}};
         uint8_t trained[TEST];
         open_files(&f, *state, seed);
-        lh_assert_ok(lh_overlap_count_examples(&f.corpus, LH_SET_TEST, &got, trained, &error), &error);
+        lh_assert_ok(lh_overlap_count_examples(&f.corpus, LH_SET_TEST, &actual, trained, &error), &error);
         for (int i = 0; i < TEST; i++) {
             bool is_trained = is_among(&f.test[i], f.train, TRAIN, true);
-            if (is_trained) add(&want.trained, i);
-            else if (is_among(&f.test[i], f.train, TRAIN, false)) add(&want.input, i);
-            if (is_among(&f.test[i], f.test, i, true)) add(&want.twice, i);
+            if (is_trained) add(&expected.trained, i);
+            else if (is_among(&f.test[i], f.train, TRAIN, false)) add(&expected.input, i);
+            if (is_among(&f.test[i], f.test, i, true)) add(&expected.twice, i);
         }
         for (int64_t place = 0; place < TEST; place++)
             assert_int_equal(trained[place], is_among(&f.test[f.corpus.eval.line[place] / 2], f.train, TRAIN, true));
-        assert_count(&got.trained, &want.trained);
-        assert_count(&got.input, &want.input);
-        assert_count(&got.twice, &want.twice);
-        sums[0] += want.trained.count, sums[1] += want.input.count, sums[2] += want.twice.count;
+        assert_count(&actual.trained, &expected.trained);
+        assert_count(&actual.input, &expected.input);
+        assert_count(&actual.twice, &expected.twice);
+        sums[0] += expected.trained.count, sums[1] += expected.input.count, sums[2] += expected.twice.count;
         lh_corpus_close(&f.corpus);
     }
     for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50);

@@ -34,7 +34,7 @@ typedef struct sums {
     int counted, right, forced, exact, early, open, sequences;
 } sums;
 
-static uint16_t best_of(lh_engine *engine, const lh_query *query, int label) {
+static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     double logits[N * TOY_CLASSES];
     engine->ops->predict(engine, query, logits, NULL);
     return (uint16_t)lh_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
@@ -50,11 +50,11 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
     while (last > 0 && !mask[last - 1]) last--;
     for (int i = 0; i < last; i++) {
         query.target = target;
-        forced += mask[i] && best_of(engine, &query, i) == target[i];
+        forced += mask[i] && find_best(engine, &query, i) == target[i];
         counted += mask[i];
         if (over) continue;
         query.target = answers;
-        answers[i] = mask[i] ? best_of(engine, &query, i) : target[i];
+        answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
         right += mask[i] && answers[i] == target[i];
         ended |= answers[i] == END;
         early |= answers[i] == END && target[i] != END;
@@ -77,7 +77,7 @@ static sums answer_by_hand(lh_engine *engine, int draws) {
     lh_assert_ok(lh_batch_open(&batch, engine->spec, N, 1, &error), &error);
     for (int draw = 0; draw < draws; draw++)
         for (int i = 0; i < EXAMPLES; i++) {
-            lh_condition condition = lh_condition_at(N, EXAMPLES, LH_EVAL_SEED, draw);
+            lh_condition condition = lh_condition_make(N, EXAMPLES, LH_EVAL_SEED, draw);
             lh_assert_ok(lh_batch_fill(&batch, engine->spec, &condition.source, N, (uint32_t)i, 1, &error), &error);
             uint16_t input[N];
             memcpy(input, batch.input, sizeof input);
@@ -88,7 +88,7 @@ static sums answer_by_hand(lh_engine *engine, int draws) {
     return all;
 }
 
-static void check_close(double got, double part, double whole) { assert_true(fabs(got - part / whole) < 1e-12); }
+static void check_close(double actual, double part, double whole) { assert_true(fabs(actual - part / whole) < 1e-12); }
 
 static lh_eval_result evaluate(lh_engine *engine, bool teacher_forced, int greedy_examples) {
     lh_error error;
@@ -123,21 +123,21 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
     for (int step = 0, done; step < STEPS; step += done)
         lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
-    lh_eval_result got = evaluate(engine, false, 0);
-    sums want = answer_by_hand(engine, got.draws);
-    assert_int_equal(got.draws, drawn || dropout ? DRAWS : 1);
-    assert_ptr_equal(got.decoding, lh_greedy);
-    check_close(got.accuracy, want.right, want.counted);
-    check_close(got.teacher_forced, want.forced, want.counted);
-    check_close(got.exact_match, want.exact, want.sequences);
-    check_close(got.ended_early, want.early, want.sequences);
-    check_close(got.not_ended, want.open, want.sequences);
-    assert_true(want.right != want.forced && want.exact < want.sequences && want.open > 0);
-    assert_true(drawn || want.early > 0);
+    lh_eval_result actual = evaluate(engine, false, 0);
+    sums expected = answer_by_hand(engine, actual.draws);
+    assert_int_equal(actual.draws, drawn || dropout ? DRAWS : 1);
+    assert_ptr_equal(actual.decoding, lh_greedy);
+    check_close(actual.accuracy, expected.right, expected.counted);
+    check_close(actual.teacher_forced, expected.forced, expected.counted);
+    check_close(actual.exact_match, expected.exact, expected.sequences);
+    check_close(actual.ended_early, expected.early, expected.sequences);
+    check_close(actual.not_ended, expected.open, expected.sequences);
+    assert_true(expected.right != expected.forced && expected.exact < expected.sequences && expected.open > 0);
+    assert_true(drawn || expected.early > 0);
     lh_eval_result forced = evaluate(engine, true, 0), some = evaluate(engine, false, EXAMPLES / 2);
     assert_ptr_equal(forced.decoding, lh_teacher_forced);
-    assert_true(forced.accuracy == got.teacher_forced && forced.exact_match == got.exact_match);
-    assert_true(some.exact_match == got.exact_match && some.loss == got.loss && some.accuracy != got.accuracy);
+    assert_true(forced.accuracy == actual.teacher_forced && forced.exact_match == actual.exact_match);
+    assert_true(some.exact_match == actual.exact_match && some.loss == actual.loss && some.accuracy != actual.accuracy);
     assert_int_equal(some.greedy_examples, EXAMPLES / 2);
     engine->ops->close(engine);
 }

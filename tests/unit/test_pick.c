@@ -14,7 +14,7 @@
 
 enum { SUMS = 1000, LARGE = 3 /* tokens of a sum from 100 on */ };
 
-static void shape_of(int input, int output, lh_shape *shape) {
+static void set_shape(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;
     shape->labels = output;
 }
@@ -54,7 +54,7 @@ static void open_sums(fixture *f, const char *directory) {
     f->task = *lh_toy_spec.task;
     f->format.labels = NULL;
     f->format.stream[0].length = NULL;
-    f->format.shape = shape_of;
+    f->format.shape = set_shape;
     f->task.sample = NULL;
     f->task.input_length = f->task.output_length = NULL;
     f->data = (lh_data){.train = path, .longest = 12};
@@ -66,12 +66,12 @@ static void open_sums(fixture *f, const char *directory) {
 }
 
 /* Marks the chosen lines of the file's only condition; returns the number of large ones. */
-static int pick(const fixture *f, lh_pick choice, bool taken[SUMS + 1]) {
+static int pick(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     lh_groups groups;
     lh_error error;
     int large = 0;
-    memset(taken, 0, (SUMS + 1) * sizeof *taken);
+    memset(is_picked, 0, (SUMS + 1) * sizeof *is_picked);
     lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f->corpus, &choice, &error), &error);
     assert_int_equal(groups.count, 1);
@@ -83,8 +83,8 @@ static int pick(const fixture *f, lh_pick choice, bool taken[SUMS + 1]) {
         assert_true(i == 0 || groups.place[i] > groups.place[i - 1]); /* ordered by shape */
         assert_int_equal(groups.pick[i] + f->corpus.train.first[n - 1], groups.place[i]);
         assert_int_equal(f->corpus.sizes[n - 1].output == LARGE, f->large[line]);
-        assert_false(taken[line]);
-        taken[line] = true;
+        assert_false(is_picked[line]);
+        is_picked[line] = true;
         large += f->large[line];
     }
     lh_groups_close(&groups);
@@ -102,15 +102,15 @@ static int count_large(const fixture *f, int lines) {
  */
 static void test_limit_chooses_examples_of_all_kinds(void **state) {
     fixture f;
-    bool taken[SUMS + 1];
+    bool is_picked[SUMS + 1];
     open_sums(&f, *state);
     int whole = count_large(&f, SUMS);
     assert_in_range(whole, 550, 650);
     for (uint64_t seed = 0; seed < 20; seed++) {
-        int large = pick(&f, (lh_pick){.most = 500, .seed = seed, .in_order = false}, taken);
+        int large = pick(&f, (lh_pick){.most = 500, .seed = seed, .in_order = false}, is_picked);
         assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
     }
-    assert_int_equal(pick(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, taken), whole);
+    assert_int_equal(pick(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, is_picked), whole);
     assert_int_equal(f.corpus.final.group[0].count, f.spec.eval.examples);
     lh_corpus_close(&f.corpus);
 }
@@ -135,10 +135,10 @@ static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
 
 static void test_order_file_chooses_first_lines(void **state) {
     fixture f;
-    bool taken[SUMS + 1];
+    bool is_picked[SUMS + 1];
     open_sums(&f, *state);
-    assert_int_equal(pick(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, taken), count_large(&f, 300));
-    for (int line = 1; line <= SUMS; line++) assert_int_equal(taken[line], line <= 300);
+    assert_int_equal(pick(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, is_picked), count_large(&f, 300));
+    for (int line = 1; line <= SUMS; line++) assert_int_equal(is_picked[line], line <= 300);
     lh_corpus_close(&f.corpus);
 }
 

@@ -7,14 +7,14 @@
 
 enum { MAX_RANGE = 2048 };
 
-static lh_draw draw_of(uint32_t step) {
+static lh_draw make_draw(uint32_t step) {
     lh_draw draw = {lh_key_of_seed(5), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     return draw;
 }
 
 static void take(uint32_t step, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out) {
     static int32_t scratch[MAX_RANGE + 1];
-    lh_draw draw = draw_of(step);
+    lh_draw draw = make_draw(step);
     memset(scratch, 0xee, sizeof scratch);
     lh_draw_positions(&draw, layer, first, range, count, sorted, out, scratch);
     assert_int_equal(scratch[range], (int32_t)0xeeeeeeee);
@@ -67,8 +67,8 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
 /* The first distance is 0; the others are a sorted draw from 1 .. range - 1 at a site of their own. */
 static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state) {
     (void)state;
-    lh_draw draw = draw_of(3);
-    int32_t out[41], positions[41], want[40], scratch[64];
+    lh_draw draw = make_draw(3);
+    int32_t out[41], positions[41], expected[40], scratch[64];
     for (int count = 1; count <= 40; count++) {
         out[count] = -77;
         lh_draw_distances(&draw, 2, 64, count, out, scratch);
@@ -82,8 +82,8 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
     for (int i = 0; i < 40; i++) assert_int_equal(out[i], i);
     draw.domain = LH_DOMAIN_EVAL;
     lh_rng rng = lh_rng_at(draw.key, draw.step, draw.example, lh_site(LH_DOMAIN_EVAL, 2, LH_PLACE_DISTANCES));
-    lh_draw_distances(&draw, 2, 64, 2, want, scratch);
-    assert_int_equal(want[1], 1 + (int)lh_rng_below(&rng, 63));
+    lh_draw_distances(&draw, 2, 64, 2, expected, scratch);
+    assert_int_equal(expected[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
 /* One field of the site separates the draws of an evaluation from its examples. */
@@ -103,7 +103,7 @@ static void test_draw_positions_counter_as_documented(void **state) {
 /* The right side equals that of a mirrored draw; the left side has its own site. */
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     (void)state;
-    lh_draw draw = draw_of(3);
+    lh_draw draw = make_draw(3);
     int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;
     for (int count = 1; count <= 64; count++) {
         memset(buffer, 0xee, sizeof buffer);
@@ -130,7 +130,7 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
     long pairs[16] = {0};
     for (uint32_t step = 0; step < 16000; step++) {
         int32_t buffer[3], scratch[5];
-        lh_draw draw = draw_of(step);
+        lh_draw draw = make_draw(step);
         lh_draw_signed_distances(&draw, 1, 5, 2, buffer + 1, scratch);
         pairs[4 * (-buffer[0] - 1) + buffer[2] - 1]++;
     }
@@ -140,7 +140,7 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
 /* The counter depends on the sequence and, in evaluation, on the draw; positions begin at `first`. */
 static void test_draw_sequence_counter_as_documented(void **state) {
     (void)state;
-    lh_draw draw = draw_of(3);
+    lh_draw draw = make_draw(3);
     int32_t a[40], b[40], scratch[1000];
     lh_rng rng = lh_rng_at(draw.key, 3, 7, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
     lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, false, a, scratch);
@@ -205,8 +205,8 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
         sum[1] += out[19] / (double)DRAWS;
         sum[2] += out[39] / (double)DRAWS;
     }
-    double want[3] = {2049.0 / 41 - 1, 20 * 2049.0 / 41 - 1, 40 * 2049.0 / 41 - 1};
-    lh_assert_close(sum, want, 3, 0, 10); /* standard errors 0.8, 2.5, 0.8 */
+    double expected[3] = {2049.0 / 41 - 1, 20 * 2049.0 / 41 - 1, 40 * 2049.0 / 41 - 1};
+    lh_assert_close(sum, expected, 3, 0, 10); /* standard errors 0.8, 2.5, 0.8 */
     assert_true(lh_test_chi_square(seen, 16) < 37.70);
 }
 

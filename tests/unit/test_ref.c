@@ -83,9 +83,9 @@ static double norm_objective(void *context) {
 static void test_layer_norm_biased_variance_known(void **state) {
     (void)state;
     const double x[] = {1, 3}, scale[] = {2, 5}, offset[] = {10, 20}; /* mean 2, biased variance 1 */
-    double y[2], inverse = 1 / sqrt(1 + 1e-5), want[] = {10 - 2 * inverse, 20 + 5 * inverse};
+    double y[2], inverse = 1 / sqrt(1 + 1e-5), expected[] = {10 - 2 * inverse, 20 + 5 * inverse};
     lh_ref_layer_norm(1, 2, x, scale, offset, y);
-    lh_assert_close(y, want, 2, EXACT, EXACT);
+    lh_assert_close(y, expected, 2, EXACT, EXACT);
 }
 
 static void test_layer_norm_grad_odd_sizes_match_differences(void **state) {
@@ -111,9 +111,9 @@ static double rms_objective(void *context) {
 static void test_rms_norm_keeps_the_mean_known(void **state) {
     (void)state;
     const double x[] = {1, 7}, scale[] = {2, 5}; /* mean square 25 */
-    double y[2], inverse = 1 / sqrt(25 + 1e-5), want[] = {2 * inverse, 35 * inverse};
+    double y[2], inverse = 1 / sqrt(25 + 1e-5), expected[] = {2 * inverse, 35 * inverse};
     lh_ref_rms_norm(1, 2, x, scale, y);
-    lh_assert_close(y, want, 2, EXACT, EXACT);
+    lh_assert_close(y, expected, 2, EXACT, EXACT);
 }
 
 static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
@@ -134,7 +134,7 @@ static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
 static void test_activations_published_values(void **state) {
     (void)state;
     static const double x[] = {-3, -1, -0.5, 0, 0.5, 1, 3};
-    static const double want[][7] = {
+    static const double expected[][7] = {
         [LH_REF_RELU] = {0, 0, 0, 0, 0.5, 1, 3},
         [LH_REF_GELU] = {-0.004050, -0.158655, -0.154269, 0, 0.345731, 0.841345, 2.995950},
         [LH_REF_GELU_TANH] = {-0.003637, -0.158808, -0.154286, 0, 0.345714, 0.841192, 2.996363},
@@ -142,7 +142,7 @@ static void test_activations_published_values(void **state) {
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
         double y[7];
         lh_ref_activation((lh_ref_nonlinearity)f, 7, x, y);
-        lh_assert_close(y, want[f], 7, 0, SIX_DIGITS);
+        lh_assert_close(y, expected[f], 7, 0, SIX_DIGITS);
     }
 }
 
@@ -180,10 +180,10 @@ static void test_gradients_of_activations_and_gates_match_differences(void **sta
 
 static void test_gate_takes_the_first_half_of_a_row(void **state) {
     (void)state;
-    const double x[] = {1, -1, 10, 20, 2, 3, 30, 40}, want[] = {10, 0, 60, 120};
+    const double x[] = {1, -1, 10, 20, 2, 3, 30, 40}, expected[] = {10, 0, 60, 120};
     double y[4];
     lh_ref_gate(LH_REF_RELU, 2, 2, x, y);
-    lh_assert_close(y, want, 4, 0, 0);
+    lh_assert_close(y, expected, 4, 0, 0);
 }
 
 /* ---- loss ---- */
@@ -202,8 +202,8 @@ static void test_cross_entropy_equal_logits_give_log_classes(void **state) {
     (void)state;
     const double logits[6] = {7, 7, 7, -900, -900, -900};
     const uint16_t labels[] = {0, 2};
-    double loss = lh_ref_cross_entropy(2, 3, logits, labels, 1, NULL), want = 2 * log(3);
-    lh_assert_close(&loss, &want, 1, 1e-12, 0); /* 900 + log 3 - 900 */
+    double loss = lh_ref_cross_entropy(2, 3, logits, labels, 1, NULL), expected = 2 * log(3);
+    lh_assert_close(&loss, &expected, 1, 1e-12, 0); /* 900 + log 3 - 900 */
 }
 
 static void test_cross_entropy_grad_matches_differences(void **state) {

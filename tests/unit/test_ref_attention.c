@@ -33,33 +33,33 @@ static const lh_ref_rope YARN = {.base = 10000,
 
 static void test_rotate_head_of_8_published_values(void **state) {
     (void)state;
-    static const double want[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
+    static const double expected[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
     const int32_t position = 3;
     double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
     lh_ref_rotation(1, 8, &ROPE, &position, cosine, sine);
     lh_ref_rotate(1, 1, 8, cosine, sine, x);
-    lh_assert_close(x, want, 8, 0, SIX_DIGITS);
+    lh_assert_close(x, expected, 8, 0, SIX_DIGITS);
 }
 
 static void test_unrotate_after_rotate_gives_input_back(void **state) {
     (void)state;
     const int32_t positions[] = {0, 5, 63};
-    double x[3 * 2 * 6], kept[36], cosine[9], sine[9];
+    double x[3 * 2 * 6], original[36], cosine[9], sine[9];
     lh_test_values(1, 36, x);
-    memcpy(kept, x, sizeof x);
+    memcpy(original, x, sizeof x);
     lh_ref_rotation(3, 6, &ROPE, positions, cosine, sine);
     lh_ref_rotate(3, 2, 6, cosine, sine, x);
-    lh_assert_close(x, kept, 12, 0, 0); /* position 0 has no rotation */
-    assert_true(fabs(x[12] - kept[12]) > 1e-3);
+    lh_assert_close(x, original, 12, 0, 0); /* position 0 has no rotation */
+    assert_true(fabs(x[12] - original[12]) > 1e-3);
     lh_ref_unrotate(3, 2, 6, cosine, sine, x);
-    lh_assert_close(x, kept, 36, EXACT, EXACT);
+    lh_assert_close(x, original, 36, EXACT, EXACT);
 }
 
 static void test_scaling_linear_divides_speeds_by_factor(void **state) {
     (void)state;
     const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
-    const double want[] = {0.25, 0.025, 0.0025, 0.00025};
-    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / want[m] - 1) < EXACT);
+    const double expected[] = {0.25, 0.025, 0.0025, 0.00025};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / expected[m] - 1) < EXACT);
 }
 
 /* The first pair keeps its speed, the last is four times slower, and the speeds between them form a geometric
@@ -67,8 +67,8 @@ static void test_scaling_linear_divides_speeds_by_factor(void **state) {
 static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
     (void)state;
     const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
-    const double want[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
-    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / want[m] - 1) < EXACT);
+    const double expected[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / expected[m] - 1) < EXACT);
 }
 
 /* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000. The third
@@ -77,8 +77,8 @@ static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
     (void)state;
     lh_ref_rope yarn = YARN;
     yarn.original_length = 2000 * acos(-1.0);
-    const double want[] = {1, 0.1, 0.01 * (22.0 / 31 / 4 + 9.0 / 31), 0.001 / 4};
-    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&yarn, 8, m) / want[m] - 1) < 1e-12);
+    const double expected[] = {1, 0.1, 0.01 * (22.0 / 31 / 4 + 9.0 / 31), 0.001 / 4};
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&yarn, 8, m) / expected[m] - 1) < 1e-12);
 }
 
 static void test_scaling_by_one_changes_nothing(void **state) {
@@ -174,8 +174,8 @@ static void test_attend_score_scaled_by_root_of_head_width(void **state) {
     c.q[0] = 1;
     c.k[0] = 2; /* scores of query 0, head 0: 2 / sqrt(4) = 1 and 0 */
     lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
-    double want = exp(1) / (exp(1) + 1);
-    lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
+    double expected = exp(1) / (exp(1) + 1);
+    lh_assert_close(c.weights, &expected, 1, EXACT, EXACT);
 }
 
 static void test_attend_grad_plain_matches_differences(void **state) {
@@ -229,8 +229,8 @@ static void test_attend_relative_known_logits(void **state) {
     c.score[1] = 0.5;
     lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
     double first = (4 * 1 + 2 * 5) / 2.0, second = (4 * 2 + 2 * 7) / 2.0 + 0.5;
-    double want = 1 / (1 + exp(second - first));
-    lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
+    double expected = 1 / (1 + exp(second - first));
+    lh_assert_close(c.weights, &expected, 1, EXACT, EXACT);
 }
 
 /* Four tokens, with indices and with distances 3, 10, 63: the slope times minus the distance, which is half a step less
@@ -256,15 +256,15 @@ static void test_attend_rotated_depends_on_position_differences(void **state) {
     (void)state;
     attention_case c = new_attention_case();
     const int32_t positions[T] = {0, 3, 4, 17, 60}, shifted[T] = {1000, 1003, 1004, 1017, 1060};
-    double kept[QKV];
+    double original[QKV];
     c.shape.cosine = c.cosine;
     c.shape.sine = c.sine;
     lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
     attention_objective(&c);
-    memcpy(kept, c.out, sizeof kept);
+    memcpy(original, c.out, sizeof original);
     lh_ref_rotation(T, D, &ROPE, shifted, c.cosine, c.sine);
     attention_objective(&c);
-    lh_assert_close(c.out, kept, QKV, 1e-12, 1e-12); /* angles of 1000 radians have an error of 1e-13 */
+    lh_assert_close(c.out, original, QKV, 1e-12, 1e-12); /* angles of 1000 radians have an error of 1e-13 */
 }
 
 int main(void) {

@@ -28,9 +28,9 @@ static void test_dropout_bits_come_from_halves_low_first(void **state) {
 static void test_dropout_share_kept_is_near_rate(void **state) {
     (void)state;
     const lh_ref_dropout site = some_dropout(0.1);
-    int kept = 0, count = 100000;
-    for (int e = 0; e < count; e++) kept += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
-    assert_true(fabs(kept / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
+    int kept_count = 0, count = 100000;
+    for (int e = 0; e < count; e++) kept_count += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
+    assert_true(fabs(kept_count / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
 }
 
 /* Element (h * T + i) * S + j of attention's weights: elements of neighbouring heads, queries and keys are independent,
@@ -45,17 +45,17 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
     other_place.site = lh_site(LH_DOMAIN_DROPOUT, 3, 0);
     const uint32_t apart[] = {1, KEYS, QUERIES * KEYS, 2, 8, KEYS + 1};
     enum { APART = sizeof apart / sizeof *apart, OTHERS = 4 };
-    double kept = 0, both[APART + OTHERS] = {0};
+    double kept_count = 0, both[APART + OTHERS] = {0};
     for (uint32_t e = 0; e < COUNT; e++) {
         if (!lh_ref_dropout_keeps(&site, 5, e)) continue;
-        kept++;
+        kept_count++;
         for (int a = 0; a < APART; a++) both[a] += lh_ref_dropout_keeps(&site, 5, (e + apart[a]) % COUNT);
         both[APART] += lh_ref_dropout_keeps(&site, 6, e);
         both[APART + 1] += lh_ref_dropout_keeps(&other_step, 5, e);
         both[APART + 2] += lh_ref_dropout_keeps(&other_layer, 5, e);
         both[APART + 3] += lh_ref_dropout_keeps(&other_place, 5, e);
     }
-    assert_true(fabs(kept / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
+    assert_true(fabs(kept_count / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
     for (int a = 0; a < APART + OTHERS;
          a++) /* a pair has variance p^2 (1 - p^2), and covariance 2 p^3 (1 - p) with its neighbours */
         assert_true(fabs(both[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
@@ -68,8 +68,8 @@ static void test_drop_kept_values_are_scaled(void **state) {
     lh_test_values(1, 33, x);
     lh_ref_drop(&site, 7, 33, x, y);
     for (int e = 0; e < 33; e++) {
-        double want = lh_ref_dropout_keeps(&site, 7, (uint32_t)e) ? x[e] / 0.75 : 0;
-        lh_assert_close(&y[e], &want, 1, 0, 0);
+        double expected = lh_ref_dropout_keeps(&site, 7, (uint32_t)e) ? x[e] / 0.75 : 0;
+        lh_assert_close(&y[e], &expected, 1, 0, 0);
     }
 }
 
@@ -89,10 +89,10 @@ static void test_normal_of_known_words(void **state) {
     (void)state;
     const lh_key key = lh_key_of_seed(1);
     const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, 3, 1);
-    const double want[] = {-1.0918770793035835, 0.74476641295364543, -1.2812794292117002, -0.13212756038969825};
-    double got[4];
-    for (uint32_t e = 0; e < 4; e++) got[e] = lh_ref_normal(key, 16, site, 9, 8 + e);
-    lh_assert_close(got, want, 4, 1e-12, 0);
+    const double expected[] = {-1.0918770793035835, 0.74476641295364543, -1.2812794292117002, -0.13212756038969825};
+    double actual[4];
+    for (uint32_t e = 0; e < 4; e++) actual[e] = lh_ref_normal(key, 16, site, 9, 8 + e);
+    lh_assert_close(actual, expected, 4, 1e-12, 0);
 }
 
 /* Mean, variance, fourth moment, and the share beyond two deviations, of a million numbers. */

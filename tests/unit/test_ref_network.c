@@ -23,15 +23,15 @@ typedef struct direction {
     double **move;
 } direction;
 
-static int size_of(const lh_ref_tensor *tensor) { return tensor->rows * tensor->columns; }
+static int get_size(const lh_ref_tensor *tensor) { return tensor->rows * tensor->columns; }
 
 static direction new_direction(lh_ref_tensor *tensors, int count) {
     direction d = {tensors, count, malloc((size_t)count * sizeof *d.move)};
     assert_non_null(d.move);
     for (int i = 0; i < count; i++) {
-        d.move[i] = malloc((size_t)size_of(&tensors[i]) * sizeof **d.move);
+        d.move[i] = malloc((size_t)get_size(&tensors[i]) * sizeof **d.move);
         assert_non_null(d.move[i]);
-        lh_test_values((uint64_t)i + 500, size_of(&tensors[i]), d.move[i]);
+        lh_test_values((uint64_t)i + 500, get_size(&tensors[i]), d.move[i]);
     }
     return d;
 }
@@ -43,10 +43,10 @@ static void free_direction(direction *d) {
 
 static void move_along(const direction *d, double step) {
     for (int i = 0; i < d->count; i++)
-        for (int e = 0; e < size_of(&d->tensors[i]); e++) d->tensors[i].value[e] += step * d->move[i][e];
+        for (int e = 0; e < get_size(&d->tensors[i]); e++) d->tensors[i].value[e] += step * d->move[i][e];
 }
 
-static double objective_of(lh_ref_model *model, const lh_ref_batch *batch) {
+static double compute_objective(lh_ref_model *model, const lh_ref_batch *batch) {
     lh_ref_batch forward = *batch;
     forward.backward = false;
     return forward.loss_scale * lh_ref_run(model, &forward, NULL);
@@ -54,9 +54,9 @@ static double objective_of(lh_ref_model *model, const lh_ref_batch *batch) {
 
 static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
     move_along(d, step);
-    double above = objective_of(model, batch);
+    double above = compute_objective(model, batch);
     move_along(d, -2 * step);
-    double below = objective_of(model, batch);
+    double below = compute_objective(model, batch);
     move_along(d, step);
     return (above - below) / (2 * step);
 }
@@ -70,7 +70,7 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
     direction d = new_direction(tensors, count);
     double analytic = 0;
     for (int i = 0; i < count; i++)
-        analytic += lh_test_weighted_sum(size_of(&tensors[i]), d.move[i], tensors[i].gradient);
+        analytic += lh_test_weighted_sum(get_size(&tensors[i]), d.move[i], tensors[i].gradient);
     double whole = difference_along(model, batch, &d, step), half = difference_along(model, batch, &d, step / 2);
     double numeric = (4 * half - whole) / 3;
     if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
@@ -133,8 +133,8 @@ static void check_network_gradients(const lh_ref_network *network, bool each) {
     batch.target = target;
     for (int i = 0; i < model->tensor_count; i++) {
         lh_ref_tensor *tensor = &model->tensors[i];
-        lh_test_values((uint64_t)i + 100, size_of(tensor), tensor->value);
-        for (int e = 0; e < size_of(tensor); e++) tensor->value[e] *= 0.5;
+        lh_test_values((uint64_t)i + 100, get_size(tensor), tensor->value);
+        for (int e = 0; e < get_size(tensor); e++) tensor->value[e] *= 0.5;
     }
     lh_ref_run(model, &batch, NULL);
     check_direction(model, &batch, model->tensors, model->tensor_count);
@@ -149,7 +149,7 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
         "parity_rope",          "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
         "parity_shaw",          "parity_float64_geometric", "parity_geometric_raw",     "parity_geometric_plain",
         "parity_float64_labels"};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_get(specs[i]), i < 2);
 }
 
 /* Random networks any_1, any_2, ... cover features that no spec has: two streams, values from outside, loops,
@@ -176,11 +176,11 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
         char name[64];
         int count = 0;
         snprintf(name, sizeof name, "gradient.%s", tensor->name);
-        double *want = lh_vectors_doubles(file, name, &count);
-        assert_non_null(want);
+        double *expected = lh_vectors_doubles(file, name, &count);
+        assert_non_null(expected);
         assert_int_equal(count, tensor->rows * tensor->columns);
-        lh_assert_close(tensor->gradient, want, (size_t)count, STORED_F32, 1e-12);
-        free(want);
+        lh_assert_close(tensor->gradient, expected, (size_t)count, STORED_F32, 1e-12);
+        free(expected);
     }
 }
 
@@ -198,10 +198,10 @@ static void check_stored_distances(const lh_vectors_facts *facts, const lh_vecto
 
 static void check_stored(const char *name) {
     lh_st_file *file = lh_vectors_open(name);
-    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    lh_vectors_facts facts = lh_vectors_read_facts(file);
     lh_ref_model *model = lh_vectors_model(file, lh_vectors_network(name));
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(file, facts.length[i]);
+        lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
         int count = stored.batch.sequences * stored.batch.labels * model->network->classes;
         double *logits = malloc((size_t)count * sizeof *logits);
         assert_non_null(logits);
@@ -229,7 +229,7 @@ static void test_run_all_networks_match_stored_vectors(void **state) {
 static void test_run_without_positions_same_logits_everywhere(void **state) {
     (void)state;
     lh_st_file *file = lh_vectors_open("none");
-    lh_vectors_case stored = lh_vectors_case_of(file, lh_vectors_facts_of(file).gradient_length);
+    lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
     int classes = lh_vectors_network("none")->classes;
     for (int t = 1; t < stored.batch.labels; t++)
         lh_assert_close(stored.logits + t * classes, stored.logits, (size_t)classes, STORED_F64, STORED_F64);

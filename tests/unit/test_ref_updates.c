@@ -17,13 +17,13 @@ static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0
 /* Two updates by hand: with gradients 0.3 and then -0.1 the moments are 0.03, 0.017 and 9e-5, 9.991e-5. */
 static void test_adam_two_steps_known(void **state) {
     (void)state;
-    double p = 2, first = 0, second = 0, g = 0.3, want = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
+    double p = 2, first = 0, second = 0, g = 0.3, expected = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
     lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
-    lh_assert_close(&p, &want, 1, EXACT, 0);
+    lh_assert_close(&p, &expected, 1, EXACT, 0);
     g = -0.1;
-    want -= 1e-3 * (0.017 / 0.19) / (sqrt(9.991e-5 / (1 - 0.998001)) + 1e-8);
+    expected -= 1e-3 * (0.017 / 0.19) / (sqrt(9.991e-5 / (1 - 0.998001)) + 1e-8);
     lh_ref_adam_update(&ADAM, 2, 0.1, 1, &g, &p, &first, &second);
-    lh_assert_close(&p, &want, 1, EXACT, 0);
+    lh_assert_close(&p, &expected, 1, EXACT, 0);
 }
 
 static void test_adam_long_gradient_is_clipped_to_norm(void **state) {
@@ -58,11 +58,11 @@ typedef struct stored_updates {
     double *gradient, *parameter, state[2][STORED_SIZE];
 } stored_updates;
 
-static double *stored_doubles(const lh_st_file *file, const char *name, int want) {
+static double *stored_doubles(const lh_st_file *file, const char *name, int expected) {
     int count = 0;
     double *values = lh_vectors_doubles(file, name, &count);
     assert_non_null(values);
-    assert_int_equal(count, want);
+    assert_int_equal(count, expected);
     return values;
 }
 
@@ -81,7 +81,7 @@ static void close_updates(stored_updates *s) {
     lh_st_free(s->file);
 }
 
-static void update_of(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
+static void read_update(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
     const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = rate};
     double *p = s->parameter, *first = s->state[0], *second = s->state[1];
@@ -99,12 +99,12 @@ static void check_updates(const char *optimizer, const char *rates, const char *
     stored_updates s = open_updates();
     double *rate = rates ? stored_doubles(s.file, rates, STORED_STEPS) : NULL;
     for (int step = 1; step <= STORED_STEPS; step++) {
-        update_of(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
+        read_update(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
         snprintf(name, sizeof name, "%s.%d", stored, step);
         if (!lh_st_find(s.file, name)) continue;
-        double *want = stored_doubles(s.file, name, STORED_SIZE);
-        lh_assert_close(s.parameter, want, STORED_SIZE, 1e-13, 1e-13);
-        free(want);
+        double *expected = stored_doubles(s.file, name, STORED_SIZE);
+        lh_assert_close(s.parameter, expected, STORED_SIZE, 1e-13, 1e-13);
+        free(expected);
     }
     assert_non_null(lh_st_find(s.file, name)); /* the last step was compared */
     free(rate);
@@ -122,11 +122,11 @@ static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
     (void)state;
     const lh_ref_sgd sgd = {.learning_rate = 0.5, .clip_norm = 1};
     double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, running[2] = {0};
-    const double want[] = {-0.3, -0.4}, sum[] = {0.6, 0.8};
+    const double expected[] = {-0.3, -0.4}, sum[] = {0.6, 0.8};
     lh_ref_sgd_update(&sgd, 5, 2, g, p);
     lh_ref_momentum_update(&sgd, 0.9, 5, 2, g, q, running);
-    lh_assert_close(p, want, 2, EXACT, 0);
-    lh_assert_close(q, want, 2, EXACT, 0);
+    lh_assert_close(p, expected, 2, EXACT, 0);
+    lh_assert_close(q, expected, 2, EXACT, 0);
     lh_assert_close(running, sum, 2, EXACT, 0);
 }
 

@@ -14,8 +14,8 @@
 #include "toy_state.h"
 #include "engine/checkpoint_parts.h"
 
-static void check_equal(const toy_state *got, const toy_state *want) {
-    for (int i = 0; i < 3; i++) assert_memory_equal(got->values[i], want->values[i], sizeof got->values[i]);
+static void check_equal(const toy_state *actual, const toy_state *expected) {
+    for (int i = 0; i < 3; i++) assert_memory_equal(actual->values[i], expected->values[i], sizeof actual->values[i]);
 }
 
 static void rotate(const char *directory, const toy_state *v, int64_t step) {
@@ -31,21 +31,21 @@ static lh_run_facts toy_run_facts(void) {
 }
 
 /* Checks that a resume gives this state at this step, with a note that contains part (NULL: no note). */
-static void check_resumes(const char *directory, const toy_state *want, int64_t step, const char *part) {
+static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *part) {
     lh_error error, note;
     lh_run_facts current_facts = toy_run_facts();
     int found;
-    toy_state *got = toy_state_new();
-    memset(got->values, 0xff, sizeof got->values);
+    toy_state *actual = toy_state_new();
+    memset(actual->values, 0xff, sizeof actual->values);
     lh_status status =
-        lh_checkpoint_resume(directory, &lh_toy_spec, &got->state, &current_facts, &found, &note, &error);
+        lh_checkpoint_resume(directory, &lh_toy_spec, &actual->state, &current_facts, &found, &note, &error);
     lh_assert_ok(status, &error);
     assert_int_equal(found, 1);
     assert_int_equal(current_facts.step, step);
-    check_equal(got, want);
+    check_equal(actual, expected);
     if (part) assert_non_null(strstr(note.text, part));
     else assert_string_equal(note.text, "");
-    free(got);
+    free(actual);
 }
 
 static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts current_facts,
@@ -59,9 +59,9 @@ static void check_resume_refused(const char *directory, const lh_spec *spec, lh_
     free(v);
 }
 
-static const char *current_of(const char *directory) { return lh_test_path(directory, "checkpoint.safetensors"); }
+static const char *name_current(const char *directory) { return lh_test_path(directory, "checkpoint.safetensors"); }
 
-static const char *previous_of(const char *directory) {
+static const char *name_previous(const char *directory) {
     return lh_test_path(directory, "checkpoint.previous.safetensors");
 }
 
@@ -130,17 +130,17 @@ static void test_resume_damaged_current_falls_back(void **state) {
     toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
     rotate(*state, old, 10);
     rotate(*state, new, 20);
-    char *good = lh_test_read(current_of(*state), &bytes);
-    lh_test_write(current_of(*state), good, bytes / 2); /* truncated */
+    char *good = lh_test_read(name_current(*state), &bytes);
+    lh_test_write(name_current(*state), good, bytes / 2); /* truncated */
     check_resumes(*state, old, 10, "going on from");
-    lh_test_write(current_of(*state), good, bytes);
-    flip(current_of(*state), 5); /* one bit of the data */
+    lh_test_write(name_current(*state), good, bytes);
+    flip(name_current(*state), 5); /* one bit of the data */
     check_resumes(*state, old, 10, "checksum");
-    lh_test_write(current_of(*state), "", 0);
+    lh_test_write(name_current(*state), "", 0);
     check_resumes(*state, old, 10, "expected at least 8");
-    unlink(current_of(*state));
+    unlink(name_current(*state));
     check_resumes(*state, old, 10, "is missing");
-    lh_test_write(current_of(*state), good, bytes);
+    lh_test_write(name_current(*state), good, bytes);
     check_resumes(*state, new, 20, NULL);
     free(good);
     free(old);
@@ -151,11 +151,11 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     toy_state *v = toy_state_filled(0);
     rotate(*state, v, 10);
     rotate(*state, v, 20);
-    flip(current_of(*state), 1);
-    flip(previous_of(*state), 1);
+    flip(name_current(*state), 1);
+    flip(name_previous(*state), 1);
     check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: damaged");
     check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.previous.safetensors: damaged");
-    unlink(current_of(*state));
+    unlink(name_current(*state));
     check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: is missing");
     free(v);
 }
@@ -193,10 +193,10 @@ static void leave_out_optimizer(const char *path) {
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
     int count = lh_st_count(file), all = lh_st_metadata_count(file);
     assert_true(count <= MOST && all <= MOST);
-    for (int i = 0; i < count; i++) tensors[i] = *lh_st_at(file, i);
+    for (int i = 0; i < count; i++) tensors[i] = *lh_st_get(file, i);
     for (int i = 0; i < count; i++) sum += lh_checkpoint_tensor_sum(&tensors[i]);
     for (int i = 0; i < all; i++)
-        if (strcmp(lh_st_metadata_at(file, i)->key, "optimizer") != 0) meta[pairs++] = *lh_st_metadata_at(file, i);
+        if (strcmp(lh_st_metadata_get(file, i)->key, "optimizer") != 0) meta[pairs++] = *lh_st_metadata_get(file, i);
     assert_int_equal(pairs, all - 1);
     for (int i = 0; i < pairs; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
     snprintf(text, sizeof text, "%016" PRIx64, sum);
@@ -212,7 +212,7 @@ static void test_resume_without_a_named_optimiser_is_adam(void **state) {
     lh_spec sgd = lh_toy_spec;
     sgd.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
     rotate(*state, v, 10);
-    leave_out_optimizer(current_of(*state));
+    leave_out_optimizer(name_current(*state));
     check_resumes(*state, v, 10, NULL);
     check_resume_refused(*state, &sgd, toy_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
     free(v);
@@ -220,7 +220,7 @@ static void test_resume_without_a_named_optimiser_is_adam(void **state) {
 
 /* Parameters alone are enough for an evaluation, but not for a resume. */
 static void test_resume_parameters_alone_refused(void **state) {
-    toy_write_parameters(current_of(*state), -1, -1, NULL);
+    toy_write_parameters(name_current(*state), -1, -1, NULL);
     check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "checksum");
 }
 
@@ -231,7 +231,7 @@ static void test_rotate_three_times_last_two_kept(void **state) {
     for (int i = 0; i < 3; i++) rotate(*state, v[i], i + 1);
     assert_int_equal(lh_test_count_files(*state), 2);
     check_resumes(*state, v[2], 3, NULL);
-    unlink(current_of(*state));
+    unlink(name_current(*state));
     check_resumes(*state, v[1], 2, "is missing");
     for (int i = 0; i < 3; i++) free(v[i]);
 }
@@ -241,10 +241,10 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
     toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
     rotate(*state, v[0], 1);
     rotate(*state, v[1], 2);
-    flip(current_of(*state), 1);
+    flip(name_current(*state), 1);
     rotate(*state, v[2], 3);
     check_resumes(*state, v[2], 3, NULL);
-    unlink(current_of(*state));
+    unlink(name_current(*state));
     check_resumes(*state, v[0], 1, "is missing");
     for (int i = 0; i < 3; i++) free(v[i]);
 }
@@ -252,8 +252,8 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
 /* The files that a kill leaves after each system call can be resumed, and the next rotation restores the pair. */
 static void test_rotate_after_kill_at_each_call_resumes(void **state) {
     toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
-    const char *current = current_of(*state), *previous = previous_of(*state);
-    const char *made = lh_test_path(*state, "checkpoint.new.safetensors");
+    const char *current = name_current(*state), *previous = name_previous(*state);
+    const char *new_path = lh_test_path(*state, "checkpoint.new.safetensors");
     const char *link_name = lh_test_path(*state, "checkpoint.old.safetensors");
     for (int calls = 1; calls <= 3; calls++) {
         lh_error error;
@@ -261,7 +261,7 @@ static void test_rotate_after_kill_at_each_call_resumes(void **state) {
         unlink(previous);
         rotate(*state, old, 1);
         rotate(*state, old, 2);
-        lh_assert_ok(lh_checkpoint_write(made, &lh_toy_spec, &new->state, &toy_facts, &error), &error);
+        lh_assert_ok(lh_checkpoint_write(new_path, &lh_toy_spec, &new->state, &toy_facts, &error), &error);
         if (calls >= 2) assert_int_equal(link(current, link_name), 0);
         if (calls >= 3) assert_int_equal(rename(link_name, previous), 0);
         check_resumes(*state, old, 2, NULL);
@@ -287,21 +287,21 @@ static int rotate_for_ever(void *argument, const char *directory) {
 static void test_rotate_killed_any_time_resumes(void **state) {
     lh_error error, note;
     int found;
-    toy_state *v = toy_state_filled(0), *got = toy_state_new();
+    toy_state *v = toy_state_filled(0), *actual = toy_state_new();
     rotate(*state, v, 0);
     for (unsigned i = 0; i < 20; i++) {
         lh_run_facts current_facts = toy_run_facts();
         assert_int_equal(lh_disk_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
-        lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &got->state, &current_facts, &found, &note, &error),
+        lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &actual->state, &current_facts, &found, &note, &error),
                      &error);
         assert_int_equal(found, 1);
         assert_string_equal(note.text, "");
         if (current_facts.step > 0)
-            assert_true(got->values[0][0] == (float)current_facts.step &&
-                        got->values[0][27] == (float)current_facts.step);
+            assert_true(actual->values[0][0] == (float)current_facts.step &&
+                        actual->values[0][27] == (float)current_facts.step);
     }
     free(v);
-    free(got);
+    free(actual);
 }
 
 /* Both old checkpoints are kept if the new one does not fit. */

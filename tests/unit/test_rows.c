@@ -194,9 +194,9 @@ static void check_added(int rms) {
     if (rms) rms_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale);
     else layer_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale, b.doffset);
     real *stream = random_reals(6, COUNT, COUNT);
-    double want[COUNT];
-    for (int i = 0; i < COUNT; i++) want[i] = (double)a.dz[i] + stream[i];
-    check_close(b.dz, want, COUNT, sum_tolerance(0));
+    double expected_wide[COUNT];
+    for (int i = 0; i < COUNT; i++) expected_wide[i] = (double)a.dz[i] + stream[i];
+    check_close(b.dz, expected_wide, COUNT, sum_tolerance(0));
     assert_memory_equal(a.dscale, b.dscale, C * sizeof(real));
     free(stream);
     free_arrays(&a);
@@ -295,21 +295,21 @@ static real *arguments(int count) {
     return x;
 }
 
-static void check_near(const real *got, const double *want, int count) {
-    double *copy = doubles_of(got, count);
-    lh_assert_close(copy, want, (size_t)count, 0, AT_MOST * ROUNDING);
+static void check_near(const real *actual, const double *expected_wide, int count) {
+    double *copy = to_doubles(actual, count);
+    lh_assert_close(copy, expected_wide, (size_t)count, 0, AT_MOST * ROUNDING);
     free(copy);
 }
 
 static void check_activation(lh_ref_nonlinearity f) {
     real *x = arguments(COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(COUNT);
-    double *x_wide = doubles_of(x, COUNT), *dy_wide = doubles_of(dy, COUNT), want[COUNT];
+    double *x_wide = to_doubles(x, COUNT), *dy_wide = to_doubles(dy, COUNT), expected_wide[COUNT];
     activate(f, x, y);
-    lh_ref_activation(f, COUNT, x_wide, want);
-    check_near(y, want, COUNT);
+    lh_ref_activation(f, COUNT, x_wide, expected_wide);
+    check_near(y, expected_wide, COUNT);
     activate_grad(f, x, dy, dx);
-    lh_ref_activation_grad(f, COUNT, x_wide, dy_wide, want);
-    check_near(dx, want, COUNT);
+    lh_ref_activation_grad(f, COUNT, x_wide, dy_wide, expected_wide);
+    check_near(dx, expected_wide, COUNT);
     activate_grad(f, x, dy, dy);
     assert_same(dy, dx);
     activate(f, x, x);
@@ -353,13 +353,13 @@ static void test_gates_forward_and_backward_match_reference(void **state) {
     for (int i = 0; i < 2; i++) {
         lh_ref_nonlinearity f = i ? LH_REF_GELU : LH_REF_SILU;
         real *x = arguments(2 * COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(2 * COUNT);
-        double *x_wide = doubles_of(x, 2 * COUNT), *dy_wide = doubles_of(dy, COUNT), want[2 * COUNT];
+        double *x_wide = to_doubles(x, 2 * COUNT), *dy_wide = to_doubles(dy, COUNT), expected_wide[2 * COUNT];
         pass_gate(i, x, y);
-        lh_ref_gate(f, ROWS, C, x_wide, want);
-        check_close(y, want, COUNT, sum_tolerance(0));
+        lh_ref_gate(f, ROWS, C, x_wide, expected_wide);
+        check_close(y, expected_wide, COUNT, sum_tolerance(0));
         pass_gate_grad(i, x, dy, dx);
-        lh_ref_gate_grad(f, ROWS, C, x_wide, dy_wide, want);
-        check_close(dx, want, 2 * COUNT, sum_tolerance(0));
+        lh_ref_gate_grad(f, ROWS, C, x_wide, dy_wide, expected_wide);
+        check_close(dx, expected_wide, 2 * COUNT, sum_tolerance(0));
         pass_gate_grad(i, x, dy, x);
         assert_memory_equal(x, dx, 2 * COUNT * sizeof(real));
         free_all(x, dy, y, dx, x_wide, dy_wide);

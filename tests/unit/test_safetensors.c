@@ -87,7 +87,7 @@ static void test_write_layout_aligned_and_sorted(void **state) {
     assert_int_equal(text[8], '{');
     free(text);
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
-    for (int i = 0; i < 5; i++) assert_string_equal(lh_st_at(file, i)->name, order[i]);
+    for (int i = 0; i < 5; i++) assert_string_equal(lh_st_get(file, i)->name, order[i]);
     lh_st_free(file);
 }
 
@@ -164,7 +164,7 @@ static void test_read_any_order_of_header(void **state) {
                "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}   ",
                data, sizeof data);
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
-    assert_string_equal(lh_st_at(file, 0)->name, "a");
+    assert_string_equal(lh_st_get(file, 0)->name, "a");
     memcpy(&first, lh_st_find(file, "b")->data, sizeof first);
     assert_true(first == 2);
     lh_st_free(file);
@@ -278,8 +278,8 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
             lh_test_write(changed, text, bytes);
             if (lh_st_read(changed, &file, NULL) == LH_OK) {
                 for (int i = 0; i < lh_st_count(file); i++) {
-                    const unsigned char *data = lh_st_at(file, i)->data;
-                    for (size_t b = 0; b < lh_st_at(file, i)->bytes; b++) sum += data[b];
+                    const unsigned char *data = lh_st_get(file, i)->data;
+                    for (size_t b = 0; b < lh_st_get(file, i)->bytes; b++) sum += data[b];
                 }
             }
             lh_st_free(file);

@@ -25,11 +25,11 @@ static void check_rates(const char *name, lh_schedule_kind kind, int64_t warmup)
     double rates[STEPS];
     const lh_train_defaults train = stored_schedule(kind, warmup);
     lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &file, &error), &error);
-    double *want = lh_vectors_doubles(file, name, &count);
+    double *expected = lh_vectors_doubles(file, name, &count);
     assert_int_equal(count, STEPS);
-    for (int t = 1; t <= STEPS; t++) rates[t - 1] = lh_learning_rate_at(&train, RATE, t);
-    lh_assert_close(rates, want, STEPS, 1e-13, 0);
-    free(want);
+    for (int t = 1; t <= STEPS; t++) rates[t - 1] = lh_compute_learning_rate(&train, RATE, t);
+    lh_assert_close(rates, expected, STEPS, 1e-13, 0);
+    free(expected);
     lh_st_free(file);
 }
 
@@ -46,14 +46,14 @@ static void test_rates_are_those_of_pytorch(void **state) {
 static void test_rate_without_schedule_is_constant(void **state) {
     (void)state;
     const lh_train_defaults train = {.steps = 3};
-    for (int64_t t = 1; t < 100; t++) assert_true(lh_learning_rate_at(&train, 3e-4, t) == 3e-4);
+    for (int64_t t = 1; t < 100; t++) assert_true(lh_compute_learning_rate(&train, 3e-4, t) == 3e-4);
     lh_assert_ok(lh_schedule_check(&train, 1000, NULL), &(lh_error){""});
 }
 
 static void test_rate_after_the_last_step_is_constant(void **state) {
     (void)state;
     const lh_train_defaults train = stored_schedule(LH_SCHEDULE_COSINE, 0);
-    for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_learning_rate_at(&train, 1, t) == 0.1);
+    for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_compute_learning_rate(&train, 1, t) == 0.1);
 }
 
 static void test_steps_without_a_rate_refused(void **state) {
@@ -103,9 +103,9 @@ static void test_train_rates_are_recorded_and_applied(void **state) {
     for (int t = 5; t <= 20; t += 5) {
         line = strstr(line, "\"learning_rate\":");
         assert_non_null(line);
-        double told = strtod(line += strlen("\"learning_rate\":"), NULL);
-        double want = lh_learning_rate_at(&toy.train, 0.01, t);
-        lh_assert_close(&told, &want, 1, 1e-15, 0);
+        double rate = strtod(line += strlen("\"learning_rate\":"), NULL);
+        double expected = lh_compute_learning_rate(&toy.train, 0.01, t);
+        lh_assert_close(&rate, &expected, 1, 1e-15, 0);
     }
     free(text);
     toy.train.schedule = (lh_schedule){0};

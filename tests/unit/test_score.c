@@ -8,19 +8,19 @@
 
 static const double EXACT = 1e-14; /* a handful of operations in double */
 
-static void check_value(double got, double want) { lh_assert_close(&got, &want, 1, EXACT, EXACT); }
+static void check_value(double actual, double expected) { lh_assert_close(&actual, &expected, 1, EXACT, EXACT); }
 
 static lh_ref_pair pair(int head, int heads, int query, int key) { return (lh_ref_pair){head, heads, query, key}; }
 
 /* The rows of Ruoss's code, T = 4, head 0 of 8; head 7 has 2^-7 of its slope. */
 static void test_alibi_half_step_four_tokens_published_values(void **state) {
     (void)state;
-    static const double want[4][4] = {
+    static const double expected[4][4] = {
         {0, -0.5, -1, -1.5}, {-0.25, 0, -0.5, -1}, {-0.75, -0.25, 0, -0.5}, {-1.25, -0.75, -0.25, 0}};
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 4; j++) {
-            check_value(lh_ref_alibi_half_step(pair(0, 8, i, j)), want[i][j]);
-            check_value(lh_ref_alibi_half_step(pair(7, 8, i, j)), want[i][j] / 128);
+            check_value(lh_ref_alibi_half_step(pair(0, 8, i, j)), expected[i][j]);
+            check_value(lh_ref_alibi_half_step(pair(7, 8, i, j)), expected[i][j] / 128);
         }
     }
 }
@@ -110,8 +110,8 @@ static void test_sandwich_is_product_of_sinusoids(void **state) {
             lh_ref_sinusoid(WIDTH, j, b);
             double product = cos((i - j) / 10000.0) - cos(i - j);
             for (int m = 0; m < WIDTH; m++) product += a[m] * b[m];
-            double got = lh_ref_sandwich(pair(0, 8, i, j), WIDTH);
-            lh_assert_close(&got, &product, 1, 0, 1e-11); /* angles up to 400 are rounded by 3e-14, 64 of them */
+            double actual = lh_ref_sandwich(pair(0, 8, i, j), WIDTH);
+            lh_assert_close(&actual, &product, 1, 0, 1e-11); /* angles up to 400 are rounded by 3e-14, 64 of them */
         }
     }
 }
@@ -121,10 +121,10 @@ static void test_sandwich_by_head_falls_from_zero_more_slowly_in_later_heads(voi
     check_value(lh_ref_sandwich(pair(0, 8, 5, 5), 128), 64);
     check_value(lh_ref_sandwich_by_head(pair(3, 8, 5, 5), 128), 0);
     for (int head = 0; head < 8; head++) {
-        double want = (lh_ref_sandwich(pair(0, 8, 0, 30), 128) - 64) / (head + 1);
-        check_value(lh_ref_sandwich_by_head(pair(head, 8, 0, 30), 128), want);
-        check_value(lh_ref_sandwich_by_head(pair(head, 16, 0, 30), 128), 2 * want);
-        assert_true(want < 0);
+        double expected = (lh_ref_sandwich(pair(0, 8, 0, 30), 128) - 64) / (head + 1);
+        check_value(lh_ref_sandwich_by_head(pair(head, 8, 0, 30), 128), expected);
+        check_value(lh_ref_sandwich_by_head(pair(head, 16, 0, 30), 128), 2 * expected);
+        assert_true(expected < 0);
     }
 }
 

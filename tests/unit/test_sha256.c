@@ -6,10 +6,10 @@
 
 #include "base/sha256.h"
 
-static void check(const void *data, size_t bytes, const char *want) {
+static void check(const void *data, size_t bytes, const char *expected) {
     char text[LH_SHA256_TEXT];
     lh_sha256(data, bytes, text);
-    assert_string_equal(text, want);
+    assert_string_equal(text, expected);
 }
 
 /* FIPS 180-4's example messages (NIST, "Examples with Intermediate Values"). */

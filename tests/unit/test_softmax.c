@@ -36,8 +36,8 @@ static void test_exp_negative_whole_range_relative_error_small(void **state) {
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, allowed = REAL_BYTES == 8 ? 4e-16 : 2e-7;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
-        double got = exp_negative(broadcast(x))[i % LANES], want = exp(x);
-        if (!(fabs(got - want) <= allowed * want)) lh_assert_close(&got, &want, 1, allowed, 0);
+        double actual = exp_negative(broadcast(x))[i % LANES], expected = exp(x);
+        if (!(fabs(actual - expected) <= allowed * expected)) lh_assert_close(&actual, &expected, 1, allowed, 0);
     }
 }
 
@@ -68,8 +68,8 @@ static void test_exp_for_softmax_whole_range_relative_error_small(void **state) 
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, ulp = REAL_BYTES == 8 ? 0x1p-52 : 0x1p-23;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
-        double got = exp_of_weight(broadcast(x))[i % LANES], want = exp(x), allowed = (2.2 - 0.65 * x) * ulp;
-        if (!(fabs(got - want) <= allowed * want)) lh_assert_close(&got, &want, 1, allowed, 0);
+        double actual = exp_of_weight(broadcast(x))[i % LANES], expected = exp(x), allowed = (2.2 - 0.65 * x) * ulp;
+        if (!(fabs(actual - expected) <= allowed * expected)) lh_assert_close(&actual, &expected, 1, allowed, 0);
     }
 }
 
@@ -99,12 +99,12 @@ static void test_exp_weights_each_exponential_and_their_sum_in_order(void **stat
     for (int count = 0; count <= MOST; count++) {
         real weights[(MOST + 1) * LANES];
         for (int i = 0; i < (MOST + 1) * LANES; i++) weights[i] = (real)(-0.37 * (i * 29 % 101));
-        vector sum = {0}, want[MOST + 1], largest = broadcast((real)1.5);
-        for (int j = 0; j <= MOST; j++) want[j] = load(weights + j * LANES);
-        for (int j = 0; j < count; j++) sum += want[j] = exp_of_weight(want[j] - largest);
-        vector got = exp_weights(count, largest, weights);
-        assert_memory_equal(&got, &sum, sizeof sum);
-        assert_memory_equal(weights, want, sizeof want);
+        vector sum = {0}, expected[MOST + 1], largest = broadcast((real)1.5);
+        for (int j = 0; j <= MOST; j++) expected[j] = load(weights + j * LANES);
+        for (int j = 0; j < count; j++) sum += expected[j] = exp_of_weight(expected[j] - largest);
+        vector actual = exp_weights(count, largest, weights);
+        assert_memory_equal(&actual, &sum, sizeof sum);
+        assert_memory_equal(weights, expected, sizeof expected);
     }
 }
 
@@ -162,15 +162,15 @@ static void check_padding_zero(const real *w, int rows) {
 static void test_class_logits_and_softmax_loss_match_reference(void **state) {
     (void)state;
     real *x = random_reals(1, CE_C, CE_C), *w = padded_columns(2, CE_C), *b = padded_columns(3, 1);
-    double *x_wide = doubles_of(x, CE_C), *w_wide = unpadded(w, CE_C), *b_wide = unpadded(b, 1);
+    double *x_wide = to_doubles(x, CE_C), *w_wide = unpadded(w, CE_C), *b_wide = unpadded(b, 1);
     real logits[CE_COLUMNS];
-    double want[CE_CLASSES], gradient[CE_CLASSES];
+    double expected[CE_CLASSES], gradient[CE_CLASSES];
     class_logits(CE_C, CE_COLUMNS, x, w, b, logits);
-    lh_ref_matmul(1, CE_C, CE_CLASSES, x_wide, w_wide, b_wide, want);
-    check_close(logits, want, CE_CLASSES, sum_tolerance(CE_C));
+    lh_ref_matmul(1, CE_C, CE_CLASSES, x_wide, w_wide, b_wide, expected);
+    check_close(logits, expected, CE_CLASSES, sum_tolerance(CE_C));
     uint16_t label = CE_CLASSES - 1;
     double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, label);
-    double want_loss = lh_ref_cross_entropy(1, CE_CLASSES, want, &label, 1, gradient);
+    double want_loss = lh_ref_cross_entropy(1, CE_CLASSES, expected, &label, 1, gradient);
     lh_assert_close(&loss, &want_loss, 1, sum_tolerance(CE_C + CE_CLASSES), 0);
     gradient[label] += 1; /* without the subtraction of the label this is the softmax */
     check_close(logits, gradient, CE_CLASSES, sum_tolerance(2 * CE_C));
@@ -182,8 +182,8 @@ static void test_softmax_loss_large_logits_do_not_overflow(void **state) {
     (void)state;
     real logits[CE_COLUMNS] = {0};
     logits[0] = 10000;
-    double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, 1), want = 10000;
-    lh_assert_close(&loss, &want, 1, 1e-6, 0);
+    double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, 1), expected = 10000;
+    lh_assert_close(&loss, &expected, 1, 1e-6, 0);
     assert_true(logits[0] == 1);
 }
 
@@ -200,7 +200,7 @@ static void test_class_grad_matches_reference(void **state) {
     real *dw = padded_columns(4, CE_C), *db = padded_columns(5, 1), *dx = reals(CE_C);
     real *w_rows = reals(CE_CLASSES * CE_C);
     for (int i = 0; i < CE_CLASSES * CE_C; i++) w_rows[i] = w[i % CE_C * CE_COLUMNS + i / CE_C];
-    double *x_wide = doubles_of(x, CE_C), *w_wide = unpadded(w, CE_C), *g_wide = unpadded(g, 1);
+    double *x_wide = to_doubles(x, CE_C), *w_wide = unpadded(w, CE_C), *g_wide = unpadded(g, 1);
     double *dw_want = unpadded(dw, CE_C), *db_want = unpadded(db, 1), dx_want[CE_C];
     class_grad(CE_C, CE_CLASSES, CE_COLUMNS, x, g, w_rows, dw, db, dx);
     lh_ref_matmul_weight_grad(1, CE_C, CE_CLASSES, x_wide, g_wide, dw_want, db_want);

@@ -19,13 +19,13 @@ static lh_spec toy;
 static lh_cpu_program program;
 static const lh_cpu_program *const list[] = {&program, NULL};
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-static int calls;     /* calls of computing functions in this run */
-static int signal_at; /* the call that receives a signal; 0: none */
+static int calls;       /* calls of computing functions in this run */
+static int signal_call; /* the call that receives a signal; 0: none */
 
 /* Sends the signal and waits until it has been handled, so that no other call is counted before. */
 static void meet_signal(void) {
     pthread_mutex_lock(&counting);
-    if (++calls == signal_at) raise(SIGTERM);
+    if (++calls == signal_call) raise(SIGTERM);
     pthread_mutex_unlock(&counting);
 }
 
@@ -57,7 +57,7 @@ static int open_toy(void **state) {
 
 static lh_run_result run_until(void **state, int at, int code, const char *command) {
     calls = 0;
-    signal_at = at;
+    signal_call = at;
     lh_run_result result = lh_run_main(&toy, *state, command, NULL);
     if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
     assert_int_equal(result.code, code);
@@ -68,7 +68,7 @@ static lh_run_result run_until(void **state, int at, int code, const char *comma
 
 static void run(void **state, const char *command) { run_until(state, 0, 0, command); }
 
-static int lines_of(void **state, const char *name) {
+static int read_lines(void **state, const char *name) {
     size_t bytes;
     int lines = 0;
     char *text = lh_test_read(lh_test_path(*state, name), &bytes);
@@ -83,7 +83,7 @@ static int lines_of(void **state, const char *name) {
 static void test_train_evaluation_resumes_at_the_condition(void **state) {
     run(state, "train --out whole --threads 2");
     run_until(state, PASSES + 5, LH_STOPPED, "train --out cut --threads 2");
-    assert_int_equal(lines_of(state, "cut/" FOLDER "/eval.jsonl"), 1);
+    assert_int_equal(read_lines(state, "cut/" FOLDER "/eval.jsonl"), 1);
     run(state, "train --out cut --threads 2 --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/" FOLDER "/eval.jsonl", "cut/" FOLDER "/eval.jsonl");
@@ -98,9 +98,9 @@ static void test_evaluation_during_training_resumes(void **state) {
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
     toy.eval.during_examples = EXAMPLES;
     run(state, "train --out whole --steps 19 --threads 2 --no-eval");
-    while (lh_test_exists(lh_test_path(*state, "cut")) == 0 || lines_of(state, "cut/" FOLDER "/eval.jsonl") < 5) {
+    while (lh_test_exists(lh_test_path(*state, "cut")) == 0 || read_lines(state, "cut/" FOLDER "/eval.jsonl") < 5) {
         run_until(state, PASSES + PASSES / 2, LH_STOPPED, "train --out cut --steps 19 --threads 2 --no-eval --resume");
-        assert_int_equal(lines_of(state, "cut/" FOLDER "/eval.jsonl"), ++stops);
+        assert_int_equal(read_lines(state, "cut/" FOLDER "/eval.jsonl"), ++stops);
     }
     run(state, "train --out cut --steps 19 --threads 2 --no-eval --resume");
     assert_int_equal(calls, PASSES);
@@ -121,9 +121,9 @@ static void test_eval_keeps_finished_conditions(void **state) {
     run(state, EVAL "--out whole --per-example whole.jsonl");
     lh_run_result stopped = run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out cut --per-example cut.jsonl");
     assert_non_null(strstr(stopped.err, "stopped by a signal; eval.jsonl has the finished conditions"));
-    assert_int_equal(lines_of(state, "cut/eval.jsonl"), 1);
-    assert_int_equal(lines_of(state, "cut.jsonl"), EXAMPLES);
-    assert_int_equal(lines_of(state, "whole.jsonl"), 3 * EXAMPLES);
+    assert_int_equal(read_lines(state, "cut/eval.jsonl"), 1);
+    assert_int_equal(read_lines(state, "cut.jsonl"), EXAMPLES);
+    assert_int_equal(read_lines(state, "whole.jsonl"), 3 * EXAMPLES);
     run(state, EVAL "--out cut --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/eval.jsonl", "cut/eval.jsonl");
@@ -131,9 +131,9 @@ static void test_eval_keeps_finished_conditions(void **state) {
     assert_int_equal(calls, 3 * PASSES);
     run(state, EVAL "--out cut --resume --seed 3");
     assert_int_equal(calls, 0);
-    assert_int_equal(lines_of(state, "cut/eval.jsonl"), 6);
+    assert_int_equal(read_lines(state, "cut/eval.jsonl"), 6);
     run_until(state, 5, LH_STOPPED, EVAL "--out wrong --wrong wrong.jsonl");
-    assert_int_equal(lines_of(state, "wrong.jsonl"), 0);
+    assert_int_equal(read_lines(state, "wrong.jsonl"), 0);
     assert_false(lh_test_exists(lh_test_path(*state, "wrong/eval.jsonl")));
     run_until(state, 0, LH_ERR_USAGE, EVAL "--out cut --resume --per-example cut.jsonl");
 }
@@ -170,13 +170,13 @@ static void test_decode_ends_between_tokens(void **state) {
         program.decode_step = by_passes ? NULL : decode_step;
         lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-        lh_query query = {.n = 7, .input = input, .draw = lh_condition_at(7, 1, 1, 0).draw};
-        signal_at = stop = 0;
+        lh_query query = {.n = 7, .input = input, .draw = lh_condition_make(7, 1, 1, 0).draw};
+        signal_call = stop = 0;
         engine->stop = &stop;
         lh_assert_ok(lh_decode(engine, &query, EXAMPLES, &to, &error), &error);
         signal(SIGTERM, on_signal);
         calls = 0;
-        signal_at = 5;
+        signal_call = 5;
         assert_int_equal(lh_decode(engine, &query, EXAMPLES, &to, &error), LH_STOPPED);
         assert_in_range(calls, 5, 5 + THREADS - 1);
         signal(SIGTERM, SIG_DFL);

@@ -29,7 +29,7 @@ static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program
 
 /* ---- evaluation and predictions ---- */
 
-static double loss_of(const double *logits, const uint16_t *labels) {
+static double compute_loss(const double *logits, const uint16_t *labels) {
     double loss = 0;
     for (int i = 0; i < N; i++) {
         double sum = 0;
@@ -45,7 +45,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     enum { EXAMPLES = 9 };
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
-    lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
+    lh_condition condition = lh_condition_make(N, EXAMPLES, 1, 0);
     lh_sums sums, sequence_sums[EXAMPLES];
     lh_error error;
     lh_batch batch;
@@ -58,9 +58,9 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
         lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, (uint32_t)i, 1, &error), &error);
         lh_query query = {.n = N, .input = batch.input, .target = batch.labels, .draw = condition.draw};
         lh_assert_ok(engine->ops->predict(engine, &query, logits, &error), &error);
-        double want = loss_of(logits, batch.labels);
-        assert_true(fabs(sequence_sums[i].loss - want) < 1e-12 * want);
-        total += want;
+        double expected = compute_loss(logits, batch.labels);
+        assert_true(fabs(sequence_sums[i].loss - expected) < 1e-12 * expected);
+        total += expected;
         query.target = NULL;
         lh_assert_ok(engine->ops->predict(engine, &query, without_target, &error), &error);
         for (int c = 0; c < TOY_CLASSES; c++)
@@ -84,7 +84,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     double decoded[N * TOY_CLASSES], once[N * TOY_CLASSES], first[N * TOY_CLASSES];
     uint16_t answers[N];
     int done;
-    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_make(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, program, 1);
     assert_true(engine->decodes == decodes);
     lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
@@ -117,25 +117,25 @@ static void test_predict_positions_belong_to_their_stream(void **state) {
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_error error;
-    double none[N * TOY_CLASSES], got[N * TOY_CLASSES];
-    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    double none[N * TOY_CLASSES], actual[N * TOY_CLASSES];
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_make(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, none, &error), &error);
     query.positions[0] = other; /* the program's rows are of the second stream */
     query.positions[1] = plain;
-    lh_assert_ok(engine->ops->predict(engine, &query, got, &error), &error);
-    assert_memory_equal(got, none, sizeof got);
+    lh_assert_ok(engine->ops->predict(engine, &query, actual, &error), &error);
+    assert_memory_equal(actual, none, sizeof actual);
     query.positions[1] = other;
-    lh_assert_ok(engine->ops->predict(engine, &query, got, &error), &error);
-    assert_memory_not_equal(got, none, sizeof got);
+    lh_assert_ok(engine->ops->predict(engine, &query, actual, &error), &error);
+    assert_memory_not_equal(actual, none, sizeof actual);
     engine->ops->close(engine);
 }
 
 static void test_input_lines_name_the_stream_of_a_list(void **state) {
     (void)state;
     static const struct {
-        const char *line, *said; /* NULL: the line is valid */
+        const char *line, *message; /* NULL: the line is valid */
     } cases[] = {
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", NULL},
         {"{\"input\":[1,2],\"positions\":{\"target\":[1,2,3,4,5],\"source\":[3,4]}}", NULL},
@@ -159,7 +159,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
         lh_input input;
         lh_error error = {""};
         lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_IF_GIVEN, &error);
-        if (cases[i].said != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].said);
+        if (cases[i].message != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].message);
         else {
             lh_assert_ok(status, &error);
             lh_query query = lh_input_query(&input);
@@ -239,7 +239,7 @@ static void test_literals_are_solved_by_the_task(void **state) {
 
 /* ---- traces ---- */
 
-static const lh_traced *tensor_of(const lh_traces *traces, const char *name) {
+static const lh_traced *find_tensor(const lh_traces *traces, const char *name) {
     for (int i = 0; i < traces->count; i++)
         if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
     fail_msg("no tensor %s", name);
@@ -263,25 +263,25 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
         .kinds = {true, true, true, true}, .draws = 1, .seed = 1, .lengths = {NULL, 0, N, N, 1}, .examples = EXAMPLES};
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
-    assert_shape(tensor_of(&traces, "n4.tokens.source"), 2, (int64_t[]){EXAMPLES, N});
-    assert_shape(tensor_of(&traces, "n4.source"), 3, (int64_t[]){EXAMPLES, N, TOY_WIDTH});
-    assert_shape(tensor_of(&traces, "n4.target"), 3, (int64_t[]){EXAMPLES, T, TOY_WIDTH});
-    const lh_traced *scores = tensor_of(&traces, "n4.cross.scores");
+    assert_shape(find_tensor(&traces, "n4.tokens.source"), 2, (int64_t[]){EXAMPLES, N});
+    assert_shape(find_tensor(&traces, "n4.source"), 3, (int64_t[]){EXAMPLES, N, TOY_WIDTH});
+    assert_shape(find_tensor(&traces, "n4.target"), 3, (int64_t[]){EXAMPLES, T, TOY_WIDTH});
+    const lh_traced *scores = find_tensor(&traces, "n4.cross.scores");
     assert_shape(scores, 4, (int64_t[]){EXAMPLES, TOY_PAIR_HEADS, T, N});
     for (int i = 0; i < EXAMPLES * TOY_PAIR_HEADS * T * N; i++)
-        assert_true(lh_traced_at(scores, i) == i / N % T - i % N);
-    double entropy = lh_traced_at(tensor_of(&traces, "n4.cross.entropy"), 1);
+        assert_true(lh_traced_read(scores, i) == i / N % T - i % N);
+    double entropy = lh_traced_read(find_tensor(&traces, "n4.cross.entropy"), 1);
     assert_true(fabs(entropy - log(N)) < 1e-12);
     /* The trace has the evaluation's examples, and its target stream holds the target. */
-    const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
-    lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
+    const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
+    lh_condition condition = lh_condition_make(N, EXAMPLES, 1, 0);
     lh_assert_ok(lh_batch_open(&batch, &spec, N, EXAMPLES, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, 0, EXAMPLES, &error), &error);
     static double parameters[TOY_STORAGE];
     lh_initialise(&spec, 7, 8, parameters);
     for (int i = 0; i < EXAMPLES * T; i++) {
-        assert_true(lh_traced_at(tokens, i) == batch.tokens[1][i]);
-        assert_true(lh_traced_at(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
+        assert_true(lh_traced_read(tokens, i) == batch.tokens[1][i]);
+        assert_true(lh_traced_read(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
     }
     lh_batch_close(&batch);
     lh_traces_close(&traces);
@@ -294,7 +294,7 @@ static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
-    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_make(N, 1, 1, 0).draw};
     lh_traces traces;
     lh_error error;
     uint16_t answers[N];
@@ -312,21 +312,21 @@ static void test_trace_of_an_input_decodes(void **state) {
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers}, &error), &error);
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
-    const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
+    const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
     static float parameters[TOY_STORAGE];
     lh_initialise(&spec, 7, 4, parameters);
-    assert_true(lh_traced_at(tokens, 0) == TOY_START);
+    assert_true(lh_traced_read(tokens, 0) == TOY_START);
     for (int i = 0; i < N; i++) {
-        assert_true(lh_traced_at(tokens, 1 + i) == answers[i]);
-        assert_true(lh_traced_at(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
+        assert_true(lh_traced_read(tokens, 1 + i) == answers[i]);
+        assert_true(lh_traced_read(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
     /* The trace has the model's answers, and the right ones for counted labels. */
-    const lh_traced *written = tensor_of(&traces, "n4.answers"), *targets = tensor_of(&traces, "n4.targets");
+    const lh_traced *written = find_tensor(&traces, "n4.answers"), *targets = find_tensor(&traces, "n4.targets");
     assert_string_equal(written->file.dtype, "I32");
     for (int i = 0; i < N; i++) {
-        assert_true(lh_traced_at(written, i) == answers[i]);
-        assert_true(lh_traced_at(targets, i) == (mask[i] ? target[i] : -1));
+        assert_true(lh_traced_read(written, i) == answers[i]);
+        assert_true(lh_traced_read(targets, i) == (mask[i] ? target[i] : -1));
     }
     lh_traces_close(&traces);
     request.right = NULL;

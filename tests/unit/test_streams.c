@@ -97,7 +97,7 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
 /* Computes the gradient of the first step in this test: block by block of one batch, in the order of the shards. */
 static double gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     enum { WORKSPACE = 64 };
-    lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
+    lh_shape shape = lh_shape_make(spec, n, spec->train.batch);
     lh_batch batch;
     lh_error error;
     lh_sums sums = {0};
@@ -146,21 +146,21 @@ static bool is_learned(const lh_spec *spec, int64_t i) {
 /* Lengths 2 and 6 have blocks of two sequences, and of one. */
 static void test_step_gives_the_gradient_of_both_streams(void **state) {
     (void)state;
-    static double want[TOY_STORAGE], got[TOY_STORAGE];
+    static double expected[TOY_STORAGE], actual[TOY_STORAGE];
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     for (int n = 2; n <= 6; n += 4) {
         lh_step_metrics metrics;
         lh_error error;
         int done;
         spec.train.lengths = (lh_lengths){NULL, 0, n, n, 1};
-        double loss = gradient_by_hand(&spec, n, want), squares = 0;
+        double loss = gradient_by_hand(&spec, n, expected), squares = 0;
         lh_engine *engine = open_engine(&spec, &toy_double, 3);
         lh_assert_ok(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
-        lh_assert_ok(engine->ops->read_gradient(engine, got, &error), &error);
-        for (int64_t i = 0; i < TOY_STORAGE; i++) want[i] = is_learned(&spec, i) ? want[i] : 0;
-        for (int64_t i = 0; i < TOY_STORAGE; i++) squares += want[i] * want[i];
-        lh_assert_close(got, want, TOY_STORAGE, 1e-12, 1e-15);
-        assert_true(want[lh_toy_spec.tensors[TOY_TOKEN].offset + TOY_WIDTH * TOY_START] != 0); /* of stream 2 */
+        lh_assert_ok(engine->ops->read_gradient(engine, actual, &error), &error);
+        for (int64_t i = 0; i < TOY_STORAGE; i++) expected[i] = is_learned(&spec, i) ? expected[i] : 0;
+        for (int64_t i = 0; i < TOY_STORAGE; i++) squares += expected[i] * expected[i];
+        lh_assert_close(actual, expected, TOY_STORAGE, 1e-12, 1e-15);
+        assert_true(expected[lh_toy_spec.tensors[TOY_TOKEN].offset + TOY_WIDTH * TOY_START] != 0); /* of stream 2 */
         assert_true(fabs(metrics.sums.loss - loss) < 1e-12 * loss);
         assert_true(fabs(metrics.gradient_norm - sqrt(squares)) < 1e-12 * metrics.gradient_norm);
         engine->ops->close(engine);
@@ -208,7 +208,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     spec.train.batch = 4;
     lh_assert_ok(lh_corpus_open(&corpus, &spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&corpus, &spec, &error), &error);
-    lh_shape shape = lh_shape_at(&spec, 2, 1);
+    lh_shape shape = lh_shape_make(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
     lh_assert_ok(engine->ops->step(engine, 4, metrics, &done, &error), &error); /* batches of 4, 1, 4 and 1 examples */

@@ -71,7 +71,7 @@ static int read_expression(text *t) {
 }
 
 /* The value of an expression; -1 if the tokens are not an expression. */
-static int value_of(const uint16_t *tokens, int count, int operators, int unknown) {
+static int evaluate_tokens(const uint16_t *tokens, int count, int operators, int unknown) {
     text t = {tokens, tokens + count, operators, unknown, true};
     int value = read_expression(&t);
     return t.good && t.at == t.end ? value : -1;
@@ -82,7 +82,7 @@ static bool sum_has_value(const lh_drawn *d) {
 }
 
 static bool brackets_have_value(const lh_drawn *d) {
-    return d->counted == 1 && d->target[0] == value_of(d->input, d->inputs, 3, -1);
+    return d->counted == 1 && d->target[0] == evaluate_tokens(d->input, d->inputs, 3, -1);
 }
 
 /* Whether the target solves the equation, and no other digit does. */
@@ -92,7 +92,7 @@ static bool equation_is_solved(const lh_drawn *d) {
     for (int i = 0; i < d->n; i++) unknowns += d->input[i] == 9;
     if (unknowns != 1 || d->input[d->n - 2] != 10 || d->input[d->n - 1] > 4) return false;
     for (int x = 0; x < 5; x++) {
-        bool solves = value_of(d->input, d->n - 2, 2, x) == d->input[d->n - 1];
+        bool solves = evaluate_tokens(d->input, d->n - 2, 2, x) == d->input[d->n - 1];
         if (solves != (x == d->target[0])) return false;
     }
     return d->counted == 1;
@@ -187,15 +187,15 @@ static void test_expressions_splits_operators_and_digits_uniform(void **state) {
 static void test_short_expressions_have_their_form(void **state) {
     (void)state;
     static const uint16_t form[5][4] = {{0}, {0}, {6, 0}, {8, 0, 9}, {8, 6, 0, 9}};
-    static const int digit_at[5] = {0, 0, 1, 1, 2};
+    static const int digit_index[5] = {0, 0, 1, 1, 2};
     static lh_drawn drawn;
     for (int n = 1; n <= 4; n++) {
         long digits[5] = {0};
         for (uint32_t e = 0; e < 2000; e++) {
             lh_draw_example(&brackets, n, 3, e, &drawn);
             for (int i = 0; i < n; i++)
-                if (i != digit_at[n]) assert_int_equal(drawn.input[i], form[n][i]);
-            digits[drawn.input[digit_at[n]]]++;
+                if (i != digit_index[n]) assert_int_equal(drawn.input[i], form[n][i]);
+            digits[drawn.input[digit_index[n]]]++;
         }
         lh_check_equal(digits, 5);
     }
@@ -228,8 +228,8 @@ static void test_brackets_classes_have_their_shares(void **state) {
             lh_draw_example(&brackets, i ? 500 : 41, 3, e, &drawn);
             seen[drawn.target[0]]++;
         }
-        double got = 100.0 * (double)seen[0] / EXAMPLES, want = i ? 31.6 : 29.2;
-        lh_assert_close(&got, &want, 1, 0, 1.9);
+        double actual = 100.0 * (double)seen[0] / EXAMPLES, expected = i ? 31.6 : 29.2;
+        lh_assert_close(&actual, &expected, 1, 0, 1.9);
         lh_check_equal(seen + 1, 4);
     }
 }

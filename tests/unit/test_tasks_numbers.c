@@ -18,7 +18,7 @@ typedef struct number {
 
 static void set_bit(number *x, int i) { x->limb[i / 32] |= 1u << i % 32; }
 
-static int bit_of(const number *x, int i) { return (int)(x->limb[i / 32] >> i % 32 & 1); }
+static int get_bit(const number *x, int i) { return (int)(x->limb[i / 32] >> i % 32 & 1); }
 
 /* Reads bits. step 1: lowest bit first; -1: highest first, and `bits` points to the last one. */
 static number read_number(const uint16_t *bits, int count, int step) {
@@ -28,9 +28,9 @@ static number read_number(const uint16_t *bits, int count, int step) {
     return x;
 }
 
-static int length_of(const number *x) {
+static int count_bits(const number *x) {
     int length = 32 * LIMBS;
-    while (length > 0 && !bit_of(x, length - 1)) length--;
+    while (length > 0 && !get_bit(x, length - 1)) length--;
     return length;
 }
 
@@ -69,15 +69,15 @@ static bool is_less(const number *x, const number *y) {
 /* Whether the target has the bits of x up to the highest 1, at least `least`, then a terminator, the last counted
  * label, then zeros. */
 static bool shows(const lh_drawn *d, const number *x, int least) {
-    int length = length_of(x) > least ? length_of(x) : least;
+    int length = count_bits(x) > least ? count_bits(x) : least;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
     for (int i = 0; i < d->outputs; i++)
-        if (i != length && d->target[i] != (i < length ? bit_of(x, i) : 0)) return false;
+        if (i != length && d->target[i] != (i < length ? get_bit(x, i) : 0)) return false;
     return true;
 }
 
 /* Reads the two operands; false if there are none, or one is 0. */
-static bool operands_of(const lh_drawn *d, number *x, number *y) {
+static bool read_operands(const lh_drawn *d, number *x, number *y) {
     int at = 0;
     while (at < d->n && d->input[at] != 2) at++;
     if (at == 0 || at >= d->n - 1) return false;
@@ -85,7 +85,7 @@ static bool operands_of(const lh_drawn *d, number *x, number *y) {
         if (d->input[i] > 1) return false;
     *x = read_number(d->input, at, 1);
     *y = read_number(d->input + at + 1, d->n - 1 - at, 1);
-    return length_of(x) > 0 && length_of(y) > 0;
+    return count_bits(x) > 0 && count_bits(y) > 0;
 }
 
 /* Reads an input of a single number, 0 or of two bits and below 3. */
@@ -97,7 +97,7 @@ static bool single_number(const lh_drawn *d, number *x) {
 static bool added(const lh_drawn *d) {
     number x, y;
     if (d->n < 3) return single_number(d, &x) && shows(d, &x, 1);
-    if (!operands_of(d, &x, &y)) return false;
+    if (!read_operands(d, &x, &y)) return false;
     number sum = add(&x, &y);
     return shows(d, &sum, 1);
 }
@@ -105,7 +105,7 @@ static bool added(const lh_drawn *d) {
 static bool multiplied(const lh_drawn *d) {
     number x, y, zero = {{0}};
     if (d->n < 3) return single_number(d, &x) && shows(d, &zero, d->n - 1);
-    if (!operands_of(d, &x, &y)) return false;
+    if (!read_operands(d, &x, &y)) return false;
     number product = multiply(&x, &y);
     return shows(d, &product, 1);
 }
@@ -117,7 +117,7 @@ static bool root_found(const lh_drawn *d) {
         if (d->target[i] > 1) return false;
     number root = read_number(d->target + d->outputs - 1, d->outputs, -1), next = add(&root, &one);
     number square = multiply(&root, &root), next_square = multiply(&next, &next);
-    return d->counted == d->outputs && length_of(&x) > 0 && !is_less(&x, &square) && is_less(&x, &next_square);
+    return d->counted == d->outputs && count_bits(&x) > 0 && !is_less(&x, &square) && is_less(&x, &next_square);
 }
 
 static int half(int n) { return n - n / 2; }
@@ -230,8 +230,9 @@ static void test_constants_score_as_derived(void **state) {
 
 static void test_counted_outputs_per_token_as_derived(void **state) {
     (void)state;
-    double got[2] = {lh_counted_share(&addition, 6), lh_counted_share(&multiplication, 2)}, want[2] = {0.744, 0.987};
-    lh_assert_close(got, want, 2, 0, 0.008);
+    double actual[2] = {lh_counted_share(&addition, 6), lh_counted_share(&multiplication, 2)},
+           expected[2] = {0.744, 0.987};
+    lh_assert_close(actual, expected, 2, 0, 0.008);
 }
 
 int main(void) {

@@ -190,10 +190,10 @@ static void test_majority_bit_scores_as_derived(void **state) {
     lh_check_score(&reverse_string, lh_guess_most_frequent, 1, 52.78, 0.005);
     lh_check_score(&duplicate_string, lh_guess_most_frequent, 2, 52.78, 0.03);
     lh_check_score(&odds_first, lh_guess_most_frequent, 2, 52.78, 0.03);
-    double got[2] = {lh_score_of(&reverse_string, lh_guess_most_frequent, 41, 41, 1, 8000).mean,
-                     lh_score_of(&reverse_string, lh_guess_most_frequent, 500, 500, 1, 2000).mean};
-    double want[2] = {56.27, 51.78};
-    lh_assert_close(got, want, 2, 0, 0.2);
+    double actual[2] = {lh_score_guess(&reverse_string, lh_guess_most_frequent, 41, 41, 1, 8000).mean,
+                        lh_score_guess(&reverse_string, lh_guess_most_frequent, 500, 500, 1, 2000).mean};
+    double expected[2] = {56.27, 51.78};
+    lh_assert_close(actual, expected, 2, 0, 0.2);
 }
 
 static void test_missing_duplicate_majority_scores_as_derived(void **state) {
@@ -205,8 +205,8 @@ static void test_stack_manipulation_constants_score_as_derived(void **state) {
     (void)state;
     lh_check_score(&stack, lh_guess_1, 2, 49.6, 0.1);
     lh_check_score(&stack, lh_guess_0, 2, 49.6, 0.1);
-    double got = lh_counted_share(&stack, 10), want = 0.671;
-    lh_assert_close(&got, &want, 1, 0, 0.006);
+    double actual = lh_counted_share(&stack, 10), expected = 0.671;
+    lh_assert_close(&actual, &expected, 1, 0, 0.006);
 }
 
 int main(void) {

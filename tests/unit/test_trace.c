@@ -61,8 +61,8 @@ enum {
 
 /* The tolerance, relative to the largest element of a tensor as in test_parity.c; a weight may come from another
  * exp. */
-static double tolerance_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
-static double rounding_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
+static double get_tolerance(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
+static double get_rounding(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
 
 /* ---- a model and its buffers ---- */
 
@@ -82,7 +82,7 @@ static const lh_tensor *spec_tensor(const lh_spec *spec, const char *name) {
 
 static void load_stored(const trace_case *c, const lh_state *state) {
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_vectors_model(file, lh_network_of(c->spec->id));
+    lh_ref_model *model = lh_vectors_model(file, lh_network_get(c->spec->id));
     assert_int_equal(c->spec->tensor_count, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *from = &model->tensors[i];
@@ -163,49 +163,49 @@ static void for_each_engine(void (*check)(const trace_case *, lh_engine *)) {
 
 /* ---- numbers ---- */
 
-static double *doubles_of(const lh_engine *engine, const void *array, size_t count) {
+static double *to_doubles(const lh_engine *engine, const void *array, size_t count) {
     double *out = reserve(count * sizeof *out);
     for (size_t i = 0; i < count; i++)
         out[i] = engine->real_bytes == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
     return out;
 }
 
-static void check_tensor(const lh_engine *engine, const void *got, const double *want, size_t count) {
-    double *values = doubles_of(engine, got, count), most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(want[i]));
-    lh_assert_close(values, want, count, 0, tolerance_of(engine) * most);
+static void check_tensor(const lh_engine *engine, const void *actual, const double *expected, size_t count) {
+    double *values = to_doubles(engine, actual, count), most = 0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(expected[i]));
+    lh_assert_close(values, expected, count, 0, get_tolerance(engine) * most);
     free(values);
 }
 
 /* Compares scores; -infinity must be in the same places. */
-static void check_scores(const lh_engine *engine, void *got, double *want, size_t count) {
+static void check_scores(const lh_engine *engine, void *actual, double *expected, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (want[i] != -INFINITY) continue;
-        assert_true(lh_real_at(got, engine->real_bytes, (int64_t)i) == -INFINITY);
-        want[i] = 0;
-        lh_parity_set(got, engine->real_bytes, i, 0);
+        if (expected[i] != -INFINITY) continue;
+        assert_true(lh_real_read(actual, engine->real_bytes, (int64_t)i) == -INFINITY);
+        expected[i] = 0;
+        lh_parity_set(actual, engine->real_bytes, i, 0);
     }
-    check_tensor(engine, got, want, count);
+    check_tensor(engine, actual, expected, count);
 }
 
 /* Checks that every row of attention is the result of kernels/ref for its row of scores. */
 static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
-    double *scores = doubles_of(engine, to->scores, count), *want = reserve(count * sizeof *want);
+    double *scores = to_doubles(engine, to->scores, count), *expected = reserve(count * sizeof *expected);
     for (int row = 0; row < HEADS * T; row++) {
-        double *weight = want + (size_t)row * (size_t)T;
+        double *weight = expected + (size_t)row * (size_t)T;
         double total = lh_ref_geometric_row(T, row % T, scores + (size_t)row * (size_t)T, weight);
         for (int j = 0; j < T && normalised && total > 0; j++) weight[j] /= total;
     }
-    check_tensor(engine, to->attention, want, count);
+    check_tensor(engine, to->attention, expected, count);
     free(scores);
-    free(want);
+    free(expected);
 }
 
 /* Checks that every row of attention sums to 1 and is the softmax of its row of scores. */
 static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
-    double *scores = doubles_of(engine, to->scores, count), *attention = doubles_of(engine, to->attention, count);
+    double *scores = to_doubles(engine, to->scores, count), *attention = to_doubles(engine, to->attention, count);
     for (size_t row = 0; row < count; row += (size_t)T) {
         double largest = scores[row], sum = 0, total = 0, one = 1;
         for (int j = 0; j < T; j++) largest = fmax(largest, scores[row + (size_t)j]);
@@ -215,9 +215,9 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
             total += attention[row + (size_t)j];
         }
         for (int j = 0; j < T; j++) scores[row + (size_t)j] /= sum;
-        lh_assert_close(&total, &one, 1, 0, rounding_of(engine));
+        lh_assert_close(&total, &one, 1, 0, get_rounding(engine));
     }
-    lh_assert_close(attention, scores, count, rounding_of(engine), 0);
+    lh_assert_close(attention, scores, count, get_rounding(engine), 0);
     free(scores);
     free(attention);
 }
@@ -237,7 +237,7 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
     check_tensor(o->engine, at[0].activation, seen->input, activations);
-    double *scores = doubles_of(o->engine, at[1].scores, pairs);
+    double *scores = to_doubles(o->engine, at[1].scores, pairs);
     if (o->geometric) check_geometric(o->engine, o->tokens, &at[1], o->normalised);
     else check_softmax(o->engine, o->tokens, &at[1]);
     check_tensor(o->engine, at[1].attention, seen->attention, pairs);
@@ -283,10 +283,10 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model 
 
 static void check_stored(const trace_case *c, lh_engine *engine) {
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_vectors_model(file, lh_network_of(c->spec->id));
-    lh_vectors_facts facts = lh_vectors_facts_of(file);
+    lh_ref_model *model = lh_vectors_model(file, lh_network_get(c->spec->id));
+    lh_vectors_facts facts = lh_vectors_read_facts(file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
-        lh_vectors_case stored = lh_vectors_case_of(file, facts.length[i]);
+        lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
         reserve_length(engine, facts.length[i]);
         for (int s = 0; s < stored.batch.sequences; s++) check_sequence(c, engine, model, &stored, s);
         lh_vectors_case_free(&stored);
@@ -384,9 +384,9 @@ static void test_trace_block_of_two_sequences_is_each_alone(void **state) {
 static void test_entropy_known_rows_give_known_numbers(void **state) {
     const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
     const float one = 1;
-    double want = (log(2) + log(4)) / 2, got = lh_entropy(rows, 8, 2, 4);
+    double expected = (log(2) + log(4)) / 2, actual = lh_entropy(rows, 8, 2, 4);
     (void)state;
-    lh_assert_close(&got, &want, 1, 1e-15, 0);
+    lh_assert_close(&actual, &expected, 1, 1e-15, 0);
     assert_true(lh_entropy(&one, 4, 1, 1) == 0);
 }
 
@@ -438,25 +438,25 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
 }
 
 /* Checks that the averaged trace is the mean of the stored attention, and the entropy that of this attention. */
-static void check_means(const lh_engine *engine, const lh_traced *kept, const lh_traced *mean,
+static void check_means(const lh_engine *engine, const lh_traced *full, const lh_traced *mean,
                         const lh_traced *entropy) {
-    int64_t passes = EXAMPLES * DRAWS, pairs = kept->elements / HEADS;
+    int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;
     const double nothing = 0;
     for (int64_t i = 0; i < mean->elements; i++) {
         double sum = 0, off;
-        for (int64_t p = 0; p < passes; p++) sum += lh_traced_at(kept, p * kept->elements + i);
-        off = lh_traced_at(mean, i) - sum / (double)passes;
-        lh_assert_close(&off, &nothing, 1, 0, rounding_of(engine));
+        for (int64_t p = 0; p < passes; p++) sum += lh_traced_read(full, p * full->elements + i);
+        off = lh_traced_read(mean, i) - sum / (double)passes;
+        lh_assert_close(&off, &nothing, 1, 0, get_rounding(engine));
     }
     for (int h = 0; h < HEADS; h++) {
-        double sum = 0, got = lh_traced_at(entropy, h);
+        double sum = 0, actual = lh_traced_read(entropy, h);
         for (int64_t p = 0; p < passes; p++)
             for (int64_t i = 0; i < pairs; i++) {
-                double weight = lh_traced_at(kept, p * kept->elements + h * pairs + i);
+                double weight = lh_traced_read(full, p * full->elements + h * pairs + i);
                 sum -= weight * log(weight);
             }
-        sum /= (double)(passes * kept->file.shape[kept->file.rank - 1]);
-        lh_assert_close(&got, &sum, 1, rounding_of(engine), 0);
+        sum /= (double)(passes * full->file.shape[full->file.rank - 1]);
+        lh_assert_close(&actual, &sum, 1, get_rounding(engine), 0);
     }
 }
 
@@ -465,17 +465,17 @@ static void test_traces_averages_are_means_of_stored_values(void **state) {
     for (int i = 6; i <= 9; i += 3) { /* a float model and a double one, both with random positions */
         lh_engine *engine = open_engine(&CASES[i], widest(CASES[i].spec), 1, false);
         lh_trace_request request = request_all(6, 6);
-        lh_traces kept = run_traces(engine, &request);
+        lh_traces full = run_traces(engine, &request);
         request.average = true;
         lh_traces mean = run_traces(engine, &request);
-        assert_int_equal(mean.count, kept.count - 1);
-        assert_true(mean.bytes < kept.bytes);
-        check_means(engine, traced(&kept, "n6.layers.1.attention"), traced(&mean, "n6.layers.1.attention"),
+        assert_int_equal(mean.count, full.count - 1);
+        assert_true(mean.bytes < full.bytes);
+        check_means(engine, traced(&full, "n6.layers.1.attention"), traced(&mean, "n6.layers.1.attention"),
                     traced(&mean, "n6.layers.1.entropy"));
-        const lh_traced *attention = traced(&kept, "n6.layers.1.attention"); /* draws differ */
+        const lh_traced *attention = traced(&full, "n6.layers.1.attention"); /* draws differ */
         assert_memory_not_equal(attention->data, (char *)attention->data + attention->file.bytes / DRAWS,
                                 attention->file.bytes / DRAWS);
-        lh_traces_close(&kept);
+        lh_traces_close(&full);
         lh_traces_close(&mean);
         engine->ops->close(engine);
     }
@@ -509,8 +509,8 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     check_shape(traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
     check_shape(traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(lh_traced_at(traced(&traces, "n4.tokens"), i), input[0][i]);
-        assert_int_equal(lh_traced_at(traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
+        assert_int_equal(lh_traced_read(traced(&traces, "n4.tokens"), i), input[0][i]);
+        assert_int_equal(lh_traced_read(traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
     }
     lh_traces_close(&traces);
     engine->ops->close(engine);
@@ -524,11 +524,11 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
     (void)state;
     for (int n = 1; n <= 18; n++) {
         char name[40];
-        double want = log(2 * n);
+        double expected = log(2 * n);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
         for (int h = 0; h < HEADS; h++) {
-            double got = lh_traced_at(traced(&traces, name), h);
-            lh_assert_close(&got, &want, 1, 0, 1e-6);
+            double actual = lh_traced_read(traced(&traces, name), h);
+            lh_assert_close(&actual, &expected, 1, 0, 1e-6);
         }
     }
     lh_traces_close(&traces);

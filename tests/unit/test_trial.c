@@ -11,9 +11,9 @@ lh_task_sample lh_task_bucket_sort;
 
 enum { N = 6, WRONG = 3 }; /* samplers are wrong from example 3 on */
 
-static uint32_t example_of(const lh_rng *rng) { return rng->counter[2]; }
+static uint32_t get_example(const lh_rng *rng) { return rng->counter[2]; }
 
-static bool wrong_now(const lh_rng *rng) { return example_of(rng) >= WRONG; }
+static bool wrong_now(const lh_rng *rng) { return get_example(rng) >= WRONG; }
 
 static void token_too_large(lh_rng *rng, int n, lh_example *example) {
     bool wrong = wrong_now(rng);
@@ -87,7 +87,7 @@ static void static_mask(lh_rng *rng, int n, lh_example *example) {
 
 static const struct {
     lh_task_sample *sample;
-    const char *said;
+    const char *message;
 } cases[] = {
     {token_too_large, "input[4] is 5\n  expected: 0 to 4, one of the 5 input symbols"},
     {target_too_large, "target[1] is 65535\n  expected: 0 to 4, one of the 5 output symbols"},
@@ -131,7 +131,7 @@ static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
         lh_batch batch;
         lh_error error;
         make_own(&o, cases[i].sample);
-        lh_assert_error(fill(&o, LH_DOMAIN_DATA, &batch, &error), LH_ERR_INPUT, &error, cases[i].said);
+        lh_assert_error(fill(&o, LH_DOMAIN_DATA, &batch, &error), LH_ERR_INPUT, &error, cases[i].message);
         assert_non_null(strstr(error.text, "own.c: task length 6, example 3 of step 12: "));
         lh_batch_close(&batch);
     }

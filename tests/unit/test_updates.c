@@ -12,23 +12,23 @@ enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
     (void)state;
-    real *total = random_reals(1, COUNT, COUNT), *kept = random_reals(1, COUNT, COUNT);
+    real *total = random_reals(1, COUNT, COUNT), *original = random_reals(1, COUNT, COUNT);
     real *part = random_reals(2, COUNT, COUNT), *added = random_reals(2, COUNT, COUNT);
     fold_gradient(total, part, COUNT);
     for (int i = 0; i < COUNT; i++) {
-        assert_true(total[i] == kept[i] + added[i]);
+        assert_true(total[i] == original[i] + added[i]);
         assert_true(part[i] == 0);
     }
-    free_all(total, kept, part, added);
+    free_all(total, original, part, added);
 }
 
 static void test_sum_of_squares_matches_plain_sum(void **state) {
     (void)state;
     real *x = random_reals(1, COUNT, COUNT);
-    double want = 0;
-    for (int i = 0; i < COUNT; i++) want += (double)x[i] * x[i];
-    double got = sum_of_squares(x, COUNT);
-    lh_assert_close(&got, &want, 1, sum_tolerance(COUNT), 0);
+    double expected = 0;
+    for (int i = 0; i < COUNT; i++) expected += (double)x[i] * x[i];
+    double actual = sum_of_squares(x, COUNT);
+    lh_assert_close(&actual, &expected, 1, sum_tolerance(COUNT), 0);
     free(x);
 }
 
@@ -39,8 +39,8 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
     real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
          *before = random_reals(1, COUNT, COUNT);
     for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
-    double *p_want = doubles_of(p, COUNT), *g_wide = doubles_of(g, COUNT), *m_want = doubles_of(m, COUNT);
-    double *v_want = doubles_of(v, COUNT), squares[2] = {0, 0};
+    double *p_want = to_doubles(p, COUNT), *g_wide = to_doubles(g, COUNT), *m_want = to_doubles(m, COUNT);
+    double *v_want = to_doubles(v, COUNT), squares[2] = {0, 0};
     const lh_update u = {p, {m, v}, g, 0, reference.learning_rate, 5};
     lh_update_sums sums = {0, 0};
     adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, PART, &sums);
@@ -64,16 +64,16 @@ static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
     (void)state;
     real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
     real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT);
-    double want[COUNT];
+    double expected[COUNT];
     for (int i = 0; i < COUNT; i++) {
         p[i] = m[i] = v[i] = 0;
-        want[i] = -1e-3 * g[i] / (fabs((double)g[i]) + 1e-8);
+        expected[i] = -1e-3 * g[i] / (fabs((double)g[i]) + 1e-8);
     }
     lh_update_sums sums = {0, 0};
     adam_update(&(lh_update){p, {m, v}, g, 0, 1e-3, 1}, (adam){0.9, 0.999, 1e-8}, 1, 0, COUNT, &sums);
-    double *got = doubles_of(p, COUNT);
-    lh_assert_close(got, want, COUNT, REAL_BYTES == 8 ? 1e-13 : 5e-7, 0);
-    free_all(p, g, m, v, got);
+    double *actual = to_doubles(p, COUNT);
+    lh_assert_close(actual, expected, COUNT, REAL_BYTES == 8 ? 1e-13 : 5e-7, 0);
+    free_all(p, g, m, v, actual);
 }
 
 /* ---- adamw.h, sgd.h ---- */
@@ -90,11 +90,11 @@ typedef struct updated {
 
 static updated new_updated(void) {
     updated u = {.p = random_reals(1, COUNT, COUNT), .g = random_reals(2, COUNT, COUNT)};
-    u.p_wide = doubles_of(u.p, COUNT);
+    u.p_wide = to_doubles(u.p, COUNT);
     for (int i = 0; i < 2; i++) {
         u.state[i] = random_reals(3, COUNT, COUNT);
         for (int e = 0; e < COUNT; e++) u.state[i][e] = 0;
-        u.state_wide[i] = doubles_of(u.state[i], COUNT);
+        u.state_wide[i] = to_doubles(u.state[i], COUNT);
     }
     return u;
 }
@@ -111,7 +111,7 @@ static void update_both(rule how, int step, const updated *u, lh_update_sums *su
     const lh_ref_adam twin = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = 1e-2};
     const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
-    double *g = doubles_of(u->g, COUNT);
+    double *g = to_doubles(u->g, COUNT);
     real shares[PART];
     for (int e = FIRST; e < FIRST + PART; e++) {
         double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
@@ -131,7 +131,7 @@ static void check_updates(rule how, int states) {
     updated u = new_updated();
     for (int step = 1; step <= MANY; step++) {
         lh_update_sums sums = {0, 0};
-        double *before = doubles_of(u.p, COUNT), squares[2] = {0, 0};
+        double *before = to_doubles(u.p, COUNT), squares[2] = {0, 0};
         real *next = random_reals(10 + (uint64_t)step, COUNT, COUNT);
         for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
         update_both(how, step, &u, &sums);

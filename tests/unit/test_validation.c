@@ -16,27 +16,27 @@
 enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
 
 /* A sampled example: its counter, its length, and its input as digits. */
-typedef struct made {
+typedef struct call {
     uint32_t key, word[3];
     int n;
     uint64_t input;
-} made;
+} call;
 
-static made examples[MOST], passes[MOST];
+static call examples[MOST], passes[MOST];
 static atomic_int example_count, pass_count;
 
 lh_task_sample lh_task_bucket_sort;
 
 static void record_sample(lh_rng *rng, int n, lh_example *example) {
-    made *one = &examples[atomic_fetch_add(&example_count, 1) % MOST];
-    *one = (made){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
+    call *one = &examples[atomic_fetch_add(&example_count, 1) % MOST];
+    *one = (call){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
     lh_task_bucket_sort(rng, n, example);
     for (int i = 0; i < n; i++) one->input = one->input * 5 + example->input[i];
 }
 
 static void record_pass(const lh_cpu_step *step) {
-    made *one = &passes[atomic_fetch_add(&pass_count, 1) % MOST];
-    *one = (made){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
+    call *one = &passes[atomic_fetch_add(&pass_count, 1) % MOST];
+    *one = (call){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
 }
 
 static void record_train(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
@@ -78,13 +78,13 @@ static lh_run_result run(void **state, int code, const char *command) {
     return result;
 }
 
-static int count_of(const made *list_of, int count, uint32_t domain) {
+static int count_draws(const call *calls, int count, uint32_t domain) {
     int found = 0;
-    for (int i = 0; i < count; i++) found += list_of[i].word[0] >> 24 == domain;
+    for (int i = 0; i < count; i++) found += calls[i].word[0] >> 24 == domain;
     return found;
 }
 
-static bool is_counter(const made *a, const made *b) {
+static bool is_counter(const call *a, const call *b) {
     return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
 }
 
@@ -109,10 +109,11 @@ static void test_no_example_is_in_two_streams(void **state) {
     int count = atomic_load(&example_count),
         validation = LONGEST * 5 * 2 + 6 * 4; /* twice during training, once after it */
     assert_in_range(count, 1, MOST);
-    assert_int_equal(count_of(examples, count, LH_DOMAIN_DATA), 20 * 8);
-    assert_int_equal(count_of(examples, count, LH_DOMAIN_EVAL), LONGEST * 10); /* those of the final evaluation alone */
-    assert_int_equal(count_of(examples, count, LH_DOMAIN_VALIDATION), validation);
-    assert_int_equal(count_of(examples, count, LH_DOMAIN_DATA) + LONGEST * 10 + validation, count);
+    assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA), 20 * 8);
+    assert_int_equal(count_draws(examples, count, LH_DOMAIN_EVAL),
+                     LONGEST * 10); /* those of the final evaluation alone */
+    assert_int_equal(count_draws(examples, count, LH_DOMAIN_VALIDATION), validation);
+    assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA) + LONGEST * 10 + validation, count);
     static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
@@ -131,8 +132,8 @@ static void test_no_draw_is_in_two_streams(void **state) {
     static const uint32_t domain[] = {LH_DOMAIN_POSITIONS, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
     int seen = 0;
     for (int i = 0; i < 3; i++) {
-        assert_true(count_of(passes, count, domain[i]) > 0);
-        seen += count_of(passes, count, domain[i]);
+        assert_true(count_draws(passes, count, domain[i]) > 0);
+        seen += count_draws(passes, count, domain[i]);
     }
     assert_int_equal(seen, count);
     for (int i = 0; i < count; i++)
@@ -146,7 +147,7 @@ static void test_validation_has_its_own_positions(void **state) {
     int count = 0;
     for (int n = 1; n <= 25; n++)
         for (int which = 0; which < 2; which++) {
-            lh_condition c = which ? lh_validation_at(n, 8, 1, 0) : lh_condition_at(n, 8, 1, 0);
+            lh_condition c = which ? lh_validation_make(n, 8, 1, 0) : lh_condition_make(n, 8, 1, 0);
             lh_draw_positions(&c.draw, 0, 0, 2000, 20, true, drawn[count++], scratch);
             lh_draw_positions(&c.draw, 3, 0, 2000, 20, true, drawn[count++], scratch);
             lh_draw_distances(&c.draw, 0, 2000, 20, drawn[count++], scratch);
@@ -163,7 +164,7 @@ static int count_text(const char *text, const char *what) {
     return found;
 }
 
-static char *lines_of(void **state, const char *name) {
+static char *read_lines(void **state, const char *name) {
     size_t bytes;
     return lh_test_read(lh_test_path(*state, name), &bytes);
 }
@@ -173,14 +174,14 @@ static void test_train_validates_first(void **state) {
     lh_run_result result = run(state, 0, "train --out . --seed 1 --threads 2");
     assert_non_null(strstr(result.out, "all validation      1..6               6 "));
     assert_null(strstr(result.out, "\nvalidation ")); /* validation has no row in the table of the evaluation */
-    char *text = lines_of(state, FOLDER "/eval.jsonl");
+    char *text = read_lines(state, FOLDER "/eval.jsonl");
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":1},\"examples\":4,"));
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
     assert_int_equal(count_text(text, "\"split\":\"in_distribution\""), 6);
     assert_int_equal(count_text(text, "\"split\":\"beyond\""), 3);
     *strstr(text, "{\"step\":20,\"split\":\"in_distribution\"") = 0;
     run(state, 0, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out again");
-    char *again = lines_of(state, "again/eval.jsonl");
+    char *again = read_lines(state, "again/eval.jsonl");
     assert_string_equal(again, text);
     free(again);
     free(text);
@@ -188,7 +189,7 @@ static void test_train_validates_first(void **state) {
                  "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out far "
                  "--lengths 9 --examples 3");
     assert_non_null(strstr(result.out, "validation     9 "));
-    text = lines_of(state, "far/eval.jsonl");
+    text = read_lines(state, "far/eval.jsonl");
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":9},\"examples\":3,"));
     free(text);
     result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits test");
@@ -219,7 +220,7 @@ static void test_progress_names_the_split(void **state) {
 static void test_older_runs_are_finished_without_validation(void **state) {
     toy.eval.validation_examples = 0;
     run(state, 0, "train --out . --seed 1");
-    char *text = lines_of(state, FOLDER "/eval.jsonl");
+    char *text = read_lines(state, FOLDER "/eval.jsonl");
     assert_int_equal(count_text(text, "validation"), 0);
     free(text);
     lh_run_result result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation");
@@ -228,7 +229,7 @@ static void test_older_runs_are_finished_without_validation(void **state) {
     result = run(state, 0, "train --out . --seed 1 --missing");
     assert_non_null(strstr(result.err, "1 of 1 runs are finished"));
     run(state, 0, "train --out . --seed 1 --resume");
-    text = lines_of(state, FOLDER "/eval.jsonl");
+    text = read_lines(state, FOLDER "/eval.jsonl");
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
     assert_int_equal(count_text(text, "\n"), 6 + LONGEST);
     free(text);

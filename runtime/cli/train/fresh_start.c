@@ -113,7 +113,7 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* The keys of both objects, sorted, without duplicates, for free(); they point into the objects. */
-static const char **keys_of(json_t *earlier, json_t *current, size_t *count) {
+static const char **merge_keys(json_t *earlier, json_t *current, size_t *count) {
     const char **keys = calloc(json_object_size(earlier) + json_object_size(current) + 1, sizeof *keys), *key;
     json_t *value;
     size_t all = 0;
@@ -131,7 +131,8 @@ static const char **keys_of(json_t *earlier, json_t *current, size_t *count) {
 static void compare(comparison *c, json_t *earlier, json_t *current) {
     size_t count;
     if (json_equal(earlier, current)) return;
-    const char **keys = json_is_object(earlier) && json_is_object(current) ? keys_of(earlier, current, &count) : NULL;
+    const char **keys =
+        json_is_object(earlier) && json_is_object(current) ? merge_keys(earlier, current, &count) : NULL;
     if (keys == NULL) {
         show_field(c, earlier, current);
         return;

@@ -11,7 +11,7 @@
 static const double SECONDS_AT_ONCE =
     0.5; /* longest time for which a thread works on one run; a change of the run refills the processor's caches */
 
-static lh_run_start start_of(const lh_train_flags *flags) {
+static lh_run_start make_start(const lh_train_flags *flags) {
     if (flags->overfit > 0) return LH_RUN_OVERWRITE;
     return flags->resume ? LH_RUN_RESUME : flags->overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;
 }
@@ -28,7 +28,7 @@ lh_engine_config lh_train_run_config(const lh_train_run *m) {
 }
 
 lh_status lh_train_run_claim(lh_train_run *m, lh_error *error) {
-    lh_status status = lh_run_claim(&m->run, start_of(m->flags), error);
+    lh_status status = lh_run_claim(&m->run, make_start(m->flags), error);
     m->claimed = status == LH_OK;
     if (m->claimed && !m->run.alone) lh_warn_unlocked(m->run.directory);
     return status;
@@ -47,7 +47,7 @@ lh_status lh_train_run_open(lh_train_run *m, lh_error *error) {
     return m->claimed ? LH_OK : lh_train_run_claim(m, error);
 }
 
-static lh_overfit_run overfit_of(const lh_train_run *m) {
+static lh_overfit_run make_overfit_run(const lh_train_run *m) {
     return (lh_overfit_run){
         .examples = (int)m->flags->overfit,
         .length = lh_overfit_length(m->spec),
@@ -60,7 +60,7 @@ static lh_overfit_run overfit_of(const lh_train_run *m) {
 
 /* With --overfit: whether the model without dropout answers all its examples correctly. */
 static bool is_perfect(void *context, lh_engine *engine) {
-    lh_overfit_run run = overfit_of(context);
+    lh_overfit_run run = make_overfit_run(context);
     lh_sums sums;
     lh_error ignored; /* the next step reports a failed device */
     return lh_overfit_evaluate(&run, engine, &sums, &ignored) == LH_OK && sums.counted > 0 &&
@@ -69,7 +69,7 @@ static bool is_perfect(void *context, lh_engine *engine) {
 
 /* Whether a claimed run resumes a checkpoint. */
 static bool resumes(const lh_train_run *m) {
-    return start_of(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
+    return make_start(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
 }
 
 lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error) {
@@ -93,7 +93,7 @@ static lh_status load_state(lh_train_run *m, lh_error *error) {
     bool found = false;
     lh_error note = {""};
     lh_status status = LH_OK;
-    if (start_of(m->flags) == LH_RUN_RESUME)
+    if (make_start(m->flags) == LH_RUN_RESUME)
         status = lh_run_resume(&m->run, m->engine, &m->window, &found, &note, error);
     if (status == LH_OK && note.text[0] != 0) lh_screen_note(m->screen, m, "warning: %s", note.text);
     if (status == LH_OK && found) lh_screen_note(m->screen, m, "resuming at step %lld", (long long)m->engine->step);
@@ -114,7 +114,7 @@ static lh_status open_loop(lh_train_run *m, lh_error *error) {
     };
     m->run.refused_from = m->flags->steps + 1;
     lh_status status = load_state(m, error);
-    if (status == LH_OK) status = lh_run_begin(&m->run, start_of(m->flags), error);
+    if (status == LH_OK) status = lh_run_begin(&m->run, make_start(m->flags), error);
     m->begun = status == LH_OK;
     if (status == LH_OK) lh_screen_starts(m->screen, m);
     return status == LH_OK ? lh_loop_open(&training, m->engine, &m->window, &m->loop, error) : status;
@@ -123,12 +123,12 @@ static lh_status open_loop(lh_train_run *m, lh_error *error) {
 static lh_status check_overfit(lh_train_run *m, lh_error *error) {
     if (is_perfect(m, m->engine)) return LH_OK;
     if (lh_is_stopped(m->engine)) return LH_STOPPED;
-    lh_overfit_run run = overfit_of(m);
+    lh_overfit_run run = make_overfit_run(m);
     return lh_overfit_explain(&run, m->engine, error);
 }
 
 /* Requests the evaluation after the last step. */
-static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
+static lh_eval_request make_evaluation_request(const lh_train_run *m, int64_t step) {
     const lh_eval_defaults *eval = &m->spec->eval;
     return (lh_eval_request){
         .lengths = eval->lengths,
@@ -148,8 +148,8 @@ static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
 
 /* Requests a sampled task's evaluation on the validation stream, without noise. This evaluation precedes the
  * evaluation after the last step. */
-static lh_eval_request validation_of(const lh_train_run *m, int64_t step) {
-    lh_eval_request request = evaluation_of(m, step);
+static lh_eval_request make_validation_request(const lh_train_run *m, int64_t step) {
+    lh_eval_request request = make_evaluation_request(m, step);
     request.validation = true;
     request.lengths = m->spec->eval.validation_lengths;
     request.noise = (lh_noise){0, NULL};
@@ -162,12 +162,12 @@ static bool validates(const lh_train_run *m) {
 }
 
 static bool evaluates(const lh_train_run *m) {
-    lh_eval_request request = evaluation_of(m, 0);
+    lh_eval_request request = make_evaluation_request(m, 0);
     return !m->flags->no_eval && m->flags->overfit == 0 && lh_eval_conditions(&request) > 0;
 }
 
 lh_status lh_train_run_is_finished(const lh_train_run *m, bool *finished, lh_error *error) {
-    lh_eval_request request = evaluation_of(m, m->flags->steps);
+    lh_eval_request request = make_evaluation_request(m, m->flags->steps);
     int exit_code;
     int64_t step;
     lh_status status = lh_run_ending(&m->run, &exit_code, &step, error);
@@ -180,7 +180,8 @@ lh_status lh_train_run_is_finished(const lh_train_run *m, bool *finished, lh_err
 }
 
 static lh_status evaluate(lh_train_run *m, lh_error *error) {
-    lh_eval_request validation = validation_of(m, m->engine->step), request = evaluation_of(m, m->engine->step);
+    lh_eval_request validation = make_validation_request(m, m->engine->step),
+                    request = make_evaluation_request(m, m->engine->step);
     int first = validates(m) ? lh_eval_conditions(&validation) : 0;
     m->conditions = first + lh_eval_conditions(&request);
     m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);

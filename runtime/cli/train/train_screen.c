@@ -25,7 +25,7 @@ lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int 
 
 void lh_screen_close(lh_train_screen *screen) { free(screen->shown); }
 
-static lh_shown *display_of(lh_train_screen *screen, const lh_train_run *train_run) {
+static lh_shown *get_display(lh_train_screen *screen, const lh_train_run *train_run) {
     return &screen->shown[train_run - screen->train_runs];
 }
 
@@ -149,7 +149,7 @@ static void show_group(lh_train_screen *screen) {
 
 void lh_screen_starts(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = display_of(screen, train_run);
+    lh_shown *shown = get_display(screen, train_run);
     shown->view.step = train_run->first_step;
     shown->view.steps = train_run->flags->steps;
     shown->phase = LH_TRAINS;
@@ -165,7 +165,7 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
         return;
     }
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = display_of(screen, train_run);
+    lh_shown *shown = get_display(screen, train_run);
     shown->view = *view;
     bool due = lh_progress_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
@@ -182,7 +182,7 @@ void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int
     (void)count;
     pthread_mutex_lock(&screen->mutex);
     done += train_run->validated;
-    display_of(screen, train_run)->evaluated = done;
+    get_display(screen, train_run)->evaluated = done;
     if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, train_run->conditions);
     else if (lh_progress_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
     pthread_mutex_unlock(&screen->mutex);
@@ -207,7 +207,7 @@ void lh_screen_trained(lh_train_screen *screen, const lh_train_run *train_run) {
 
 void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    display_of(screen, train_run)->phase = LH_EVALUATES;
+    get_display(screen, train_run)->phase = LH_EVALUATES;
     if (screen->count == 1) lh_progress_start(&screen->progress);
     pthread_mutex_unlock(&screen->mutex);
 }
@@ -215,7 +215,7 @@ void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run)
 void lh_screen_over(lh_train_screen *screen, const lh_train_run *train_run) {
     bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
-    display_of(screen, train_run)->phase = LH_IS_OVER;
+    get_display(screen, train_run)->phase = LH_IS_OVER;
     lh_progress_wipe(&screen->progress);
     if (screen->count == 1 && train_run->status == LH_OK) {
         if (train_run->flags->overfit > 0)
@@ -238,7 +238,8 @@ static int split_column(const lh_train_screen *screen, const char *split) {
     int width = (int)strlen(split) + 4;
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
-        if (train_run->results != NULL && lh_eval_means_of(train_run->results, train_run->conditions, split).count > 0)
+        if (train_run->results != NULL &&
+            lh_eval_compute_means(train_run->results, train_run->conditions, split).count > 0)
             return width < 10 ? 10 : width;
     }
     return 0;
@@ -247,7 +248,7 @@ static int split_column(const lh_train_screen *screen, const char *split) {
 /* Prints the score of a split: accuracy, or a generative model's exact match. */
 static void print_score(const lh_train_run *train_run, const char *split, int width) {
     lh_eval_means means = {.count = 0};
-    if (train_run->results != NULL) means = lh_eval_means_of(train_run->results, train_run->conditions, split);
+    if (train_run->results != NULL) means = lh_eval_compute_means(train_run->results, train_run->conditions, split);
     if (means.count > 0)
         printf(" %*.4f", width, train_run->spec->format->teacher_forced ? means.exact_match : means.accuracy);
     else printf(" %*s", width, "-");

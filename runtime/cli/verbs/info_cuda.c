@@ -41,7 +41,7 @@ static void read_device(const lh_cuda_driver *driver, const lh_cuda_program *pro
     if (f->fits == LH_OK) f->fits = lh_cuda_choose(program, f->architecture, f->driver_version, &f->image, &f->problem);
 }
 
-static const char *image_of(const facts *f) { return f->image != NULL ? f->image->architecture : "source"; }
+static const char *name_image(const facts *f) { return f->image != NULL ? f->image->architecture : "source"; }
 
 static bool is_machine(const lh_cuda_image *image) { return strncmp(image->architecture, "sm_", 3) == 0; }
 
@@ -78,7 +78,7 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
         lh_json_string(&json, "name", f.name);
         lh_json_string(&json, "architecture", architecture);
         lh_json_integer(&json, "multiprocessors", f.multiprocessors);
-        put_text(&json, "runs", f.fits == LH_OK ? image_of(&f) : NULL);
+        put_text(&json, "runs", f.fits == LH_OK ? name_image(&f) : NULL);
         put_text(&json, "problem", f.fits == LH_OK ? NULL : f.problem.text);
         lh_json_end(&json);
     }
@@ -188,7 +188,7 @@ void lh_info_print_cuda(const lh_cuda_program *program) {
         facts f;
         read_device(driver, program, i, &f);
         printf("%-14s cuda:%d %s, sm_%d, %d multiprocessors: ", "", i, f.name, f.architecture, f.multiprocessors);
-        if (f.fits == LH_OK) printf("runs %s\n", image_of(&f));
+        if (f.fits == LH_OK) printf("runs %s\n", name_image(&f));
         else print_problem(f.problem.text);
     }
 }

@@ -33,7 +33,7 @@ static lh_status check_line(int64_t line, const char *text, lh_error *error) {
                    LONGEST_LINE);
 }
 
-static label label_of(const lh_spec *spec, const char *name, int stream) {
+static label find_label(const lh_spec *spec, const char *name, int stream) {
     label of;
     if (spec->format->streams == 1) snprintf(of.text, sizeof of.text, "%s", name);
     else snprintf(of.text, sizeof of.text, "%s.%s", name, spec->format->stream[stream].name);
@@ -46,7 +46,7 @@ static lh_status check_counts(const lh_spec *spec, const char *name, const lh_in
     for (int s = 0; s < spec->format->streams; s++)
         if (lists[s].numbers != NULL && lists[s].count != shape->length[s])
             return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
-                           (long long)line, lists[s].count, label_of(spec, name, s).text, shape->length[s]);
+                           (long long)line, lists[s].count, find_label(spec, name, s).text, shape->length[s]);
     return LH_OK;
 }
 
@@ -103,7 +103,7 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
-    lh_shape shape = lh_shape_at(spec, input->n, 1);
+    lh_shape shape = lh_shape_make(spec, input->n, 1);
     status = check_place(input, spec, line, error);
     if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
@@ -142,7 +142,7 @@ static lh_status read_list(const json_t *list, const char *name, int least, int 
     return LH_OK;
 }
 
-static int stream_of(const lh_format *format, const char *name) {
+static int find_stream(const lh_format *format, const char *name) {
     int s = 0;
     while (s < format->streams && strcmp(format->stream[s].name, name) != 0) s++;
     return s;
@@ -171,12 +171,12 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
                        "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
                        (long long)line, what->name, spec->format->stream[0].name, spec->format->stream[1].name);
     json_object_foreach(object, stream, list) {
-        int s = stream_of(spec->format, stream);
+        int s = find_stream(spec->format, stream);
         if (s == spec->format->streams)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
                            (long long)line, what->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
-        const label field = label_of(spec, what->name, s);
+        const label field = find_label(spec, what->name, s);
         status = what->range[s] == 0
                      ? fail_undrawn(field.text, line, error)
                      : read_list(list, field.text, what->least[s], what->range[s], line, &out[s], error);
@@ -288,7 +288,7 @@ static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *l
     return status;
 }
 
-static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int count, int frame) {
+static lh_literal make_literal(const lh_task *task, const uint16_t *tokens, int count, int frame) {
     return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
 }
 
@@ -297,7 +297,7 @@ static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int co
 static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
-    lh_literal literal = literal_of(spec->task, input->input, input->input_length, LH_NO_VALUE);
+    lh_literal literal = make_literal(spec->task, input->input, input->input_length, LH_NO_VALUE);
     if (solve(&solved, spec->task, &literal, 0, &ignored) == LH_OK && solved.input_length == input->input_length &&
         (input->outputs == 0 || input->outputs == solved.target_length) &&
         memcmp(solved.input, input->input, (size_t)solved.input_length * sizeof *solved.input) == 0) {
@@ -347,7 +347,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
     if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
     for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
-        status = check_distances(&input->distances[s], label_of(spec, "distances", s).text, line, error);
+        status = check_distances(&input->distances[s], find_label(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
     if (status == LH_OK) status = find_right(input, spec, line, object, right, error);
@@ -381,7 +381,7 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
 
 /* Checks that an input, whose frame may be wider than in training, does not exceed the limit of the encoding. */
 static lh_status check_limit(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
-    lh_shape shape = lh_shape_at(spec, input->n, 1);
+    lh_shape shape = lh_shape_make(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
         if (shape.length[s] > spec->limit.tokens)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: a sequence has %d tokens, the encoding allows %d (%s)",
@@ -394,7 +394,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
     const lh_task *task = spec->task;
     lh_status status = read_text(input, task, line, text, error);
     if (status == LH_OK && task->solve != NULL) {
-        lh_literal literal = literal_of(task, input->input, input->input_length, frame);
+        lh_literal literal = make_literal(task, input->input, input->input_length, frame);
         status = solve(input, task, &literal, line, error);
     }
     if (status != LH_OK) return status;

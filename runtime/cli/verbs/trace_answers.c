@@ -53,8 +53,8 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
 }
 
 /* Writes names of `count` tokens, for free(). Tokens that do not count are in parentheses. */
-static lh_status names_of(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count,
-                          char **out, lh_error *error) {
+static lh_status write_names(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
+                             int count, char **out, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
@@ -68,7 +68,8 @@ static lh_status names_of_answer(const trace_answer *a, char **out, lh_error *er
     uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
     if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
     for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
-    lh_status status = names_of(a->task->output_symbol, a->task->output_symbols, tokens, NULL, a->length, out, error);
+    lh_status status =
+        write_names(a->task->output_symbol, a->task->output_symbols, tokens, NULL, a->length, out, error);
     free(tokens);
     return status;
 }
@@ -119,11 +120,11 @@ static lh_status print_one(const trace_answer *a, bool json, lh_error *error) {
     const lh_task *task = a->task;
     char *text[TEXTS] = {NULL};
     lh_status status =
-        names_of(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs, &text[INPUT], error);
+        write_names(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs, &text[INPUT], error);
     if (status == LH_OK) status = names_of_answer(a, &text[ANSWER], error);
     if (status == LH_OK && a->wrong > 0)
-        status = names_of(task->output_symbol, task->output_symbols, a->right->target, a->right->mask, a->labels,
-                          &text[RIGHT], error);
+        status = write_names(task->output_symbol, task->output_symbols, a->right->target, a->right->mask, a->labels,
+                             &text[RIGHT], error);
     if (status == LH_OK) (json ? print_json : print_text)(a, text);
     for (int i = 0; i < TEXTS; i++) free(text[i]);
     return status;

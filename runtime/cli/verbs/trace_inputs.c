@@ -15,7 +15,7 @@ static size_t count_lines(const char *text) {
 }
 
 /* Finds the number of the shape with these sizes. A new shape is added; the corpus has space for one per line. */
-static int shape_of(lh_corpus *corpus, const lh_sizes *sizes) {
+static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
     int i = 0;
     while (i < corpus->shapes && (corpus->sizes[i].input != sizes->input || corpus->sizes[i].output != sizes->output))
         i++;
@@ -26,7 +26,7 @@ static int shape_of(lh_corpus *corpus, const lh_sizes *sizes) {
 /* Adds the last input, also after an error. */
 static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
-    if (status == LH_OK && lines->spec.corpus != NULL) input->n = shape_of(&inputs->corpus, &lines->sizes[0]);
+    if (status == LH_OK && lines->spec.corpus != NULL) input->n = find_or_add_shape(&inputs->corpus, &lines->sizes[0]);
     inputs->right[inputs->count] = (lh_right_answer){input->target, input->mask};
     inputs->queries[inputs->count++] = lh_input_query(input);
 }

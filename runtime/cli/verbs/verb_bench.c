@@ -183,7 +183,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
                                 .seconds = seconds,
                                 .windows = (int)windows};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
-        request.length = lh_lengths_at(&lengths.lengths, i);
+        request.length = lh_lengths_get(&lengths.lengths, i);
         status = bench_length(&request, modes, json, error);
     }
     lh_target_close(&target);

@@ -98,7 +98,7 @@ static char *output_folder(const flags *f) {
 /* Makes groups of examples for evaluation, if flags differ from the spec. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
     const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
-    unsigned sets = f->splits != NULL ? lh_sets_of(f->splits) : spec->eval.sets;
+    unsigned sets = f->splits != NULL ? lh_sets_parse(f->splits) : spec->eval.sets;
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
         return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
     lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};

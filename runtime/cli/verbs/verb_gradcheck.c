@@ -38,7 +38,7 @@ static lh_status check_lengths(const lh_target *target, const lh_lengths *length
     lh_gradcheck_result *results = calloc((size_t)spec->tensor_count, sizeof *results);
     if (status == LH_OK && results == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the results");
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status = lh_gradcheck(target, lh_lengths_at(lengths, i), seed, results, error);
+        status = lh_gradcheck(target, lh_lengths_get(lengths, i), seed, results, error);
     if (status == LH_OK) status = print_results(spec, results, error);
     free(results);
     return status;

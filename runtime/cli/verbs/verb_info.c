@@ -53,7 +53,7 @@ static void print_choices(const lh_spec *spec) {
     }
 }
 
-static const char *targets_of(const lh_spec *spec) {
+static const char *name_targets(const lh_spec *spec) {
     if (spec->cpu == NULL) return spec->cuda != NULL ? "[\"cuda\"]" : "[]";
     return spec->cuda != NULL ? "[\"cpu\",\"cuda\"]" : "[\"cpu\"]";
 }
@@ -75,7 +75,7 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_json_string(&json, "level", level);
     lh_json_raw(&json, "choices", "");
     put_choices(stdout, spec);
-    lh_json_raw(&json, "targets", targets_of(spec));
+    lh_json_raw(&json, "targets", name_targets(spec));
     lh_json_raw(&json, "architectures", "");
     lh_info_put_images(stdout, spec->cuda, true);
     lh_json_raw(&json, "cuda", spec->cuda != NULL ? "" : "null");
@@ -94,7 +94,7 @@ static void print_json(const lh_spec *spec, const char *level) {
 static void print_lengths(const char *name, const lh_lengths *lengths) {
     int count = lh_lengths_count(lengths);
     if (count > 0)
-        printf("%-14s %d..%d (%d)\n", name, lh_lengths_at(lengths, 0), lh_lengths_at(lengths, count - 1), count);
+        printf("%-14s %d..%d (%d)\n", name, lh_lengths_get(lengths, 0), lh_lengths_get(lengths, count - 1), count);
 }
 
 static void print_parameters(const lh_spec *spec) {

@@ -98,7 +98,7 @@ static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     for (int n = 1; set != NULL && n <= corpus->shapes; n++)
         if (lh_dataset_counts(set, spec->task->axes, n)) return corpus->sizes[n - 1].input;
     for (int i = 0; i < lh_lengths_count(&spec->eval.lengths); i++) {
-        int n = lh_lengths_at(&spec->eval.lengths, i);
+        int n = lh_lengths_get(&spec->eval.lengths, i);
         if (shortest == 0 || n < shortest) shortest = n;
     }
     return shortest;
@@ -182,7 +182,7 @@ static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, 
     return lh_trial_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
 }
 
-static const char *source_of(const flags *f, const lh_spec *spec, const lh_dataset *set) {
+static const char *name_source(const flags *f, const lh_spec *spec, const lh_dataset *set) {
     if (f->input != NULL) return f->input;
     if (f->texts.count > 0) return "text";
     if (spec->corpus == NULL) return "task";
@@ -251,7 +251,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"step", step},
         {"what", f->what},
         {"average", f->average ? "true" : "false"},
-        {"source", source_of(f, engine->spec, request->set)},
+        {"source", name_source(f, engine->spec, request->set)},
         {"examples", examples},
         {"seed", seed},
         {"draws", draws},
@@ -307,22 +307,22 @@ static void print_tensors_json(const lh_traces *traces) {
 
 /* ---- entropy ---- */
 
-static double mean_of(const lh_traced *t) {
+static double compute_mean(const lh_traced *t) {
     double sum = 0;
-    for (int64_t h = 0; h < t->elements; h++) sum += lh_traced_at(t, h);
+    for (int64_t h = 0; h < t->elements; h++) sum += lh_traced_read(t, h);
     return sum / (double)t->elements;
 }
 
 /* Entropy of uniform attention. */
 static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
-    lh_shape shape = lh_shape_at(traces->spec, t->n, 1);
+    lh_shape shape = lh_shape_make(traces->spec, t->n, 1);
     return log(shape.length[traces->spec->sites[t->site].key]);
 }
 
 static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
     printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
-           uniform_entropy(traces, t), mean_of(t));
-    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_traced_at(t, h));
+           uniform_entropy(traces, t), compute_mean(t));
+    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_traced_read(t, h));
     printf("\n");
 }
 
@@ -334,9 +334,9 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
     lh_json_number(&line, "uniform", uniform_entropy(traces, t));
-    lh_json_number(&line, "mean", mean_of(t));
+    lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
-    for (int64_t h = 0; h < t->elements; h++) printf("%s%s", h > 0 ? "," : "", lh_shortest(lh_traced_at(t, h), text));
+    for (int64_t h = 0; h < t->elements; h++) printf("%s%s", h > 0 ? "," : "", lh_shortest(lh_traced_read(t, h), text));
     printf("]");
     lh_json_end(&line);
     putchar('\n');

@@ -16,7 +16,7 @@ typedef struct filling {
     const lh_engine *engine;
 } filling;
 
-static int rows_of(const filling *job, int piece) {
+static int count_rows(const filling *job, int piece) {
     int remaining = job->condition->examples - piece * LH_CUDA_ROWS;
     return remaining < LH_CUDA_ROWS ? remaining : LH_CUDA_ROWS;
 }
@@ -24,7 +24,7 @@ static int rows_of(const filling *job, int piece) {
 static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
     const lh_condition *condition = job->condition;
     return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n,
-                         (uint32_t)(condition->first + piece * LH_CUDA_ROWS), rows_of(job, piece), error);
+                         (uint32_t)(condition->first + piece * LH_CUDA_ROWS), count_rows(job, piece), error);
 }
 
 static void fill_work(void *argument, int index, int count) {
@@ -49,7 +49,7 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     int pieces = (condition->examples + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
     filling job = {.fleet = fleet,
                    .condition = condition,
-                   .layout = lh_cuda_layout_of(fleet, shape),
+                   .layout = lh_cuda_make_layout(fleet, shape),
                    .pieces = pieces,
                    .engine = &engine->engine};
     atomic_init(&job.next, 0);
@@ -68,7 +68,7 @@ static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_ans
                    lh_sums *sequence_sums) {
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < shape->sequences; i++) {
-        lh_sums one = lh_sums_of(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        lh_sums one = lh_sums_make(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
         lh_sums_add(sums, &one);
         if (sequence_sums != NULL) sequence_sums[i] = one;
     }
@@ -115,7 +115,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
                                      lh_sums *sequence_sums, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     const lh_spec *spec = engine->fleet->spec;
-    lh_shape shape = lh_shape_at(spec, condition->n, condition->examples);
+    lh_shape shape = lh_shape_make(spec, condition->n, condition->examples);
     size_t labels = (size_t)shape.sequences * (size_t)shape.labels;
     lh_status status = lh_cuda_enter(engine->fleet, error);
     if (status != LH_OK) return status;

@@ -8,7 +8,9 @@ static const size_t MOST_STORED = (size_t)256 << 20; /* most bytes of stored ans
 enum { MOST_UNUSED = 2 }; /* consecutive unrequested answers after which a replica is no longer evaluated in advance */
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
-static int64_t state_of(const lh_cuda_engine *engine) { return engine->engine.step + engine->engine.unreported_steps; }
+static int64_t get_parameter_step(const lh_cuda_engine *engine) {
+    return engine->engine.step + engine->engine.unreported_steps;
+}
 
 static bool is_same_key(lh_key a, lh_key b) { return memcmp(&a, &b, sizeof a) == 0; }
 
@@ -29,7 +31,7 @@ static bool is_same(const lh_condition *a, const lh_condition *b) {
 
 /* The number of conditions that a replica has requested or stored at the step of its parameters. */
 static int condition_count(const lh_cuda_engine *engine) {
-    return engine->request_step == state_of(engine) ? engine->request_count + engine->stored_count : 0;
+    return engine->request_step == get_parameter_step(engine) ? engine->request_count + engine->stored_count : 0;
 }
 
 int lh_cuda_gather(lh_cuda_engine *engine, int most) {
@@ -40,7 +42,8 @@ int lh_cuda_gather(lh_cuda_engine *engine, int most) {
     for (int i = 0; i < fleet->count && count < most; i++) {
         lh_cuda_engine *other = &fleet->engines[i];
         if (other != engine && !other->closed && other->failure == LH_OK && other->unused_in_a_row < MOST_UNUSED &&
-            state_of(other) == state_of(engine) && condition_count(other) + 1 == condition_count(engine))
+            get_parameter_step(other) == get_parameter_step(engine) &&
+            condition_count(other) + 1 == condition_count(engine))
             fleet->evaluated_engines[count++] = other;
     }
     return count;
@@ -55,7 +58,7 @@ lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, c
     lh_cuda_early_answers *stored = malloc(bytes);
     if (stored == NULL) return NULL;
     char *after = (char *)stored->answer + answer_bytes;
-    *stored = (lh_cuda_early_answers){.condition = *condition, .step = state_of(engine), .bytes = bytes};
+    *stored = (lh_cuda_early_answers){.condition = *condition, .step = get_parameter_step(engine), .bytes = bytes};
     stored->condition.answers = NULL;
     stored->condition.lengths = NULL;
     memcpy(stored->answer, answers, answer_bytes);
@@ -92,8 +95,8 @@ void lh_cuda_drop_early_answers(lh_cuda_engine *engine) {
 
 /* Counts a request at the step of the parameters. */
 static void count_request(lh_cuda_engine *engine) {
-    if (engine->request_step != state_of(engine)) engine->request_count = engine->stored_count = 0;
-    engine->request_step = state_of(engine);
+    if (engine->request_step != get_parameter_step(engine)) engine->request_count = engine->stored_count = 0;
+    engine->request_step = get_parameter_step(engine);
     engine->request_count++;
 }
 
@@ -102,7 +105,7 @@ lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const 
     count_request(engine);
     if (first == NULL) return NULL;
     bool lacks_classes = condition->answers != NULL && first->classes == NULL;
-    if (first->step == state_of(engine) && is_same(&first->condition, condition) && !lacks_classes) {
+    if (first->step == get_parameter_step(engine) && is_same(&first->condition, condition) && !lacks_classes) {
         engine->unused_in_a_row = 0;
         return remove_first(engine);
     }

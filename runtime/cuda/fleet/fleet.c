@@ -20,9 +20,9 @@ static int most(int a, int b) { return a > b ? a : b; }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
+static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
     bool alone = fleet->variant == &fleet->program->chip || fleet->library != NULL;
-    return lh_cuda_grid_of(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
+    return lh_cuda_choose_grid(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
 /* Computes sizes for every training length, and makes their tables. */
@@ -34,7 +34,7 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     if (status != LH_OK) return status;
     int longest[LH_MAX_STREAMS] = {0};
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
-        lh_shape part = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
+        lh_shape part = lh_shape_make(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         if (fleet->library == NULL) part.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
         lh_longer_streams(longest, part.length);
         arena->partial = larger(arena->partial, lh_cuda_aligned(fleet->program->partial_bytes(&part)));
@@ -86,7 +86,7 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     if (status != LH_OK) return status;
     int at_once = 0;
     for (int replicas = 1; replicas <= fleet->count; replicas++) {
-        lh_cuda_grid grid = grid_of(fleet, replicas);
+        lh_cuda_grid grid = choose_grid(fleet, replicas);
         at_once = most(at_once, grid.at_once);
         arena->blocks = most(arena->blocks, grid.at_once * grid.team);
     }
@@ -121,21 +121,21 @@ static void close_arena(lh_cuda_fleet *fleet) {
 }
 
 /* A vector of optimiser state on the device; NULL if the optimiser has fewer. */
-static void *state_at(const lh_cuda_engine *engine, int i) {
+static void *get_optimizer_vector(const lh_cuda_engine *engine, int i) {
     if (i >= engine->fleet->spec->optimizer.states) return NULL;
-    return (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_STATE + i);
+    return (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_STATE + i);
 }
 
 /* Pointers of active replica `index`: its vectors, and the workspace of its position in a launch. */
-static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
+static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_engine *engine = fleet->active[index];
     size_t place = (size_t)(index % fleet->grid.at_once);
     return (lh_cuda_replica){
-        .parameters = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
-        .moment1 = state_at(engine, 0),
-        .moment2 = state_at(engine, 1),
-        .gradient = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
+        .parameters = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS),
+        .moment1 = get_optimizer_vector(engine, 0),
+        .moment2 = get_optimizer_vector(engine, 1),
+        .gradient = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
         .partials = (char *)(uintptr_t)(arena->partials + place * (size_t)arena->shards * arena->partial),
         .shared = (char *)(uintptr_t)(arena->shareds + place * arena->shared),
         .piece_sums = (double *)(uintptr_t)(arena->piece_sums + place * piece_sums_bytes(fleet)),
@@ -147,8 +147,8 @@ static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
 lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     if (fleet->arranged || fleet->active_count == 0) return LH_OK;
-    fleet->grid = grid_of(fleet, fleet->active_count);
-    for (int i = 0; i < fleet->active_count; i++) arena->host_replicas[i] = replica_at(fleet, i);
+    fleet->grid = choose_grid(fleet, fleet->active_count);
+    for (int i = 0; i < fleet->active_count; i++) arena->host_replicas[i] = make_replica(fleet, i);
     lh_status status = lh_cuda_clear(fleet, arena->partials, arena->partials_bytes, error);
     if (status == LH_OK)
         status = lh_cuda_copy_in(fleet, arena->replicas, arena->host_replicas,
@@ -171,7 +171,7 @@ void lh_cuda_leave(lh_cuda_engine *engine) {
 
 /* --- state ------------------------------------------------------------------------------------------------------ */
 
-static int vectors_of(const lh_cuda_fleet *fleet) {
+static int count_vectors(const lh_cuda_fleet *fleet) {
     return fleet->config.trains ? LH_CUDA_STATE + fleet->spec->optimizer.states : 1;
 }
 
@@ -180,7 +180,8 @@ static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *erro
     lh_cuda_fleet *fleet = engine->fleet;
     size_t vector = lh_cuda_vector(fleet);
     const char *what = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
-    lh_status status = lh_cuda_allocate_clear(fleet, (size_t)vectors_of(fleet) * vector, what, &engine->vectors, error);
+    lh_status status =
+        lh_cuda_allocate_clear(fleet, (size_t)count_vectors(fleet) * vector, what, &engine->vectors, error);
     if (status != LH_OK) return status;
     lh_initialise(fleet->spec, engine->seed, fleet->program->real_bytes, host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
@@ -192,10 +193,10 @@ static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error 
     size_t bytes = lh_cuda_vector(fleet);
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
+    status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
         if (state->optimizer[i] != NULL)
-            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_vector_at(engine, LH_CUDA_STATE + i), bytes,
+            status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_get_vector(engine, LH_CUDA_STATE + i), bytes,
                                       error);
     return lh_cuda_lose(fleet, status, error);
 }
@@ -206,11 +207,11 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
     size_t bytes = lh_cuda_vector(fleet);
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
+    status = lh_cuda_copy_in(fleet, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
         if (state->optimizer[i] != NULL)
-            status =
-                lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
+            status = lh_cuda_copy_in(fleet, lh_cuda_get_vector(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes,
+                                     error);
     if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
     lh_cuda_drop_early_answers(engine);
     handle->step = step;
@@ -223,7 +224,7 @@ static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_erro
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
     status =
-        lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
+        lh_cuda_copy_out(fleet, gradient, lh_cuda_get_vector(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
     return lh_cuda_lose(fleet, status, error);
 }
 
@@ -354,7 +355,7 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
 
 void lh_cuda_fleet_describe(const lh_engine *engine, char *text, size_t size) {
     const lh_cuda_fleet *fleet = ((const lh_cuda_engine *)engine)->fleet;
-    lh_cuda_grid grid = grid_of(fleet, fleet->count);
+    lh_cuda_grid grid = choose_grid(fleet, fleet->count);
     int resident = fleet->device->train_blocks;
     const char *library = fleet->library != NULL ? lh_cuda_library_name(fleet->library) : NULL;
     if (library != NULL && fleet->count == 1)

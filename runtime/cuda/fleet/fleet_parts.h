@@ -120,7 +120,7 @@ typedef struct lh_cuda_engine {
     uint64_t seed;
     double learning_rate;
     lh_key key;
-    CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_vector_at */
+    CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_get_vector */
     lh_epoch epoch;      /* finite data */
     bool steps;          /* takes part in training launches */
     bool closed;
@@ -201,7 +201,7 @@ static inline size_t lh_cuda_vector(const lh_cuda_fleet *fleet) {
  * the parameters. */
 enum { LH_CUDA_PARAMETERS, LH_CUDA_GRADIENT, LH_CUDA_STATE };
 
-static inline CUdeviceptr lh_cuda_vector_at(const lh_cuda_engine *engine, int i) {
+static inline CUdeviceptr lh_cuda_get_vector(const lh_cuda_engine *engine, int i) {
     return engine->vectors + (size_t)i * lh_cuda_vector(engine->fleet);
 }
 
@@ -219,7 +219,7 @@ lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error);
 
 /* --- ring.c ----------------------------------------------------------------------------------------------------- */
 
-lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *shape);
+lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *shape);
 
 lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int longest_n, int rows,
                              lh_error *error);
@@ -229,8 +229,8 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes);
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch);
 
 /* Describes a step for the device, for a batch at device address `at`. */
-lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
-                             const lh_draw *draw);
+lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
+                               const lh_draw *draw);
 
 /* Makes the random draws of a step or evaluation, if the model has any; positions and distances given by the caller
  * replace them, as in lh_cpu_step.
@@ -250,7 +250,7 @@ void lh_cuda_ring_clear(lh_cuda_fleet *fleet);
 lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error);
 
 /* The prepared step of a column in a slot. */
-lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int column);
+lh_cuda_prepared *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column);
 
 /* The status and message of a column whose batch in slot `first` could not be made. */
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);

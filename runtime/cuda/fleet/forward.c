@@ -23,15 +23,15 @@ typedef struct cut {
 } cut;
 
 /* The number of groups of `group` sequences; also the sequences per group for `group` groups. */
-static int groups_of(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
+static int count_groups(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
 
 /* The program's group of sequences, at most all of them. */
-static int group_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int group = fleet->program->evaluation_group(shape);
     return group < shape->sequences ? group : shape->sequences;
 }
 
-static size_t workspace_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int group) {
+static size_t size_workspace(const lh_cuda_fleet *fleet, const lh_shape *shape, int group) {
     lh_shape part = *shape;
     part.sequences = group;
     return lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE));
@@ -39,24 +39,25 @@ static size_t workspace_of(const lh_cuda_fleet *fleet, const lh_shape *shape, in
 
 /* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
  * groups of a wide model do not depend on other models, because those of its products may. */
-static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int models) {
-    int group = group_of(fleet, shape), most = fleet->device->evaluate_blocks;
-    if (fleet->library != NULL) return (cut){group, 1, group < most ? group : most, workspace_of(fleet, shape, group)};
+static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int models) {
+    int group = get_group(fleet, shape), most = fleet->device->evaluate_blocks;
+    if (fleet->library != NULL)
+        return (cut){group, 1, group < most ? group : most, size_workspace(fleet, shape, group)};
     int at_once = models < most ? models : most, blocks = most / at_once;
-    int rounds = (groups_of(shape, group) + blocks - 1) / blocks;
-    group = groups_of(shape, blocks * rounds);
-    int busy = groups_of(shape, group);
-    return (cut){group, at_once, busy < blocks ? busy : blocks, workspace_of(fleet, shape, group)};
+    int rounds = (count_groups(shape, group) + blocks - 1) / blocks;
+    group = count_groups(shape, blocks * rounds);
+    int busy = count_groups(shape, group);
+    return (cut){group, at_once, busy < blocks ? busy : blocks, size_workspace(fleet, shape, group)};
 }
 
-/* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: cut_of makes no larger groups. */
-static size_t workspaces_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+/* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: choose_cut makes no larger groups. */
+static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     size_t groups = (size_t)fleet->count * (size_t)shape->sequences;
     size_t blocks = fleet->library != NULL ? 1 : smaller(groups, (size_t)fleet->device->evaluate_blocks);
-    return blocks * workspace_of(fleet, shape, group_of(fleet, shape));
+    return blocks * size_workspace(fleet, shape, get_group(fleet, shape));
 }
 
-static size_t shared_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     return lh_cuda_aligned(fleet->program->shared_bytes(shape));
 }
 
@@ -64,11 +65,11 @@ static void need(size_t *most, size_t value) { *most = larger(*most, value); }
 
 static void need_length(const lh_cuda_fleet *fleet, int n, int examples, size_t *most, int *longest) {
     const lh_spec *spec = fleet->spec;
-    lh_shape shape = lh_shape_at(spec, n, examples);
+    lh_shape shape = lh_shape_make(spec, n, examples);
     size_t labels = (size_t)shape.labels;
-    need(&most[LH_CUDA_NEED_BATCH], lh_cuda_layout_of(fleet, &shape).bytes);
-    need(&most[LH_CUDA_NEED_WORKSPACES], workspaces_of(fleet, &shape));
-    need(&most[LH_CUDA_NEED_SHARED], shared_of(fleet, &shape));
+    need(&most[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
+    need(&most[LH_CUDA_NEED_WORKSPACES], size_workspaces(fleet, &shape));
+    need(&most[LH_CUDA_NEED_SHARED], size_shared(fleet, &shape));
     need(&most[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
     need(&most[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
     need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
@@ -92,16 +93,16 @@ void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
 
 /* Offsets in device_models: steps of models, then pointers to their parameters, then counters of arrivals, which are 0
  * in host_models. */
-static size_t parameters_at(const lh_cuda_fleet *fleet) {
+static size_t get_parameters_offset(const lh_cuda_fleet *fleet) {
     return lh_cuda_aligned((size_t)fleet->count * sizeof(lh_cuda_step));
 }
 
-static size_t arrivals_at(const lh_cuda_fleet *fleet) {
-    return parameters_at(fleet) + lh_cuda_aligned((size_t)fleet->count * sizeof(CUdeviceptr));
+static size_t get_arrivals_offset(const lh_cuda_fleet *fleet) {
+    return get_parameters_offset(fleet) + lh_cuda_aligned((size_t)fleet->count * sizeof(CUdeviceptr));
 }
 
 static size_t models_bytes(const lh_cuda_fleet *fleet) {
-    return arrivals_at(fleet) + (size_t)fleet->count * sizeof(unsigned int);
+    return get_arrivals_offset(fleet) + (size_t)fleet->count * sizeof(unsigned int);
 }
 
 /* The number of replicas that one pass may evaluate. A wide model's tables are not needed after its own launches. */
@@ -155,7 +156,7 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     int longest[LH_MAX_STREAMS] = {0};
     memcpy(most, fleet->forward.reserved, sizeof most);
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        need_length(fleet, lh_lengths_at(lengths, i), examples, most, longest);
+        need_length(fleet, lh_lengths_get(lengths, i), examples, most, longest);
     status = lh_cuda_need_tables(fleet, longest, error);
     if (status != LH_OK || memcmp(most, fleet->forward.reserved, sizeof most) == 0) return status;
     lh_cuda_forward_close(fleet);
@@ -170,20 +171,20 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
-static lh_cuda_step *steps_of(const lh_cuda_fleet *fleet) { return fleet->forward.host_models; }
+static lh_cuda_step *get_steps(const lh_cuda_fleet *fleet) { return fleet->forward.host_models; }
 
-static CUdeviceptr *parameters_of(const lh_cuda_fleet *fleet) {
-    return (CUdeviceptr *)(void *)((char *)fleet->forward.host_models + parameters_at(fleet));
+static CUdeviceptr *get_parameters(const lh_cuda_fleet *fleet) {
+    return (CUdeviceptr *)(void *)((char *)fleet->forward.host_models + get_parameters_offset(fleet));
 }
 
 void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t at,
                        const lh_draw *draw, double noise) {
     lh_cuda_fleet *fleet = model->fleet;
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
-    lh_cuda_step *step = &steps_of(fleet)[models->count];
-    *step = lh_cuda_step_of(&layout, shape, fleet->forward.device_batch + at, draw);
+    lh_cuda_layout layout = lh_cuda_make_layout(fleet, shape);
+    lh_cuda_step *step = &get_steps(fleet)[models->count];
+    *step = lh_cuda_make_step(&layout, shape, fleet->forward.device_batch + at, draw);
     step->rate = noise;
-    parameters_of(fleet)[models->count++] = lh_cuda_vector_at(model, LH_CUDA_PARAMETERS);
+    get_parameters(fleet)[models->count++] = lh_cuda_get_vector(model, LH_CUDA_PARAMETERS);
     if (models->count == 1 || shape->sequences > models->shape.sequences) models->shape = *shape;
     models->bytes = larger(models->bytes, at + layout.bytes);
 }
@@ -207,16 +208,16 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = *lengths;
-    shape.sequences = steps_of(fleet)[index].sequences;
-    cut c = cut_of(fleet, &shape, 1);
+    shape.sequences = get_steps(fleet)[index].sequences;
+    cut c = choose_cut(fleet, &shape, 1);
     lh_cuda_pass pass = {
         .kernel = fleet->device->evaluate,
         .blocks = c.team,
         .mode = LH_MODE_EVALUATE,
         .shape = shape,
         .workspace = fleet->forward.device_workspaces,
-        .parameters = parameters_of(fleet)[index],
-        .arrivals = fleet->forward.device_models + arrivals_at(fleet),
+        .parameters = get_parameters(fleet)[index],
+        .arrivals = fleet->forward.device_models + get_arrivals_offset(fleet),
         .arguments = evaluate,
     };
     lh_status status = LH_OK;
@@ -236,7 +237,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
 static lh_status start_launch(const lh_cuda_fleet *fleet, int models, lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     void *arguments[] = {evaluate};
-    CUresult result = driver->cuMemsetD8Async(fleet->forward.device_models + arrivals_at(fleet), 0,
+    CUresult result = driver->cuMemsetD8Async(fleet->forward.device_models + get_arrivals_offset(fleet), 0,
                                               (size_t)models * sizeof(unsigned int), fleet->stream);
     if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
     result = driver->cuLaunchCooperativeKernel(fleet->device->evaluate, (unsigned)(models * evaluate->team), 1, 1,
@@ -275,15 +276,15 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *mode
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
     const lh_shape *shape = &models->shape;
-    cut c = cut_of(fleet, shape, models->count);
+    cut c = choose_cut(fleet, shape, models->count);
     lh_status status = LH_OK;
     lh_cuda_evaluate evaluate = {
-        .parameters = (const void *const *)(uintptr_t)(forward->device_models + parameters_at(fleet)),
+        .parameters = (const void *const *)(uintptr_t)(forward->device_models + get_parameters_offset(fleet)),
         .steps = (const lh_cuda_step *)(uintptr_t)forward->device_models,
         .tables = (const void *)(uintptr_t)fleet->tables,
         .shared = (char *)(uintptr_t)forward->device_shared,
-        .shared_stride = (long long)shared_of(fleet, shape),
-        .arrivals = (unsigned int *)(uintptr_t)(forward->device_models + arrivals_at(fleet)),
+        .shared_stride = (long long)size_shared(fleet, shape),
+        .arrivals = (unsigned int *)(uintptr_t)(forward->device_models + get_arrivals_offset(fleet)),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
         .logits = wanted == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
         .classes = wanted == LH_CUDA_CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
@@ -338,7 +339,7 @@ lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_c
 void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t at, const lh_draw *draw,
                            const int32_t *const positions[LH_MAX_STREAMS],
                            const int32_t *const distances[LH_MAX_STREAMS]) {
-    char *memory = (char *)fleet->forward.host_batch + at + lh_cuda_layout_of(fleet, shape).draws;
+    char *memory = (char *)fleet->forward.host_batch + at + lh_cuda_make_layout(fleet, shape).draws;
     lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
                        (int *)(void *)memory);
 }
@@ -351,7 +352,7 @@ void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *t
 
 /* Writes the query's sequences to host_batch. */
 static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
+    lh_cuda_layout layout = lh_cuda_make_layout(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
     for (int first = 0; first < shape->sequences; first += LH_CUDA_ROWS) {
         int remaining = shape->sequences - first;
@@ -377,7 +378,7 @@ static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const 
 lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,
                                  lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
-    lh_shape shape = lh_shape_at(engine->fleet->spec, query->n, count);
+    lh_shape shape = lh_shape_make(engine->fleet->spec, query->n, count);
     lh_status status = run_query(engine, query, &shape, LH_CUDA_CLASSES, error);
     if (status == LH_OK) lh_cuda_take_classes(engine->fleet->forward.host_classes, &shape, answers);
     return status;
@@ -386,10 +387,10 @@ lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int c
 lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_shape shape = lh_shape_at(fleet->spec, query->n, 1);
+    lh_shape shape = lh_shape_make(fleet->spec, query->n, 1);
     lh_status status = run_query(engine, query, &shape, LH_CUDA_LOGITS, error);
     int64_t count = (int64_t)shape.labels * fleet->spec->classes;
     for (int64_t i = 0; status == LH_OK && i < count; i++)
-        logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);
+        logits[i] = lh_real_read(fleet->forward.host_logits, fleet->program->real_bytes, i);
     return status;
 }

@@ -97,7 +97,7 @@ static void put_model(const greedy *g, const model_answers *a, const lh_shape *s
     int parts = (a->rows + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
     put_job job = {.fleet = fleet,
                    .passes = &a->passes,
-                   .layout = lh_cuda_layout_of(fleet, shape),
+                   .layout = lh_cuda_make_layout(fleet, shape),
                    .memory = (char *)fleet->forward.host_batch + first,
                    .rows = a->rows};
     atomic_init(&job.next, 0);
@@ -112,8 +112,8 @@ static bool add_model(greedy *g, int index, lh_cuda_models *models) {
     lh_draw draw = g->query.draw;
     a->rows = a->passes.count > 0 ? lh_decode_passes_choose(&a->passes) : 0;
     if (a->rows == 0) return true;
-    lh_shape shape = lh_shape_at(fleet->spec, g->query.n, a->rows);
-    size_t first = models->bytes, bytes = lh_cuda_layout_of(fleet, &shape).bytes;
+    lh_shape shape = lh_shape_make(fleet->spec, g->query.n, a->rows);
+    size_t first = models->bytes, bytes = lh_cuda_make_layout(fleet, &shape).bytes;
     if (models->count > 0 && first + bytes > fleet->forward.batches) {
         a->rows = 0;
         return false;

@@ -13,6 +13,6 @@ typedef struct lh_cuda_grid {
 /* Computes the grid. alone: one model gets min(shards, resident) blocks. Otherwise teams are as large as shards and
  * resident blocks allow; if not even teams of one block fit, replicas run in several launches. replicas, shards and
  * resident are at least 1. */
-lh_cuda_grid lh_cuda_grid_of(bool alone, int replicas, int shards, int resident);
+lh_cuda_grid lh_cuda_choose_grid(bool alone, int replicas, int shards, int resident);
 
 #endif

@@ -35,9 +35,10 @@ static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error)
     char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient;
     if (parameters == NULL) return LH_OK; /* the message is not extended */
     gradient = parameters + bytes;
-    lh_status status = lh_cuda_copy_out(fleet, parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
+    lh_status status =
+        lh_cuda_copy_out(fleet, parameters, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), bytes, error);
     if (status == LH_OK && !updated)
-        status = lh_cuda_copy_out(fleet, gradient, lh_cuda_vector_at(engine, LH_CUDA_GRADIENT), bytes, error);
+        status = lh_cuda_copy_out(fleet, gradient, lh_cuda_get_vector(engine, LH_CUDA_GRADIENT), bytes, error);
     if (status == LH_OK)
         lh_diagnose_step(&engine->failure_message, fleet->spec, fleet->program->real_bytes, parameters,
                          updated ? NULL : gradient, engine->failed_metrics.length);
@@ -51,7 +52,7 @@ static int find_refused(const lh_cuda_fleet *fleet, int *count) {
     const lh_cuda_ring *ring = &fleet->ring;
     for (int column = 0; column < ring->columns; column++)
         for (int i = 0; i < *count; i++) {
-            if (lh_cuda_ring_at(ring, ring->first + i, column)->status == LH_OK) continue;
+            if (lh_cuda_ring_get(ring, ring->first + i, column)->status == LH_OK) continue;
             if (i == 0) return column;
             *count = i;
         }
@@ -76,7 +77,7 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
         if (column < 0)
             return check(fleet, fleet->driver->cuStreamSynchronize(fleet->ring.stream), "cuStreamSynchronize", error);
         lh_cuda_engine *engine = fleet->active[column];
-        int n = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column)->n;
+        int n = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column)->n;
         engine->failed_metrics = (lh_step_metrics){.length = lh_reported_length(fleet->spec, n)};
         fail_engine(engine, lh_cuda_ring_why(fleet, column, &engine->failure_message));
     }
@@ -114,8 +115,8 @@ static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, i
         .mode = LH_MODE_TRAIN,
         .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
         .workspace = fleet->arena.workspaces,
-        .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
-        .gradient = lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
+        .parameters = lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS),
+        .gradient = lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
         .arrivals = fleet->arena.arrivals,
         .arguments = &train,
         .before = index > 0 ? train.results - 1 : NULL,
@@ -156,7 +157,7 @@ static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     size_t steps = (size_t)fleet->active_count * (size_t)count, results = steps * sizeof *arena->host_results;
     for (size_t i = 0; i < steps; i++)
-        arena->host_steps[i] = lh_cuda_ring_at(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->step;
+        arena->host_steps[i] = lh_cuda_ring_get(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->step;
     CUresult result =
         driver->cuMemcpyHtoDAsync(arena->steps, arena->host_steps, steps * sizeof *arena->host_steps, fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyHtoDAsync", error);
@@ -173,8 +174,8 @@ static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
-static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared,
-                                  const lh_cuda_result *result) {
+static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared,
+                                    const lh_cuda_result *result) {
     double clip_norm = fleet->spec->optimizer.clip_norm, norm = sqrt(result->gradient_squares);
     return (lh_step_metrics){
         .sums = {.loss = result->sums.loss,
@@ -213,7 +214,7 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
         if (results[i].state == LH_CUDA_NOT_RUN)
             return lh_fail(error, LH_ERR_ENVIRONMENT, "the kernel did not reach step %lld of seed %llu", step,
                            (unsigned long long)engine->seed);
-        *metrics = metrics_of(engine->fleet, lh_cuda_ring_at(ring, ring->first + i, column), &results[i]);
+        *metrics = read_metrics(engine->fleet, lh_cuda_ring_get(ring, ring->first + i, column), &results[i]);
         bool updated = results[i].state == LH_CUDA_DONE;
         engine->failure = lh_check_step(metrics, step, updated, &engine->failure_message);
         if (engine->failure != LH_OK) {

@@ -13,13 +13,13 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
 static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     const lh_cuda_engine *any = &fleet->engines[0];
-    const void *parameters = (const void *)(uintptr_t)lh_cuda_vector_at(any, LH_CUDA_PARAMETERS);
-    void *gradient = (void *)(uintptr_t)lh_cuda_vector_at(any, LH_CUDA_GRADIENT);
+    const void *parameters = (const void *)(uintptr_t)lh_cuda_get_vector(any, LH_CUDA_PARAMETERS);
+    void *gradient = (void *)(uintptr_t)lh_cuda_get_vector(any, LH_CUDA_GRADIENT);
     lh_lengths lengths = lh_cuda_training_lengths(fleet);
     lh_status status = LH_OK;
     *digest = 2166136261u;
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
-        lh_shape shape = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
+        lh_shape shape = lh_shape_make(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
                                              parameters, gradient, fleet->launches);
         for (int j = 0; status == LH_OK && j < count; j++)

@@ -20,7 +20,7 @@ static size_t take(size_t *used, size_t bytes) {
     return offset;
 }
 
-lh_cuda_layout lh_cuda_layout_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     const lh_cuda_program *program = fleet->program;
     const lh_spec *spec = fleet->spec;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
@@ -81,8 +81,8 @@ void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, con
     memcpy(memory + layout->mask + before * labels, batch->mask, rows * labels);
 }
 
-lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
-                             const lh_draw *draw) {
+lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
+                               const lh_draw *draw) {
     lh_cuda_step step = {
         .labels = (const unsigned short *)(uintptr_t)(address + layout->labels),
         .mask = (const unsigned char *)(uintptr_t)(address + layout->mask),
@@ -113,8 +113,8 @@ static const lh_lengths *training_lengths(const lh_cuda_fleet *fleet, lh_lengths
 static size_t largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
     size_t largest = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        lh_shape shape = lh_shape_at(fleet->spec, lh_lengths_at(lengths, i), fleet->spec->train.batch);
-        size_t bytes = lh_cuda_layout_of(fleet, &shape).bytes;
+        lh_shape shape = lh_shape_make(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
+        size_t bytes = lh_cuda_make_layout(fleet, &shape).bytes;
         if (bytes > largest) largest = bytes;
     }
     return largest;
@@ -162,12 +162,12 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
 
 /* --- filling ---------------------------------------------------------------------------------------------------- */
 
-static size_t index_of(const lh_cuda_ring *ring, int64_t slot, int column) {
+static size_t get_index(const lh_cuda_ring *ring, int64_t slot, int column) {
     return (size_t)(slot % ring->capacity) * (size_t)ring->columns + (size_t)column;
 }
 
-lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int column) {
-    return &ring->prepared[index_of(ring, slot, column)];
+lh_cuda_prepared *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column) {
+    return &ring->prepared[get_index(ring, slot, column)];
 }
 
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
@@ -182,25 +182,25 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_ring *ring = &fleet->ring;
     lh_cuda_engine *engine = fleet->active[column];
-    size_t index = index_of(ring, slot, column);
+    size_t index = get_index(ring, slot, column);
     lh_cuda_prepared *prepared = &ring->prepared[index];
     int64_t step = engine->engine.step + engine->engine.unreported_steps + (slot - ring->first);
     int sequences = spec->train.batch;
     *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length};
     if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_train_length(spec, engine->key, (uint32_t)step);
     if (prepared->n == 0) {
-        const lh_turn *turn = lh_epoch_at(&engine->epoch, engine->key, (uint32_t)step);
+        const lh_turn *turn = lh_epoch_find_batch(&engine->epoch, engine->key, (uint32_t)step);
         uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
         memcpy(pick, engine->epoch.pick + turn->first, (size_t)turn->sequences * sizeof *pick);
         prepared->pick = pick;
         prepared->n = turn->n;
         sequences = turn->sequences;
     }
-    lh_shape shape = lh_shape_at(spec, prepared->n, sequences);
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet, &shape);
+    lh_shape shape = lh_shape_make(spec, prepared->n, sequences);
+    lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
     lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    prepared->step = lh_cuda_step_of(&layout, &shape, ring->device + index * ring->piece, &draw);
-    double rate = lh_learning_rate_at(&spec->train, engine->learning_rate, step + 1);
+    prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->piece, &draw);
+    double rate = lh_compute_learning_rate(&spec->train, engine->learning_rate, step + 1);
     prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
 }
@@ -228,13 +228,13 @@ void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, con
 
 static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
     const lh_cuda_ring *ring = &fleet->ring;
-    size_t index = index_of(ring, slot, column);
+    size_t index = get_index(ring, slot, column);
     lh_cuda_prepared *prepared = &ring->prepared[index];
     char *memory = (char *)ring->host + index * ring->piece;
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
     prepared->counted_sequences = lh_batch_counted_sequences(&lane->batch, fleet->spec);
-    lh_cuda_layout layout = lh_cuda_layout_of(fleet, &lane->batch.shape);
+    lh_cuda_layout layout = lh_cuda_make_layout(fleet, &lane->batch.shape);
     const lh_cuda_step *step = &prepared->step;
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
@@ -287,7 +287,7 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) 
 }
 
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error) {
-    const lh_cuda_prepared *prepared = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column);
+    const lh_cuda_prepared *prepared = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column);
     lh_status status = make_examples(fleet, prepared, &fleet->ring.lanes.lane[0].batch, error);
     if (status != LH_OK) return status;
     return lh_fail(error, prepared->status, "step %lld: the task made no examples at first, but made them when retried",

@@ -83,7 +83,7 @@ int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths);
 
 /* The shape with this input length that has the most training examples; 0: none. */
-int lh_corpus_shape_of(const lh_corpus *corpus, int input);
+int lh_corpus_find_shape(const lh_corpus *corpus, int input);
 
 /* Copies example `index` of shape n, or makes it from its item. On entry example->options must be set and the mask all
  * 1. */

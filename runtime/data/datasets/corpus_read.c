@@ -25,7 +25,7 @@ typedef struct line {
 } line;
 
 /* The axis of the task that a key names, or -1. */
-static int axis_of(const lh_task *task, const char *key) {
+static int find_axis(const lh_task *task, const char *key) {
     int axis = task->axes - 1;
     while (axis >= 0 && strcmp(task->axis[axis], key) != 0) axis--;
     return axis;
@@ -46,7 +46,7 @@ static lh_status check_keys(const line *l, json_t *object) {
     json_t *value;
     json_object_foreach(object, key, value) {
         if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
-            axis_of(l->spec->task, key) < 0)
+            find_axis(l->spec->task, key) < 0)
             return unknown_key(l, key);
     }
     return LH_OK;

@@ -42,7 +42,7 @@ lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, cons
     return selection;
 }
 
-int lh_corpus_shape_of(const lh_corpus *corpus, int input) {
+int lh_corpus_find_shape(const lh_corpus *corpus, int input) {
     int best = 0;
     for (int n = 1; n <= corpus->shapes; n++) {
         int64_t most = best > 0 ? lh_dataset_count(&corpus->train, best) : 0;

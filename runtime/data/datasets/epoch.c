@@ -74,7 +74,7 @@ static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     epoch->number = number;
 }
 
-const lh_turn *lh_epoch_at(lh_epoch *epoch, lh_key key, uint32_t step) {
+const lh_turn *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step) {
     int64_t number = step / epoch->batches;
     if (number != epoch->number) lay_out(epoch, key, number);
     return &epoch->turn[step % epoch->batches];

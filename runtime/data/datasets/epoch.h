@@ -35,6 +35,6 @@ lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_
 void lh_epoch_close(lh_epoch *epoch);
 
 /* The batch of a step. The first call for an epoch computes its order. Valid until the next call. */
-const lh_turn *lh_epoch_at(lh_epoch *epoch, lh_key key, uint32_t step);
+const lh_turn *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step);
 
 #endif

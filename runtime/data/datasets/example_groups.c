@@ -29,7 +29,7 @@ typedef struct selection {
     int32_t lowest, highest; /* values on the first axis */
 } selection;
 
-unsigned lh_sets_of(const char *text) {
+unsigned lh_sets_parse(const char *text) {
     unsigned sets = 0;
     for (size_t bytes; *text != 0; text += bytes + (text[bytes] != 0)) {
         int set = 0;
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b, void *axes) {
     return x->place < y->place ? -1 : 1;
 }
 
-static int32_t value_of(const selection *g, const lh_dataset *set, int n, int64_t place, int axis) {
+static int32_t get_value(const selection *g, const lh_dataset *set, int n, int64_t place, int axis) {
     if (axis == LH_BY_LENGTH) return g->corpus->sizes[n - 1].input;
     if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[place] : set == &g->corpus->train;
     return set->values[place * g->task->axes + axis];
@@ -62,7 +62,7 @@ static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t pla
     bool is_match = true;
     for (int i = 0; i < g->by->count; i++) {
         int axis = g->by->axes[i].axis;
-        value[i] = value_of(g, set, n, place, axis);
+        value[i] = get_value(g, set, n, place, axis);
         if (value[i] == LH_NO_VALUE) continue;
         g->any_value = true;
         if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
@@ -176,7 +176,7 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
 }
 
 /* The greatest value of a training example on an axis. */
-static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
+static int32_t find_greatest(const lh_corpus *corpus, int axes, int axis) {
     const lh_dataset *set = &corpus->train;
     int32_t greatest = LH_NO_VALUE;
     for (int i = 0; axis == LH_BY_LENGTH && i < corpus->trained_count; i++) {
@@ -193,7 +193,7 @@ static void compare_with_training(selection *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;
     groups->stride = axes;
-    for (int i = 0; i < g->by->count; i++) groups->reach[i] = reach_of(g->corpus, axes, g->by->axes[i].axis);
+    for (int i = 0; i < g->by->count; i++) groups->reach[i] = find_greatest(g->corpus, axes, g->by->axes[i].axis);
     for (int axis = 0; axis < axes; axis++)
         for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
             if (lh_corpus_set(g->corpus, (lh_set)set) != NULL) {
@@ -202,7 +202,7 @@ static void compare_with_training(selection *g, bool with_trained) {
             }
 }
 
-static const char *name_of(const lh_spec *spec, int axis) {
+static const char *name_axis(const lh_spec *spec, int axis) {
     return axis == LH_BY_LENGTH ? spec->eval.axis : axis == LH_BY_TRAINED ? lh_trained_axis : spec->task->axis[axis];
 }
 
@@ -218,7 +218,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     };
     memset(groups, 0, sizeof *groups);
     groups->axes = g.by->count;
-    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_of(spec, g.by->axes[i].axis);
+    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_axis(spec, g.by->axes[i].axis);
     compare_with_training(&g, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = gather(&g, error);

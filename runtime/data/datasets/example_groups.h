@@ -47,7 +47,7 @@ lh_status lh_groups_open(lh_groups *groups, const struct lh_corpus *corpus, cons
 void lh_groups_close(lh_groups *groups);
 
 /* Parses names of sets, separated by commas, to a sum of 1 << lh_set; 0: the text is invalid. */
-unsigned lh_sets_of(const char *text);
+unsigned lh_sets_parse(const char *text);
 
 /* The share of a group's examples, left-out ones included, that are also training examples; -1: unknown. */
 double lh_group_trained(const lh_groups *groups, const lh_group *group);

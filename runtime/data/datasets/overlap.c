@@ -31,7 +31,7 @@ static uint64_t hash_tokens(uint64_t hash, const uint16_t *tokens, int count) {
     return hash;
 }
 
-static const lh_sizes *sizes_of(const hashed_set *of, int64_t place) {
+static const lh_sizes *get_sizes(const hashed_set *of, int64_t place) {
     return &of->corpus->sizes[lh_dataset_shape(of->set, of->corpus->shapes, place) - 1];
 }
 
@@ -60,7 +60,7 @@ static lh_status hash_set(hashed_set *of, const lh_corpus *corpus, const lh_data
 
 /* Whether two examples have the same input, and with `whole` the same target. */
 static bool are_equal(const hashed_set *a, uint32_t at, const hashed_set *b, uint32_t to, bool whole) {
-    const lh_sizes *x = sizes_of(a, at), *y = sizes_of(b, to);
+    const lh_sizes *x = get_sizes(a, at), *y = get_sizes(b, to);
     if (x->input != y->input || (whole && x->output != y->output)) return false;
     size_t tokens = (size_t)(whole ? x->input + x->output : x->input);
     return memcmp(a->set->tokens + a->set->start[at], b->set->tokens + b->set->start[to], tokens * sizeof(uint16_t)) ==

@@ -14,7 +14,7 @@
 
 lh_task_sample lh_task_binary_addition;
 
-static uint16_t bit_of(const uint16_t *bits, int count, int i) { return i < count ? bits[i] : 0; }
+static uint16_t get_bit(const uint16_t *bits, int count, int i) { return i < count ? bits[i] : 0; }
 
 /* Inputs of one or two tokens have no operator: they are one number, which is also the sum. */
 void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
@@ -28,7 +28,7 @@ void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
     operands o = fill_operands(rng, n, example->input);
     unsigned sum = 0;
     for (int i = 0; i < n; i++) {
-        sum += (unsigned)bit_of(o.x, o.x_bits, i) + bit_of(o.y, o.y_bits, i);
+        sum += (unsigned)get_bit(o.x, o.x_bits, i) + get_bit(o.y, o.y_bits, i);
         target[i] = (uint16_t)(sum & 1);
         sum >>= 1;
     }

@@ -17,16 +17,16 @@ lh_task_sample lh_task_compute_sqrt;
  * root. */
 enum { ROOT = 1, REMAINDER = 2 };
 
-static unsigned root_of(uint16_t cell) { return cell & ROOT; }
-static unsigned remainder_of(uint16_t cell) { return cell / REMAINDER; }
+static unsigned get_root(uint16_t cell) { return cell & ROOT; }
+static unsigned get_remainder(uint16_t cell) { return cell / REMAINDER; }
 
 /* remainder = 4 remainder + pair; returns the bits above cells 0 .. i. */
 static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
     cells[i] = 0;
-    unsigned above = i > 0 ? 2 * high + remainder_of(cells[0]) : pair / 2;
+    unsigned above = i > 0 ? 2 * high + get_remainder(cells[0]) : pair / 2;
     for (int j = 0; j < i; j++) {
-        unsigned bit = j < i - 1 ? remainder_of(cells[j + 1]) : pair / 2;
-        cells[j] = (uint16_t)(root_of(cells[j]) + REMAINDER * bit);
+        unsigned bit = j < i - 1 ? get_remainder(cells[j + 1]) : pair / 2;
+        cells[j] = (uint16_t)(get_root(cells[j]) + REMAINDER * bit);
     }
     cells[i] = (uint16_t)(REMAINDER * (pair & 1));
     return above;
@@ -34,21 +34,21 @@ static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
 
 /* Whether remainder >= 4 root + 1. Bit j + 1 of the root is compared with cell j, and the 1 with the last cell. */
 static int reaches(const uint16_t *cells, int i, unsigned high) {
-    if (high != root_of(cells[0])) return high > root_of(cells[0]);
+    if (high != get_root(cells[0])) return high > get_root(cells[0]);
     for (int j = 0; j < i; j++)
-        if (remainder_of(cells[j]) != root_of(cells[j + 1])) return remainder_of(cells[j]) > root_of(cells[j + 1]);
-    return remainder_of(cells[i]) == 1;
+        if (get_remainder(cells[j]) != get_root(cells[j + 1])) return get_remainder(cells[j]) > get_root(cells[j + 1]);
+    return get_remainder(cells[i]) == 1;
 }
 
 /* remainder -= 4 root + 1, root += 1; returns the bits above the cells. */
 static unsigned subtract(uint16_t *cells, int i, unsigned high) {
     unsigned taken = 1; /* subtracted from the next cell: first the 1, then the borrow */
     for (int j = i; j >= 0; j--) {
-        unsigned less = taken + (j < i ? root_of(cells[j + 1]) : 0), bit = remainder_of(cells[j]);
-        cells[j] = (uint16_t)(root_of(cells[j]) + REMAINDER * ((bit + less) & 1));
+        unsigned less = taken + (j < i ? get_root(cells[j + 1]) : 0), bit = get_remainder(cells[j]);
+        cells[j] = (uint16_t)(get_root(cells[j]) + REMAINDER * ((bit + less) & 1));
         taken = bit < less ? (less - bit + 1) / 2 : 0;
     }
-    high -= root_of(cells[0]) + taken;
+    high -= get_root(cells[0]) + taken;
     cells[i] += ROOT;
     return high;
 }

@@ -43,14 +43,15 @@ static inline unsigned write_expression(lh_rng *rng, int operators, int n, uint1
     while (n > 4) {
         int left = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 4)), right = n - 3 - left, left_first = left < right;
         unsigned op = PLUS + lh_rng_below(rng, (uint32_t)operators);
-        uint16_t *left_at = out + 1, *right_at = left_at + left + 1;
+        uint16_t *left_start = out + 1, *right_start = left_start + left + 1;
         out[0] = (uint16_t)(PLUS + operators);
-        right_at[-1] = (uint16_t)op;
-        right_at[right] = (uint16_t)(PLUS + operators + 1);
-        unsigned known = write_expression(rng, operators, left_first ? left : right, left_first ? left_at : right_at);
+        right_start[-1] = (uint16_t)op;
+        right_start[right] = (uint16_t)(PLUS + operators + 1);
+        unsigned known =
+            write_expression(rng, operators, left_first ? left : right, left_first ? left_start : right_start);
         whole = narrow(whole, op, known, left_first);
         n = left_first ? right : left;
-        out = left_first ? right_at : left_at;
+        out = left_first ? right_start : left_start;
     }
     return (whole.slope * write_digit(rng, operators, n, out) + whole.offset) % MODULUS;
 }

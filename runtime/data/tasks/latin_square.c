@@ -111,7 +111,7 @@ static lh_status add(const collection_state *m, lh_set set, const items *all, in
     uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
     uint8_t mask = 1;
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
-        int symbols = latin_symbols_at(p->givens, cell);
+        int symbols = latin_get_symbols(p->givens, cell);
         input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_symbol(symbols) : 0);
     }
     lh_example example = {LATIN_CELLS, 1, input, &target, &mask, m->c->options};

@@ -40,7 +40,7 @@ typedef struct latin_answer {
 
 static inline int latin_count(uint64_t bits) { return __builtin_popcountll(bits); }
 
-static inline int latin_symbols_at(uint64_t givens, int cell) { return (int)(givens >> 4 * cell) & 15; }
+static inline int latin_get_symbols(uint64_t givens, int cell) { return (int)(givens >> 4 * cell) & 15; }
 
 static inline int latin_row_symbols(uint64_t givens, int row) {
     int cells = (int)(givens >> 16 * row) & 0xffff;
@@ -63,12 +63,12 @@ typedef struct latin_line {
     int symbols, givens, crossing_symbols;
 } latin_line;
 
-static inline latin_line latin_line_of(const latin_puzzle *p, bool row) {
+static inline latin_line latin_make_line(const latin_puzzle *p, bool row) {
     int index = row ? p->probe / 4 : p->probe % 4;
     latin_line line = {row ? latin_row_symbols(p->givens, index) : latin_column_symbols(p->givens, index), 0, 15};
     for (int i = 0; i < 4; i++) {
         int cell = row ? 4 * index + i : 4 * i + index;
-        if (latin_symbols_at(p->givens, cell) != 0) line.givens++;
+        if (latin_get_symbols(p->givens, cell) != 0) line.givens++;
         else if (cell != p->probe)
             line.crossing_symbols &= row ? latin_column_symbols(p->givens, i) : latin_row_symbols(p->givens, i);
     }
@@ -79,7 +79,7 @@ static inline latin_line latin_line_of(const latin_puzzle *p, bool row) {
 /* Classifies a puzzle. strict: a puzzle of three vectors gets 0 if two vectors also solve it, by a strategy that the
  * published code lacks: the probe's line has two givens, and the line across its one other blank has the answer. */
 static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
-    latin_line row = latin_line_of(p, true), column = latin_line_of(p, false);
+    latin_line row = latin_make_line(p, true), column = latin_make_line(p, false);
     int both = row.symbols | column.symbols;
     if (latin_count((uint64_t)row.symbols) == 3) return (latin_answer){LATIN_ROW, 1, latin_symbol(15 & ~row.symbols)};
     if (latin_count((uint64_t)column.symbols) == 3)
@@ -118,7 +118,7 @@ static inline void latin_all_squares(uint64_t squares[LATIN_SQUARES]) { latin_ex
 static inline int latin_possible(const latin_puzzle *p, const uint64_t squares[LATIN_SQUARES]) {
     int symbols = 0;
     for (int i = 0; i < LATIN_SQUARES; i++)
-        if ((p->givens & ~squares[i]) == 0) symbols |= latin_symbols_at(squares[i], p->probe);
+        if ((p->givens & ~squares[i]) == 0) symbols |= latin_get_symbols(squares[i], p->probe);
     return symbols;
 }
 
@@ -154,7 +154,7 @@ static inline bool latin_similar(const latin_puzzle *a, const latin_puzzle *b) {
 static inline latin_puzzle latin_rotate(const latin_puzzle *p) {
     latin_puzzle rotated = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
-        int symbols = latin_symbols_at(p->givens, cell);
+        int symbols = latin_get_symbols(p->givens, cell);
         uint64_t next = (uint64_t)(symbols << 1 | symbols >> 3) & 15;
         rotated.givens |= next << 4 * (cell % 4 * 4 + 3 - cell / 4);
     }

@@ -37,61 +37,61 @@ int nvrtcGetSupportedArchs(int *architectures) {
 
 const char *nvrtcGetErrorString(int result) { return result == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_OTHER"; }
 
-int nvrtcCreateProgram(program **made, const char *source, const char *name, int headers, const char *const *texts,
+int nvrtcCreateProgram(program **program_, const char *source, const char *name, int headers, const char *const *texts,
                        const char *const *names) {
     if (headers != 0 || texts || names || strcmp(name, "device.cu") != 0) return 3;
-    *made = calloc(1, sizeof **made);
-    (*made)->source = strdup(source);
+    *program_ = calloc(1, sizeof **program_);
+    (*program_)->source = strdup(source);
     return 0;
 }
 
-int nvrtcDestroyProgram(program **made) {
-    free((*made)->source);
-    free((*made)->code);
-    free(*made);
-    *made = NULL;
+int nvrtcDestroyProgram(program **program_) {
+    free((*program_)->source);
+    free((*program_)->code);
+    free(*program_);
+    *program_ = NULL;
     return 0;
 }
 
-int nvrtcCompileProgram(program *made, int count, const char *const *options) {
+int nvrtcCompileProgram(program *program_, int count, const char *const *options) {
     const char *log = getenv("FAKE_NVRTC_LOG");
     int file = log ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0666) : -1;
     if (file >= 0 && (write(file, "compiled\n", 9) != 9 || close(file) != 0)) return 11;
     usleep(20000);
-    if (strstr(made->source, "trouble")) return 7;
-    if (strstr(made->source, "mistake")) return 6;
-    made->code = calloc(1, strlen(made->source) + 1024);
-    strcpy(made->code, "code");
-    for (int i = 0; i < count; i++) strcat(strcat(made->code, " "), options[i]);
-    strcat(strcat(made->code, "\n"), made->source);
+    if (strstr(program_->source, "trouble")) return 7;
+    if (strstr(program_->source, "mistake")) return 6;
+    program_->code = calloc(1, strlen(program_->source) + 1024);
+    strcpy(program_->code, "code");
+    for (int i = 0; i < count; i++) strcat(strcat(program_->code, " "), options[i]);
+    strcat(strcat(program_->code, "\n"), program_->source);
     return 0;
 }
 
-int nvrtcGetProgramLogSize(program *made, size_t *bytes) {
-    *bytes = made->code ? 1 : 64;
+int nvrtcGetProgramLogSize(program *program_, size_t *bytes) {
+    *bytes = program_->code ? 1 : 64;
     return 0;
 }
 
-int nvrtcGetProgramLog(program *made, char *log) {
-    strcpy(log, made->code ? "" : "device.cu(3): error: no such thing\n\n");
+int nvrtcGetProgramLog(program *program_, char *log) {
+    strcpy(log, program_->code ? "" : "device.cu(3): error: no such thing\n\n");
     return 0;
 }
 
-int nvrtcGetCUBINSize(program *made, size_t *bytes) {
-    *bytes = strlen(made->code) + 1;
+int nvrtcGetCUBINSize(program *program_, size_t *bytes) {
+    *bytes = strlen(program_->code) + 1;
     return 0;
 }
 
 #ifndef OLD
-int nvrtcGetCUBIN(program *made, char *code) {
-    strcpy(code, made->code);
+int nvrtcGetCUBIN(program *program_, char *code) {
+    strcpy(code, program_->code);
     return 0;
 }
 #endif
 
-int nvrtcGetPTXSize(program *made, size_t *bytes) { return nvrtcGetCUBINSize(made, bytes); }
+int nvrtcGetPTXSize(program *program_, size_t *bytes) { return nvrtcGetCUBINSize(program_, bytes); }
 
-int nvrtcGetPTX(program *made, char *code) {
-    strcpy(code, made->code);
+int nvrtcGetPTX(program *program_, char *code) {
+    strcpy(code, program_->code);
     return 0;
 }
