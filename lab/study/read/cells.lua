@@ -83,6 +83,11 @@ local function scored_of(list)
   return lists.filter(list, function(run) return run.score end)
 end
 
+-- Returns the runs of a study that have a score.
+function M.scored_runs(study)
+  return scored_of(lists.flat(study.cells, function(cell) return cell.runs end))
+end
+
 -- Returns the statistics of each learning rate's runs, with rate and asked, by ascending rate.
 local function by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)

@@ -226,15 +226,11 @@ local function lead_of(report, study)
 end
 
 local function make_report(options, study, list, papers)
-  local evaluated = {}
-  for _, run in lists.nested(study.cells, "runs") do
-    evaluated[#evaluated + 1] = run.score and run or nil
-  end
   local report = {
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting,
-    every_cell = every_cell(study), readings = readings.count(evaluated),
+    every_cell = every_cell(study), readings = readings.count(cells.scored_runs(study)),
     command_of = command_of(options, study), analyses = study_analyses.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }

@@ -89,10 +89,7 @@ local function rates_text(text)
 end
 
 function M.of(study, published)
-  local evaluated, paper, list = {}, {}, {}
-  for _, run in lists.nested(study.cells, "runs") do
-    evaluated[#evaluated + 1] = run.score and run or nil
-  end
+  local evaluated, paper, list = cells.scored_runs(study), {}, {}
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end

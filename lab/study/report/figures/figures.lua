@@ -13,6 +13,7 @@ local progress = require("lab.study.report.figures.progress")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
+local seeds = require("lab.study.report.figures.seeds")
 local statistics = require("lab.study.read.statistics")
 local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
@@ -20,14 +21,9 @@ local wording = require("base.wording")
 local M = {}
 
 local FEW_DECADES = 20 -- times with a smaller ratio get a linear axis
-local FEWEST_SEEDS = 3 -- the least number of seeds whose quartiles are shown
 local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
-
-local function by_x(a, b)
-  return a[1] < b[1]
-end
 
 -- The last evaluation of a run by length: a list of { length, number ... } in the order of the measures, shares in
 -- percent, without lengths that lack a measure.
@@ -42,27 +38,7 @@ function M.points(run, split, factor, ...)
       points[#points + 1] = #numbers == #names and { length, table.unpack(numbers) } or nil
     end
   end
-  table.sort(points, by_x)
-  return points
-end
-
--- Applies the statistics to all points with equal x of several lists of points { x, values }; sorted by x.
-local function at_each(curves_of, ...)
-  local points, of = {}, { ... }
-  for _, list in ipairs(curves_of) do
-    lists.append(points, list)
-  end
-  local made = lists.map(lists.group(points, function(point) return point[1] end), function(group)
-    local values = lists.map(group, function(point) return point[2] end)
-    return { group.key, table.unpack(lists.map(of, function(statistic) return statistic(values) end)) }
-  end)
-  table.sort(made, by_x)
-  return made
-end
-
--- The mean over several lists of points, at each x of any list.
-local function mean_curve(curves_of)
-  return at_each(curves_of, statistics.mean)
+  return seeds.sort(points)
 end
 
 -- The confidence interval of a run's exact match over examples, as points { x, low, high }; nil if there is none.
@@ -70,25 +46,6 @@ local function sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
-end
-
--- Quartiles over the seeds as points { x, first, third }; nil with fewer than FEWEST_SEEDS seeds.
-local function quartiles(curves_of)
-  local band = #curves_of >= FEWEST_SEEDS and at_each(curves_of,
-    function(values) return statistics.quantile(values, 0.25) end,
-    function(values) return statistics.quantile(values, 0.75) end) or {}
-  return #band > 0 and band or nil
-end
-
--- Adds a bold curve and the faint curves of its seeds. more: further fields of the bold curve.
-local function add_curves(panel, curves_of, style, mean, title, more)
-  for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
-    panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
-  end
-  if #mean > 0 then
-    panel.curves[#panel.curves + 1] = { points = mean, style = style, title = title, line = title, band = more.band,
-      cell = more.cell }
-  end
 end
 
 -- Levels for chance and a task's analytic baseline, with names apart if the values are close; only for accuracies.
@@ -134,7 +91,8 @@ local function add_cell(panel, cell, line, style, scored)
   panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
   local samples = #shown == 1 and sample_band(shown[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
-  add_curves(panel, found, style, mean_curve(found), line, { band = samples or quartiles(found), cell = cell.number })
+  seeds.add(panel, found, style, line, { mean = seeds.mean(found), band = samples or seeds.quartiles(found),
+    cell = cell.number })
 end
 
 local function legend_of(study, axis, names, styles)
@@ -157,15 +115,13 @@ function M.by_length(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
   local figure = { panels = {}, legend = legend_of(study, item.lines, names, styles) }
-  for _, name in ipairs(item.panels and score_tables.axis(study, item.panels) or { false }) do
+  for _, name in ipairs(score_tables.panels(study, item)) do
     local panel = { title = name and score_tables.label(study, item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
       percent = is_percent(study), curves = {}, marks = {} }
-    for _, line in ipairs(names) do
-      local key = score_tables.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
-      local cell = score_tables.find(study, key)
-      if cell then
-        add_cell(panel, cell, score_tables.label(study, item.lines, line), styles[line], study.scored)
+    for _, line in ipairs(score_tables.along(study, item, item.lines, name and { [item.panels] = name })) do
+      if line.cell then
+        add_cell(panel, line.cell, line.label, styles[line.name], study.scored)
       end
     end
     if #panel.curves > 0 then
@@ -181,13 +137,12 @@ function M.by_length(study, item)
   end
   local axis = figure.panels[1].xlabel
   figure.title = score_tables.title_of(item, ("%s by %s"):format(entries.metric(study), axis))
-  figure.caption = table.concat(lists.filter({ BOLD .. SEEDS .. (any("samples") and SAMPLES or "") .. ".",
-    captions.curves(study) or false,
-    axis == "length" and "Shaded: lengths of training, up to the longest (dashed).",
+  figure.caption = captions.sentences(BOLD .. SEEDS .. (any("samples") and SAMPLES or ""), captions.answers(study),
+    captions.rates(study), axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
-      and "Flat lines: chance, and the majority baseline where it is higher." or false,
-    any("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points."):format(
-      curves.POINTS) or false }, function(text) return text end), " ")
+      and "Flat lines: chance, and the majority baseline where it is higher",
+    any("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points"):format(
+      curves.POINTS))
   return figure
 end
 
@@ -259,19 +214,21 @@ local function time_table(study, rows, item, threshold, metric)
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = score_tables.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
-  return { title = title, about = about, corner = item.lines, notes = {},
-    subs = { "" }, columns = entries.columns({ "runs", "median", "fastest" }), rows = rows }
+  local model = entries.plain({ title = title, about = about, heads = { item.lines, "runs", "median", "fastest" },
+    rows = {} })
+  model.rows = rows
+  return model
 end
 
 -- The figure of accuracy over seconds of training, and a table of the times to a threshold.
 function M.by_time(study, item)
-  local names, threshold = score_tables.axis(study, item.lines), item.threshold or 90
+  local threshold = item.threshold or 90
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
     x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local rows, styles = {}, styles_along(study, item.lines)
-  for _, line in ipairs(names) do
-    local cell = score_tables.find(study, score_tables.with(item.where, { [item.lines] = line }))
+  for _, line in ipairs(score_tables.along(study, item, item.lines)) do
+    local cell = line.cell
     local timed_of = lists.map(runs.chosen(cell), function(run)
       local points = timed(run, study.scored.metric)
       return #points > 0 and points or nil
@@ -279,9 +236,9 @@ function M.by_time(study, item)
     for _, points in ipairs(timed_of) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    add_curves(panel, timed_of, styles[line], mean_timed(timed_of), score_tables.label(study, item.lines, line),
-      { cell = cell and cell.number })
-    rows[#rows + 1] = time_row(score_tables.label(study, item.lines, line), cell, timed_of, threshold)
+    seeds.add(panel, timed_of, styles[line.name], line.label, { mean = mean_timed(timed_of),
+      cell = cell and cell.number })
+    rows[#rows + 1] = time_row(line.label, cell, timed_of, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
@@ -289,19 +246,17 @@ function M.by_time(study, item)
   scales.fit(panel)
   local figure = { panels = { panel },
     title = score_tables.title_of(item, entries.metric(study) .. " over training time"),
-    caption = captions.before("bold: mean over the seeds at the chosen learning rate; faint: these seeds; evaluations "
-      .. "during training", captions.rates_sentence(study)) }
+    caption = captions.sentences("bold: mean over the seeds at the chosen learning rate; faint: these seeds; "
+      .. "evaluations during training", captions.rates(study)) }
   return #panel.curves > 0 and figure or nil, time_table(study, rows, item, threshold, entries.metric(study))
 end
 
-local function axis_lines(study, item, values)
+local function axis_lines(study, item)
   return lists.map(item.lines and score_tables.axis(study, item.lines) or { "" }, function(line)
     local entry = { name = line, max = {}, mean = {}, median = {}, band = {}, cells = {} }
-    for _, value in ipairs(values) do
-      local key = score_tables.with(item.where,
-        { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
-      local cell = score_tables.find(study, key)
-      local x, s = score_tables.number(value), cell and cell.summary
+    for _, value in ipairs(score_tables.along(study, item, item.x, item.lines and { [item.lines] = line })) do
+      local cell = value.cell
+      local x, s = score_tables.number(value.name), cell and cell.summary
       if s and s.max and s.best then
         table.insert(entry.max, { x, s.max })
         table.insert(entry.mean, { x, s.best.mean })
@@ -311,7 +266,7 @@ local function axis_lines(study, item, values)
       end
     end
     for _, name in ipairs({ "max", "mean", "median", "band" }) do
-      table.sort(entry[name], by_x)
+      seeds.sort(entry[name])
     end
     return #entry.max > 0 and entry or nil
   end)
@@ -345,34 +300,32 @@ end
 -- The figure of scores along an axis whose values are numbers: the median at the chosen learning rate with the least
 -- and the largest score; if `show` is "max", the best score of all runs, and the mean at the chosen learning rate.
 function M.along_axis(study, item)
-  local values = score_tables.axis(study, item.x)
-  local ticks = lists.map(values, score_tables.number)
+  local ticks = lists.map(score_tables.axis(study, item.x), score_tables.number)
   local panel = { xlabel = item.x, ylabel = entries.metric(study), percent = is_percent(study), curves = {},
     x = range_of(ticks) }
   local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
-  for _, line in ipairs(axis_lines(study, item, values)) do
+  for _, line in ipairs(axis_lines(study, item)) do
     add_along(study, panel, line, styles[line.name], item)
   end
   scales.fit(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
     .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from the least to the most seed"
   return #panel.curves > 0 and { panels = { panel }, title = score_tables.title_of(item, ("%s along %s"):format(
-    entries.metric(study), item.x)), caption = captions.before(what, captions.details(study, true)) } or nil
+    entries.metric(study), item.x)), caption = captions.sentences(what, captions.details(study, true)) } or nil
 end
 
 -- The figure of loss and accuracy during training, with a panel for each set and value of an axis.
 function M.by_epoch(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
-  local panels, has = progress.panels(study, item, styles, function(panel, found, style, title, cell)
-    add_curves(panel, found, style, mean_curve(found), title, { band = quartiles(found), cell = cell.number })
-  end)
+  local panels, has = progress.panels(study, item, styles)
   local what = (has.loss and "loss" or "") .. (has.loss and has.other and " and " or "") .. (has.other
     and entries.metric(study) or "")
   return #panels > 0 and { panels = panels, legend = legend_of(study, item.lines, names, styles),
     title = score_tables.title_of(item, what .. " while training"),
-    caption = captions.before(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
-      .. "other curves are of evaluations during training", captions.progress(study)) } or nil
+    caption = captions.sentences(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
+      .. "other curves are of evaluations during training", captions.answers(study)
+      and "accuracies of batches of training are teacher-forced", captions.rates(study)) } or nil
 end
 
 return M

@@ -1,10 +1,10 @@
 -- Panels of loss and accuracy during training, set by set, for a figure of a report.
 --
--- Input: a study with its cells read, an item { lines, panels, splits }, the functions of figures.lua for bold and
--- faint curves. Output: panels for curves.lua, none if nothing was measured during training. There is a panel for each
--- set and for every value of the axis `panels`. The set "loss" is the loss of training batches, "epoch" their running
--- accuracy (metrics.jsonl); all other sets are evaluations during training (eval.during). The x axis counts epochs if
--- all runs record the number of steps of an epoch, else steps.
+-- Input: a study with its cells read, an item { lines, panels, splits }. Output: panels for curves.lua, none if nothing
+-- was measured during training. There is a panel for each set and for every value of the axis `panels`. The set "loss"
+-- is the loss of training batches, "epoch" their running accuracy (metrics.jsonl); all other sets are evaluations
+-- during training (eval.during). The x axis counts epochs if all runs record the number of steps of an epoch, else
+-- steps.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -13,6 +13,7 @@ local metrics = require("lab.study.read.metrics")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
+local seeds = require("lab.study.report.figures.seeds")
 local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
@@ -67,15 +68,6 @@ local function all_have_epochs(cells)
   end)
 end
 
--- The pairs { name, cell } of the item's lines in the panel of a value; false: the item has no axis of panels.
-local function lines_of(study, item, value)
-  return lists.map(score_tables.axis(study, item.lines), function(name)
-    local cell = score_tables.find(study, score_tables.with(item.where,
-      { [item.lines] = name, [item.panels or item.lines] = value or name }))
-    return cell and { name = name, cell = cell } or nil
-  end)
-end
-
 local function panel_of(split, title, in_epochs, study)
   return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.metric(study)
@@ -85,8 +77,10 @@ local function panel_of(split, title, in_epochs, study)
 end
 
 -- The panels of a value of the axis `panels`, by set, without sets that were not measured.
-local function panels_of(study, item, value, splits, context)
-  local lines, panels = lines_of(study, item, value), {}
+local function panels_of(study, item, value, splits, styles)
+  local lines = lists.filter(score_tables.along(study, item, item.lines, value and { [item.panels] = value }),
+    function(line) return line.cell end)
+  local panels = {}
   local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
@@ -100,8 +94,8 @@ local function panels_of(study, item, value, splits, context)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      local name = score_tables.label(study, item.lines, entry.name)
-      context.add(panel, found, context.styles[entry.name], name, entry.cell)
+      seeds.add(panel, found, styles[entry.name], entry.label, { mean = seeds.mean(found),
+        band = seeds.quartiles(found), cell = entry.cell.number })
     end
   end
   for _, split in ipairs(splits) do
@@ -114,12 +108,11 @@ local function panels_of(study, item, value, splits, context)
   return panels
 end
 
--- Returns the panels, and whether they show { loss, other sets }. styles: by name; add(panel, lists, style, title,
--- cell): adds bold and faint curves.
-function M.panels(study, item, styles, add)
-  local context, splits = { styles = styles, add = add }, item.splits or M.SPLITS
-  local by_value = lists.map(item.panels and score_tables.axis(study, item.panels) or { false }, function(value)
-    return panels_of(study, item, value, splits, context)
+-- Returns the panels, and whether they show { loss, other sets }. styles: by name.
+function M.panels(study, item, styles)
+  local splits = item.splits or M.SPLITS
+  local by_value = lists.map(score_tables.panels(study, item), function(value)
+    return panels_of(study, item, value, splits, styles)
   end)
   local panels, has = {}, {}
   for _, split in ipairs(splits) do

@@ -60,21 +60,21 @@ end
 local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
   .. "tokens whose target is known up to them"
 
--- A sentence with the grid that most runs have on each set: "Sets: validation (mean over 8 lengths 1..8)."
+-- The grid that most runs have on each set, as a text: "sets: validation (mean over 8 lengths 1..8)".
 local function grids_text(study, sets)
   local list = lists.flat(study.cells, runs.chosen)
   local texts = lists.map(sets, function(set)
     local grid = grids.usual(list, set)
     return grid and ("%s (%s)"):format(set, grid.text) or nil
   end)
-  return #texts > 0 and ("Sets: %s."):format(table.concat(texts, ", ")) or nil
+  return #texts > 0 and ("sets: %s"):format(table.concat(texts, ", ")) or nil
 end
 
--- An explanation of the numbers, as a sentence in lower case; nil if they need none.
-local function about_text(names, parts)
-  local own = lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil
-  local of_test = parts and "the set test has the parts in_distribution and beyond" or nil
-  return own and of_test and own .. "; " .. of_test or own or of_test
+-- Explanations of the numbers, in lower case.
+local function explanations(names, parts)
+  local texts = { lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil }
+  texts[#texts + 1] = parts and "the set test has the parts in_distribution and beyond" or nil
+  return table.concat(texts, "; ")
 end
 
 local function entry_of(cell, set, names)
@@ -103,9 +103,8 @@ function M.table(study)
     end) }
   end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    about = captions.before(about_text(names, parts), captions.join(captions.curves(study), grids_text(study, sets))),
-    corner = "cell", subs = subs, columns = entries.columns(sets), rows = rows,
-    notes = {} }
+    about = captions.sentences(explanations(names, parts), captions.answers(study), captions.rates(study),
+      grids_text(study, sets)), corner = "cell", subs = subs, columns = entries.columns(sets), rows = rows, notes = {} }
 end
 
 return M

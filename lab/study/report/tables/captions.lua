@@ -55,8 +55,7 @@ local function answers_text(run, metric)
   elseif run.decoding == "teacher_forced" or metric == "accuracy_teacher_forced" or metric == "loss" then
     return "evaluated teacher-forced: the target is given up to each token"
   end
-  local evaluation = run.test or {}
-  return evaluation.ended_early and "greedy answers, ended by the model" or "greedy answers, answer length given"
+  return "greedy answers, " .. (run.test and run.test.ended_early and "ended by the model" or "answer length given")
 end
 
 -- The decoding of a study's answers, as a text; nil where no model is generative.
@@ -97,40 +96,20 @@ function M.rates(study)
     or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
 end
 
-local function sentences(list)
-  local parts = lists.map(list, function(text) return text and text:gsub("^%l", string.upper) .. "." or nil end)
+-- Texts as sentences that begin with a capital and end with a full stop; texts that are nil, false or empty are left
+-- out. nil without a text.
+function M.sentences(...)
+  local parts = {}
+  for i = 1, select("#", ...) do
+    local text = select(i, ...)
+    parts[#parts + 1] = text and text ~= "" and text:gsub("^%l", string.upper):gsub("[^.]$", "%0.") or nil
+  end
   return #parts > 0 and table.concat(parts, " ") or nil
-end
-
--- The choice of learning rates, as a sentence; nil if nothing has a score.
-function M.rates_sentence(study)
-  return sentences({ M.rates(study) or false })
 end
 
 -- All details for a table of scores; rated: the scores are at the chosen learning rate. nil if nothing has a score.
 function M.details(study, rated)
-  return sentences({ M.grid(study) or false, M.answers(study) or false, rated and M.rates(study) or false })
-end
-
--- Joins two texts of sentences; either may be nil.
-function M.join(first, second)
-  return first and second and first .. " " .. second or first or second
-end
-
--- Joins a sentence in lower case and details, either of which may be nil.
-function M.before(text, details)
-  return M.join(text and sentences({ text }), details)
-end
-
--- The caption of curves by length: the decoding of answers and the choice of rates.
-function M.curves(study)
-  return sentences({ M.answers(study) or false, M.rates(study) or false })
-end
-
--- The caption of a figure of progress; for generative models, it says that training batches are teacher-forced.
-function M.progress(study)
-  return sentences({ M.answers(study) and "accuracies of batches of training are teacher-forced" or false,
-    M.rates(study) or false })
+  return M.sentences(M.grid(study), M.answers(study), rated and M.rates(study))
 end
 
 -- The criterion of generalisation as a text: "a run generalises with exact match above 99%".

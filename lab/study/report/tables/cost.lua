@@ -52,13 +52,13 @@ local function row_of(study, cell)
   local taken = s.top and M.of(study, cell, s.top) or {}
   local bound, hours = taken.bound and "at most " or "", s.hours
   local time = hours.mean and 3600 * hours.mean
-  return entries.row(score_tables.key_text(study, cell), { rates_text(s.rates),
+  return { score_tables.key_text(study, cell), rates_text(s.rates),
     s.best and ("%g"):format(s.best.rate) or entries.MISSING,
     captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
     taken.tokens and bound .. count_text(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.duration(time) or entries.MISSING,
-    time and wording.duration(time * hours.count) or entries.MISSING }, cell)
+    time and wording.duration(time * hours.count) or entries.MISSING, cell = cell }
 end
 
 function M.table(study)
@@ -67,9 +67,9 @@ function M.table(study)
   end
   local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
     .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
-  return { name = "cost", title = "What it took", about = about, corner = "cell", subs = { "" },
-    columns = entries.columns({ "rates tried", "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time",
-    "all runs" }), rows = lists.map(study.cells, function(cell) return row_of(study, cell) end), notes = {} }
+  return entries.plain({ name = "cost", title = "What it took", about = about, heads = { "cell", "rates tried",
+    "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time", "all runs" },
+    rows = lists.map(study.cells, function(cell) return row_of(study, cell) end) })
 end
 
 return M

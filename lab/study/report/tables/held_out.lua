@@ -14,18 +14,17 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Calls take(condition, run) for every condition of a cell's runs at the chosen learning rate.
-local function each_condition(study, cell, take)
-  for _, run in ipairs(runs.chosen(cell)) do
+-- The conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis, or
+-- false), axis (the first axis), alone (there is no other axis), condition, run }.
+local function conditions_of(study, cell)
+  return lists.flat(runs.chosen(cell), function(run)
     local evaluation = runs.evaluation(run, study.scored.split)
-    for _, condition in ipairs(evaluation and evaluation.conditions or {}) do
-      take(condition, run)
-    end
-  end
-end
-
-local function is_alone(condition)
-  return next(condition.by, next(condition.by)) == nil
+    return lists.map(evaluation and evaluation.conditions or {}, function(condition)
+      local by = condition.by
+      return { by = by, n = by[run.axis] or false, axis = run.axis, alone = next(by, next(by)) == nil,
+        condition = condition, run = run }
+    end)
+  end)
 end
 
 local function percent(share)
@@ -53,33 +52,30 @@ local function trained(study)
   local axis, novel = nil, false
   local rows = lists.map(study.cells, function(cell)
     local shares = {}
-    each_condition(study, cell, function(condition, run)
-      local n = condition.by[run.axis]
-      if n and condition.trained and is_alone(condition) then
-        shares[n], axis, novel = condition.trained, run.axis, novel or run.novel
+    for _, one in ipairs(conditions_of(study, cell)) do
+      if one.n and one.condition.trained and one.alone then
+        shares[one.n], axis, novel = one.condition.trained, one.axis, novel or one.run.novel
       end
-    end)
+    end
     local text = shares_text(shares)
-    return text and entries.row(score_tables.key_text(study, cell), { text }, cell)
+    return text and { score_tables.key_text(study, cell), text, cell = cell }
   end)
-  return #rows > 0 and { name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
-    about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil, corner = "cell",
-    subs = { "" }, columns = entries.columns({ "share of the examples" }), rows = rows, notes = {} } or nil
+  return #rows > 0 and entries.plain({ name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
+    about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil,
+    heads = { "cell", "share of the examples" }, rows = rows }) or nil
 end
 
 -- The axes of conditions with finer examples than those by the first axis alone, in order.
 local function finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
-    local whole = {}
-    each_condition(study, cell, function(condition, run)
-      whole[condition.by[run.axis] or false] = whole[condition.by[run.axis] or false] or is_alone(condition)
-    end)
-    each_condition(study, cell, function(condition, run)
-      for name in pairs(whole[condition.by[run.axis] or false] and condition.by or {}) do
-        names[#names + 1] = name ~= run.axis and name or nil
+    local list = conditions_of(study, cell)
+    local whole = lists.by(lists.filter(list, function(one) return one.alone end), function(one) return one.n end)
+    for _, one in ipairs(list) do
+      for name in pairs(whole[one.n] and one.by or {}) do
+        names[#names + 1] = name ~= one.axis and name or nil
       end
-    end)
+    end
   end
   table.sort(names)
   return lists.distinct(names)
@@ -87,48 +83,39 @@ end
 
 -- Whether a table by an axis includes a condition: the condition must have this frame, or the frame of training if
 -- `frame` is nil. A table by frames includes conditions without further axes.
-local function belongs(condition, run, axis, frame)
+local function belongs(one, axis, frame)
   if axis ~= runs.FRAME then
-    return condition.by[runs.FRAME] == frame
+    return one.by[runs.FRAME] == frame
   end
-  for name in pairs(condition.by) do
-    if name ~= axis and name ~= run.axis then
-      return false
-    end
-  end
-  return true
+  return not lists.find(canonical.sorted_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
 end
 
 -- Exact matches of a cell by the number on an axis, as lists of shares; and the set of numbers beyond training.
 local function by_axis(study, cell, axis, frame)
   local matches, beyond = {}, {}
-  each_condition(study, cell, function(condition, run)
-    local n = condition.by[axis]
-    if n and not is_alone(condition) and belongs(condition, run, axis, frame) then
-      matches[n] = matches[n] or {}
-      table.insert(matches[n], tonumber(condition.exact_match) or 0)
-      for _, name in ipairs(condition.beyond or {}) do
-        beyond[n] = beyond[n] or name == axis
-      end
+  for _, one in ipairs(conditions_of(study, cell)) do
+    local n, condition = one.by[axis], one.condition
+    if n and not one.alone and belongs(one, axis, frame) then
+      lists.enter(matches, n, tonumber(condition.exact_match) or 0)
+      beyond[n] = beyond[n] or lists.has(condition.beyond or {}, axis)
     end
-  end)
+  end
   return matches, beyond
 end
 
 -- Values of the frame, in ascending order, in conditions that also have this axis.
 local function frames_of(study, axis)
-  local list = {}
-  for _, cell in ipairs(study.cells) do
-    each_condition(study, cell, function(condition)
-      list[#list + 1] = condition.by[axis] and condition.by[runs.FRAME]
-    end)
-  end
+  local list = lists.map(lists.flat(study.cells, function(cell) return conditions_of(study, cell) end), function(one)
+    return one.by[axis] and one.by[runs.FRAME]
+  end)
   table.sort(list)
   return lists.distinct(list)
 end
 
-local function cell_columns(study)
-  return entries.columns(lists.map(study.cells, function(cell) return score_tables.key_text(study, cell) end))
+-- A table with a column for each cell of the study.
+local function by_cell(study, model)
+  local titles = lists.map(study.cells, function(cell) return score_tables.key_text(study, cell) end)
+  return lists.update(model, { subs = { "" }, columns = entries.columns(titles), notes = {} })
 end
 
 -- The table by an axis. frame: includes only conditions with this value of the frame.
@@ -159,8 +146,8 @@ local function finer(study, axis, frame)
     name = ("%s_in_%d"):format(name, frame)
     where = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
   end
-  return { name = name, title = ("Exact match in percent by %s%s"):format(axis, where), about = about, corner = axis,
-    subs = { "" }, columns = cell_columns(study), rows = rows, notes = {} }
+  return by_cell(study, { name = name, title = ("Exact match in percent by %s%s"):format(axis, where), about = about,
+    corner = axis, rows = rows })
 end
 
 -- The table of scores by noise on embeddings, with a row for each deviation of the noise.
@@ -179,13 +166,12 @@ local function by_noise(study)
     end) }
   end)
   local title = ("%s in %s by noise on embeddings"):format(metric.title:gsub("^%l", string.upper), metric.unit)
-  return #rows > 0 and { name = "by_noise", title = title, about = "the mean over the runs; deviations as eval.noise "
-    .. "says. The score of a run is that of its least noise", corner = "noise", subs = { "" },
-    columns = cell_columns(study), rows = rows, notes = {} } or nil
+  return #rows > 0 and by_cell(study, { name = "by_noise", title = title, corner = "noise", rows = rows,
+    about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise" })
 end
 
 function M.tables(study)
-  local list = { by_noise(study) }
+  local list = { by_noise(study) or nil }
   for _, axis in ipairs(finer_axes(study)) do
     list[#list + 1] = finer(study, axis)
     for _, frame in ipairs(axis ~= runs.FRAME and frames_of(study, axis) or {}) do

@@ -6,6 +6,7 @@
 -- `quoted` are results that the paper quotes from another paper: the table lists them at its end, with a note.
 
 local captions = require("lab.study.report.tables.captions")
+local cells = require("lab.study.read.cells")
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -15,18 +16,11 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
-local function axis_of(study)
-  for _, run in lists.nested(study.cells, "runs") do
-    if run.score then
-      return run.axis
-    end
-  end
-end
-
--- The axis of the evaluations' numbers, from the first run of the page that has an axis, or else from the first such
--- run of the study; nil if no run has an axis.
+-- The axis of the evaluations' numbers, from the first run of the page that has a score, or else from the first such
+-- run of the study; nil if no run has a score.
 function M.axis(study)
-  return axis_of(study) or axis_of(study.whole)
+  local run = cells.scored_runs(study)[1] or cells.scored_runs(study.whole)[1]
+  return run and run.axis
 end
 
 local function at_number(run, scored, n)
@@ -88,11 +82,9 @@ function M.table(study, item, published)
   local axis = known or "length"
   published = known and published -- the paper's numbers can be shown only if some run names the axis
   local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(study, axis, n) end))
-  local rows = lists.map(score_tables.axis(study, item.rows), function(name)
-    local key = score_tables.with(item.where, { [item.rows] = name })
-    local cell = score_tables.find(study, key)
-    return { title = score_tables.label(study, item.rows, name), cells = lists.map(item.at, function(n)
-      return entry_of(study, item, cell, score_tables.with(key, { [axis] = n }), n, published)
+  local rows = lists.map(score_tables.along(study, item, item.rows), function(row)
+    return { title = row.label, cells = lists.map(item.at, function(n)
+      return entry_of(study, item, row.cell, score_tables.with(row.key, { [axis] = n }), n, published)
     end) }
   end)
   local notes = entries.notes(rows, columns)

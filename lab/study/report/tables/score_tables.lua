@@ -25,6 +25,20 @@ function M.axis(study, name)
   return found and found.values or {}
 end
 
+-- The values on an axis, each { name, label, key, cell }: the cell with this value, the values of the item's `where`,
+-- and those of `place`; all these values by axis are the key. cell is nil if there is none.
+function M.along(study, item, axis, place)
+  return lists.map(M.axis(study, axis), function(name)
+    local key = lists.merged(item.where or {}, { [axis] = name }, place or {})
+    return { name = name, label = M.label(study, axis, name), key = key, cell = M.find(study, key) }
+  end)
+end
+
+-- The values on the axis of an item's panels; { false } for an item without such an axis.
+function M.panels(study, item)
+  return item.panels and M.axis(study, item.panels) or { false }
+end
+
 -- The name of a value without context: its label in the study's report; else a number is preceded by its axis.
 function M.label(study, axis, value)
   return study.labels and study.labels[value] or tonumber(value) and ("%s %s"):format(axis, value) or value
@@ -47,8 +61,10 @@ end
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
   validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
-local function mark_column(rows, column, metric)
-  entries.mark_best(lists.map(rows, function(row) return row.cells[column] end), metric)
+local function mark_columns(rows, columns, metric)
+  for column in ipairs(columns) do
+    entries.mark_best(lists.map(rows, function(row) return row.cells[column] end), metric)
+  end
 end
 
 local function where_text(where)
@@ -58,26 +74,23 @@ local function where_text(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
--- The text under a title: a description of the numbers, if the item has its own title, and details.
-function M.about(item, what, details)
-  return captions.before(item.title and what or nil, details)
-end
-
--- Sentences on the scores in a table of an item's values; nil for hours.
-local function details_of(study, item)
-  return item.value ~= "hours" and captions.details(study, item.value ~= "max") or nil
-end
-
 -- The title of an item, followed by the values that its `where` fixes.
 function M.title_of(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
--- The table of an item. what: a description of its numbers; details: further sentences; columns: entries with `title`.
+-- The table of an item. what: a description of its numbers, for items with a title of their own; details: further
+-- sentences; columns: entries with `title`.
 function M.model(item, what, details, published, columns, rows, notes)
-  return { title = M.title_of(item, what), about = M.about(item, what, details), corner = item.rows,
+  return { title = M.title_of(item, what), about = captions.sentences(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
     notes = notes or entries.notes(rows, columns), published = published }
+end
+
+-- The table of an item's values; without sentences on scores if the values are hours.
+local function value_model(study, item, measure, published, columns, rows, notes)
+  return M.model(item, measure.title, item.value ~= "hours" and captions.details(study, item.value ~= "max"), published,
+    columns, rows, notes)
 end
 
 -- Rows and columns of a table of one value. A table of one axis has rows and a single column.
@@ -98,7 +111,7 @@ function M.table(study, item, published)
       entries.mark_best(row.cells, study.scored.metric)
     end
   elseif item.value ~= "hours" then
-    mark_column(rows, 1, study.scored.metric)
+    mark_columns(rows, columns, study.scored.metric)
   end
   local notes = entries.notes(rows, columns)
   if #rows > 1 and item.columns and not study.found then
@@ -106,21 +119,18 @@ function M.table(study, item, published)
       return entries.summary(rows, j, statistics.mean, false, measure.form, published)
     end) }
   end
-  return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
+  return value_model(study, item, measure, published, columns, rows, notes)
 end
 
 -- The table of scores on several sets, with a row for each value of an axis.
 function M.splits(study, item, published)
   local columns = entries.columns(lists.map(item.splits, function(split) return M.SETS[split] end))
-  local rows = lists.map(M.axis(study, item.rows), function(name)
-    local key = M.with(item.where, { [item.rows] = name })
-    return { title = row_title(study, name), cells = lists.map(item.splits, function(split)
-      return entries.of_set(M.find(study, key), item, split, published, key, study.scored.metric)
+  local rows = lists.map(M.along(study, item, item.rows), function(row)
+    return { title = row_title(study, row.name), cells = lists.map(item.splits, function(split)
+      return entries.of_set(row.cell, item, split, published, row.key, study.scored.metric)
     end) }
   end)
-  for j in ipairs(columns) do
-    mark_column(rows, j, study.scored.metric)
-  end
+  mark_columns(rows, columns, study.scored.metric)
   local what = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean"):format(
     entries.metric(study), metrics.of[study.scored.metric].unit)
   local model = M.model(item, what, captions.details(study, true), published, columns, rows)
@@ -128,44 +138,28 @@ function M.splits(study, item, published)
   return model
 end
 
--- The best result of a group in one row: ours with its cell, and the paper's.
-local function side(study, item, measure, published, row, which)
-  local best, paper, paper_sd, first
-  local columns = measure.columns
+-- The entry of a group in one row: its best result and the paper's best result. Its note has the cautions on all runs
+-- of the group: "rope: 3 of 30 runs".
+local function side_entry(study, item, measure, published, row, which)
   local fixed = type(item.published) == "table" and item.published[which]
-  if fixed then
-    columns = { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil }
-  end
+  local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
+  local best, paper, paper_sd, notes, form = { got = {} }, nil, nil, {}, measure.form
   for _, name in ipairs(item[which]) do
     local key = M.with(item.where, { [item.rows] = row, [item.axis] = name })
     local cell = M.find(study, key)
     local got = entries.value(cell, item.value, measure)
-    first = first or cell
-    if got.value and metrics.is_better(study.scored.metric, got.value, best and best.got.value) then
-      best = { got = got, cell = cell, name = name }
+    if got.value and metrics.is_better(study.scored.metric, got.value, best.got.value) then
+      best = { got = got, name = name, cell = cell }
     end
+    best.cell = best.cell or cell
     local theirs, sd = entries.paper(published, key, item.names, columns)
     if theirs and (not paper or theirs > paper) then
       paper, paper_sd = theirs, sd
     end
+    local note = entries.about(cell, item.value, got)
+    notes[#notes + 1] = note and ("%s: %s"):format(name, note)
   end
-  return best or { got = {}, cell = first }, paper, paper_sd
-end
-
--- Cautions on the runs of a group: "rope: 3 of 30 runs".
-local function side_about(study, item, measure, row, which)
-  local parts = lists.map(item[which], function(name)
-    local cell = M.find(study, M.with(item.where, { [item.rows] = row, [item.axis] = name }))
-    local text = entries.about(cell, item.value, entries.value(cell, item.value, measure))
-    return text and ("%s: %s"):format(name, text)
-  end)
-  return #parts > 0 and table.concat(parts, "; ") or nil
-end
-
-local function side_entry(study, item, measure, published, row, which)
-  local form = measure.form
-  local best, paper, paper_sd = side(study, item, measure, published, row, which)
-  local made = entries.entry(best.cell, best.got.value, side_about(study, item, measure, row, which),
+  local made = entries.entry(best.cell, best.got.value, notes[1] and table.concat(notes, "; "),
     entries.number_text(form, best.got.value, best.got.sd))
   made.detail = #item[which] > 1 and best.name or nil
   return published and entries.add_paper(made, paper, entries.number_text(form, paper, paper_sd), form) or made
@@ -208,7 +202,7 @@ function M.best(study, item, published)
   end)
   local notes = entries.notes(rows, columns)
   lists.append(rows, summary_rows(rows, published))
-  return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
+  return value_model(study, item, measure, published, columns, rows, notes)
 end
 
 -- The values of a cell on the axes with several values; without such an axis, the cell's id.
@@ -238,14 +232,14 @@ function M.distribution(study)
   local rows = lists.map(study.cells, function(cell)
     local title, note = M.key_text(study, cell), entries.about(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(title, note)
-    return entries.row(title, texts_of(cell, metric.form), cell)
+    return lists.append({ title, cell = cell }, texts_of(cell, metric.form))
   end)
   local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
     .. "learning rates"):format(captions.criterion(study))
-  return { name = "distribution", title = ("Every cell: %s in %s over the seeds at the chosen learning rate"):format(
-      metric.title, metric.unit), about = captions.before(about, captions.details(study, true)), corner = "cell",
-    subs = { "" }, columns = entries.columns({ "runs", "rate", "seeds", "median", "least to most", "quartiles",
-    "mean ± sd", "generalise", "best" }), rows = rows, notes = notes }
+  return entries.plain({ name = "distribution", title = ("Every cell: %s in %s over the seeds at the chosen learning "
+    .. "rate"):format(metric.title, metric.unit), about = captions.sentences(about, captions.details(study, true)),
+    heads = { "cell", "runs", "rate", "seeds", "median", "least to most", "quartiles", "mean ± sd", "generalise",
+    "best" }, rows = rows, notes = notes })
 end
 
 return M

@@ -41,32 +41,31 @@ function M.of_groups(of_scores)
   return result
 end
 
-local function row_of(study, item, name)
+local function row_of(study, item, row)
   local of_scores, cell, notes = {}, nil, {}
-  for i, value in ipairs(score_tables.axis(study, item.of)) do
-    cell = score_tables.find(study, score_tables.with(item.where, { [item.rows] = name, [item.of] = value }))
+  for i, value in ipairs(score_tables.along(study, item, item.of, { [item.rows] = row.name })) do
+    cell = value.cell
     of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
     local note = entries.about(cell, "mean", {})
-    notes[#notes + 1] = note and ("%s: %s"):format(score_tables.label(study, item.of, value), note)
+    notes[#notes + 1] = note and ("%s: %s"):format(value.label, note)
   end
   local got = M.of_groups(of_scores)
   local function entry(value, note)
     return entries.entry(cell, value, note, entries.number_text("%.1f", value))
   end
-  return { title = score_tables.label(study, item.rows, name), cells = {
-    entry(got.mean, #notes > 0 and table.concat(notes, "; ") or nil), entry(got.within), entry(got.between),
-    { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
+  return { title = row.label, cells = { entry(got.mean, notes[1] and table.concat(notes, "; ")), entry(got.within),
+    entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
 end
 
 function M.table(study, item)
   local columns = entries.columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
-  local rows = lists.map(score_tables.axis(study, item.rows), function(name) return row_of(study, item, name) end)
+  local rows = lists.map(score_tables.along(study, item, item.rows), function(row) return row_of(study, item, row) end)
   local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.metric(study),
     metrics.of[study.scored.metric].unit, item.of)
-  return { title = score_tables.title_of(item, what), corner = item.rows, subs = { "" }, columns = columns, rows = rows,
-    about = captions.before("variance components of one random effect; at the chosen learning rate of each cell",
-      captions.details(study, true)),
-    notes = entries.notes(rows, columns) }
+  local model = score_tables.model(item, what, nil, nil, columns, rows)
+  model.about = captions.sentences("variance components of one random effect; at the chosen learning rate of each cell",
+    captions.details(study, true))
+  return model
 end
 
 return M

@@ -60,26 +60,23 @@ function M.measure(study, item, published)
     per_hour = 3600 // length }
 end
 
--- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }. value is nil if nothing
--- was measured; least and most are nil unless the value is a median.
+-- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count }. value is nil if nothing was
+-- measured; least and most are nil unless the value is a median.
 function M.value(cell, kind, measure)
   local s = cell and cell.summary
   if not s then
-    return { count = 0, asked = 0 }
+    return { count = 0 }
   elseif kind == "max" then
-    return { value = s.max, count = s.evaluated, asked = s.asked }
+    return { value = s.max, count = s.evaluated }
   elseif kind == "hours" then
     local mean, sd, factor = s.hours.mean, s.hours.sd, measure.per_hour
-    return { value = mean and mean * factor, sd = sd and sd * factor, count = s.hours.count, asked = s.asked }
+    return { value = mean and mean * factor, sd = sd and sd * factor, count = s.hours.count }
+  elseif not s.best then
+    return { count = 0 }
   end
-  local best = s.best
-  local got = { count = best and #best.scores or 0, asked = best and best.asked or s.asked }
-  if best and kind == "median" then
-    got.value, got.least, got.most = best.median, best.least, best.most
-  elseif best then
-    got.value, got.sd = best.mean, best.sd
-  end
-  return got
+  local best, count = s.best, #s.best.scores
+  return kind == "median" and { value = best.median, least = best.least, most = best.most, count = count }
+    or { value = best.mean, sd = best.sd, count = count }
 end
 
 function M.number_text(form, value, sd)
@@ -99,14 +96,6 @@ function M.text(form, got)
     return text .. " (1)"
   end
   return ("%s (%s to %s; %d)"):format(text, form:format(got.least), form:format(got.most), got.count)
-end
-
-function M.difference_text(form, ours, paper)
-  if not ours or not paper then
-    return ""
-  end
-  local text = ("%+" .. form:sub(2)):format(ours - paper)
-  return (text:gsub("^[+-](0%.?0*)$", "%1"))
 end
 
 -- A key in the paper's names; one of our names may stand for values in several of the paper's columns.
@@ -193,8 +182,9 @@ end
 
 -- Appends the paper's value, shown as `text`, and the difference to an entry's texts; returns the entry.
 function M.add_paper(entry, paper, text, form)
+  local difference = entry.value and paper and ("%+" .. form:sub(2)):format(entry.value - paper) or ""
   entry.paper = paper
-  lists.append(entry.texts, { text, M.difference_text(form, entry.value, paper) })
+  lists.append(entry.texts, { text, (difference:gsub("^[+-](0%.?0*)$", "%1")) })
   return entry
 end
 
@@ -202,11 +192,8 @@ end
 function M.of(cell, item, measure, published, key)
   local form, got = measure.form, M.value(cell, item.value, measure)
   local made = M.entry(cell, got.value, M.about(cell, item.value, got), M.text(form, got))
-  if published then
-    local paper, sd = M.paper(published, key, item.names, measure.columns)
-    M.add_paper(made, paper, M.number_text(form, paper, sd), form)
-  end
-  return made
+  local paper, sd = M.paper(published, key, item.names, measure.columns)
+  return published and M.add_paper(made, paper, M.number_text(form, paper, sd), form) or made
 end
 
 -- Mean, deviation and number of the values of score(run) over a cell's runs at its chosen learning rate.
@@ -251,6 +238,15 @@ end
 -- Makes columns with these titles.
 function M.columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
+end
+
+-- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are lists
+-- of texts, whose first text belongs to the left column; `cell` of a row is the cell of the study that its texts link
+-- to.
+function M.plain(model)
+  local rows = lists.map(model.rows, function(row) return M.row(row[1], { table.unpack(row, 2) }, row.cell) end)
+  return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
+    corner = model.heads[1], columns = M.columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
 -- Marks the best entry by a metric; marks none if an entry has no number.

@@ -63,28 +63,22 @@ local function entry(list, form, scale, cell)
     texts = { mean and entries.number_text(form, mean / scale, sd and sd / scale) or "" } }
 end
 
-local function row_of(study, row, item, length)
-  local got, note = row.got, entries.about(row.cell, "mean", {})
+local function row_of(row, got, length)
+  local note = entries.about(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
-  return { title = score_tables.label(study, item.rows, row.name), cells = { entry(got.steps, "%.0f", 1, row.cell),
-    entry(got.seconds, "%.2f", length, row.cell), { texts = { count }, about = note,
-      number = row.cell and row.cell.number } } }
+  return { title = row.label, cells = { entry(got.steps, "%.0f", 1, row.cell), entry(got.seconds, "%.2f", length,
+    row.cell), { texts = { count }, about = note, number = row.cell and row.cell.number } } }
 end
 
 function M.table(study, item)
-  local split, seconds = item.split or study.scored.select or "test", {}
-  local found = lists.map(score_tables.axis(study, item.rows), function(name)
-    local cell = score_tables.find(study, score_tables.with(item.where, { [item.rows] = name }))
-    local got = measured(study, cell, split, item.threshold)
-    lists.append(seconds, got.seconds)
-    return { name = name, cell = cell, got = got }
-  end)
-  local unit, length = entries.time_unit(seconds)
+  local split, along = item.split or study.scored.select or "test", score_tables.along(study, item, item.rows)
+  local found = lists.map(along, function(row) return measured(study, row.cell, split, item.threshold) end)
+  local unit, length = entries.time_unit(lists.flat(found, function(got) return got.seconds end))
   local columns = entries.columns({ "steps", unit, "runs" })
-  local rows = lists.map(found, function(row) return row_of(study, row, item, length) end)
+  local rows = lists.map(along, function(row, i) return row_of(row, found[i], length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
     .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
-  return score_tables.model(item, what, captions.rates_sentence(study), nil, columns, rows)
+  return score_tables.model(item, what, captions.rates(study), nil, columns, rows)
 end
 
 return M

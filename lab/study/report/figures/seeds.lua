@@ -1,0 +1,52 @@
+-- Curves of the seeds of a cell in a panel: a bold curve of means, a faint curve for each seed, a band of quartiles.
+--
+-- Input: lists of points { x, value }, one for each seed. Output: such lists, by x; or curves of curves.lua.
+
+local lists = require("base.lists")
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+local FEWEST = 3 -- the least number of seeds whose quartiles are shown
+
+-- Sorts points by x, and returns them.
+function M.sort(points)
+  table.sort(points, function(a, b) return a[1] < b[1] end)
+  return points
+end
+
+-- Applies the statistics to all points with equal x of several lists.
+local function at_each(curves_of, ...)
+  local of = { ... }
+  local points = lists.flat(curves_of, function(list) return list end)
+  return M.sort(lists.map(lists.group(points, function(point) return point[1] end), function(group)
+    local values = lists.map(group, function(point) return point[2] end)
+    return { group.key, table.unpack(lists.map(of, function(statistic) return statistic(values) end)) }
+  end))
+end
+
+-- The mean over several lists of points, at each x of any list.
+function M.mean(curves_of)
+  return at_each(curves_of, statistics.mean)
+end
+
+-- Quartiles over the seeds as points { x, first, third }; nil with fewer than FEWEST seeds.
+function M.quartiles(curves_of)
+  local band = #curves_of >= FEWEST and at_each(curves_of,
+    function(values) return statistics.quantile(values, 0.25) end,
+    function(values) return statistics.quantile(values, 0.75) end) or {}
+  return #band > 0 and band or nil
+end
+
+-- Adds a bold curve and the faint curves of its seeds. bold: { mean, band, cell }, the points and further fields.
+function M.add(panel, curves_of, style, title, bold)
+  for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
+    panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
+  end
+  if #bold.mean > 0 then
+    panel.curves[#panel.curves + 1] = { points = bold.mean, style = style, title = title, line = title,
+      band = bold.band, cell = bold.cell }
+  end
+end
+
+return M
