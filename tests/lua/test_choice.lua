@@ -186,7 +186,7 @@ function TestCaptions.test_every_set_and_metric()
   local _, study = cell_of("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
     .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
     ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = generative() })
-  local model = all_metrics.table(study)
+  local model = all_metrics.cells_table(study)
   lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
     "teacher-forced" }, 3, "beyond" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
@@ -222,7 +222,7 @@ function TestCaptions.test_cost_of_a_run()
   lu.assertEquals(cost.of(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,
     bound = false })
   local texts = {}
-  for i, entry in ipairs(cost.table(study).rows[1].cells) do
+  for i, entry in ipairs(cost.cells_table(study).rows[1].cells) do
     texts[i] = entry.texts[1]
   end
   lu.assertEquals(texts, { "0.1, 0.2", "0.1", "in_distribution", "1,234,567", "8,400", "2.00e+11", "2 min 00 s",

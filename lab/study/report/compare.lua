@@ -6,7 +6,6 @@
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")
 local draw = require("lab.study.report.figures.draw")
-local curves = require("lab.study.report.figures.curves")
 local entries = require("lab.study.report.tables.table_entries")
 local figure = require("lab.study.report.page.figure")
 local figures = require("lab.study.report.figures.figures")
@@ -20,7 +19,6 @@ local scales = require("lab.study.report.figures.scales")
 local stop = require("lab.stop")
 local table_text = require("lab.study.report.tables.table_text")
 local escape = require("base.escape")
-local write = require("base.write")
 
 local M = {}
 
@@ -164,11 +162,10 @@ local function samples(pair)
   for i = 1, count do
     local x, value = table.unpack(common[math.ceil(i * #common / count)])
     local plain = "%" .. pair.form
-    rows[i] = entries.row(("%d"):format(x), { plain:format(value), plain:format(others[x]),
-      ("%+" .. pair.form):format(others[x] - value) })
+    rows[i] = { ("%d"):format(x), plain:format(value), plain:format(others[x]),
+      ("%+" .. pair.form):format(others[x] - value) }
   end
-  return { title = pair.title, corner = pair.corner, subs = { "" }, columns = entries.columns({ "A", "B", "B - A" }),
-    rows = rows, notes = {} }
+  return entries.plain({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
 end
 
 -- A metric by length, or by another axis for held-out examples, from the last evaluation, in the metric's unit.
@@ -221,8 +218,8 @@ local function figure_of(pair)
 end
 
 local function differences_model(list)
-  return { title = "What differs", corner = "field", subs = { "" }, columns = entries.columns({ "A", "B" }), notes = {},
-    rows = lists.map(list, function(item) return entries.row(item.field, { item.a, item.b }) end) }
+  return entries.plain({ title = "What differs", heads = { "field", "A", "B" },
+    rows = lists.map(list, function(item) return { item.field, item.a, item.b } end) })
 end
 
 -- Prints two values that are too long for a table below their field.
@@ -275,21 +272,19 @@ local function page_of(result, pictures)
 end
 
 local function write_all(options, result)
-  local files, names = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv",
-    text = csv_of(result) } }, lists.names(result.pairs)
-  local pages = lists.map(result.pairs, function(pair)
+  local files = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv", text = csv_of(result) } }
+  for _, pair in ipairs(result.pairs) do
     pair.figure = figure_of(pair)
-    files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(pair.figure) }
-    return curves.page(pair.figure)
+  end
+  local figures_of = lists.map(result.pairs, function(pair) return pair.figure end)
+  local written, message, problem = draw.write(options.out, files, figures_of, function(pictures)
+    return page_of(result, pictures)
   end)
-  local problem, pictures = draw.add(files, names, pages)
-  files[#files + 1] = { path = "index.html", text = page_of(result, pictures) }
-  local ok, message = write.files(options.out, files)
-  if not ok then
+  if not written then
     return ENVIRONMENT, "longhand report: " .. message
   end
   options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, problem
-    and "none" or table.concat(names, ", ")))
+    and "none" or table.concat(lists.names(figures_of), ", ")))
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 

@@ -10,7 +10,6 @@ local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
 local compare = require("lab.study.report.compare")
 local cost = require("lab.study.report.tables.cost")
-local curves = require("lab.study.report.figures.curves")
 local dependencies = require("lab.study.report.dependencies")
 local draw = require("lab.study.report.figures.draw")
 local entries = require("lab.study.report.tables.table_entries")
@@ -173,8 +172,7 @@ end
 
 -- Tables with a row for every cell of the study, without a limit.
 local function every_cell(study)
-  local scores = lists.append({ all_metrics.table(study) }, { score_tables.distribution(study) })
-  return lists.append(scores, { cost.table(study) })
+  return lists.map({ all_metrics, score_tables, cost }, function(module) return module.cells_table(study) end)
 end
 
 local function sweep_words(options, study)
@@ -199,7 +197,8 @@ local function command_of(options, study)
   end
 end
 
--- The sentences of the heading: the number of runs, and remarks that limit their comparison.
+-- The sentences of the heading, each { text, flagged }: the number of runs, and remarks that limit their comparison,
+-- which are flagged.
 local function lead_of(report, study)
   local function count(state)
     return lists.sum(study.cells, function(cell) return cell.summary.states[state] or 0 end)
@@ -209,20 +208,17 @@ local function lead_of(report, study)
     return count(state) > 0 and ("%d %s"):format(count(state), state) or nil
   end)
   local metric, details = metrics.of[study.scored.metric], captions.details(study, true)
-  report.lead = { ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
+  local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
     wording.count(asked, "run"), evaluated == 1 and "has" or "have",
     #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "", metric.title, metric.unit,
-    details and " " .. details or "") }
-  report.flagged = {}
-  if report.paper and #report.differing > 0 then
-    report.lead[2] = ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure of a "
-      .. "reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
-      table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
-    report.flagged[2] = true
+    details and " " .. details or "") } }
+  local remarks, differing = lists.join(open_study.remarks(study), report.unfitted), settings.differing(report.settings)
+  if #differing > 0 then
+    table.insert(remarks, 1, ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure "
+      .. "of a reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
+      table.concat(differing, ", ") .. (#differing == 1 and " differs" or " differ")))
   end
-  for _, text in ipairs(lists.join(open_study.remarks(study), report.unfitted)) do
-    report.lead[#report.lead + 1], report.flagged[#report.lead + 1] = text, true
-  end
+  return lists.append(lead, lists.map(remarks, function(text) return { text = text, flagged = true } end))
 end
 
 local function make_report(options, study, list, papers)
@@ -236,13 +232,7 @@ local function make_report(options, study, list, papers)
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
   report.problems, report.damaged = open_study.problems(study)
-  report.differing = settings.differing(report.settings)
-  for _, item in ipairs(report.readings) do
-    item.text = table.concat(lists.map(item.answers, function(answer)
-      return ("%s (%s)"):format(answer.answer, wording.count(answer.count, "run"))
-    end), "; ")
-  end
-  lead_of(report, study)
+  report.lead = lead_of(report, study)
   return report
 end
 
@@ -272,7 +262,7 @@ local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local title = escape.plain(report.title)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
-  lists.append(parts, lists.map(report.lead, function(text) return table_text.wrap(text, WIDTH) end))
+  lists.append(parts, lists.map(report.lead, function(one) return table_text.wrap(one.text, WIDTH) end))
   parts[#parts + 1] = "What was run\n" .. settings_text(report)
   local models = tables_of(report)
   if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
@@ -286,17 +276,12 @@ local function text_of(report, whole)
   return table.concat(parts, "\n\n") .. "\n"
 end
 
--- Files of text and LaTeX, and gnuplot scripts. The page is made last, since it contains the pictures.
+-- Files of text, LaTeX and CSV.
 local function files_of(report)
-  local figures_of = lists.filter(report.parts, function(part) return not part.table end)
-  local files = lists.map(figures_of, function(figure)
-    return { path = figure.name .. ".gnuplot", text = curves.script(figure) }
-  end)
   local latex = lists.join({ "% Needs \\usepackage{booktabs}.\n" },
     lists.map(lists.append(tables_of(report), report.every_cell), table_latex.render))
-  lists.append(files, { { path = "report.txt", text = text_of(report, true) },
-    { path = "tables.tex", text = table.concat(latex, "\n") } })
-  return files, figures_of
+  return lists.append({ { path = "report.txt", text = text_of(report, true) },
+    { path = "tables.tex", text = table.concat(latex, "\n") } }, report_csv.files(report.study))
 end
 
 -- A message on damaged files that were left out of the report, or nil.
@@ -307,24 +292,23 @@ local function damage_text(report, out)
     open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Draws the pictures and writes either all files or none. Returns an exit code, a message, and the files if complete.
+-- Writes either all files or none. Returns an exit code, a message, and the files if complete.
 local function write_report(options, report, out)
-  local files, figures_of = files_of(report)
-  local names = lists.names(figures_of)
-  local problem, pictures = draw.add(files, names, lists.map(figures_of, curves.page))
-  report.pictures = pictures
-  files[#files + 1] = { path = "index.html", text = report_page.render(report) }
-  lists.append(files, report_csv.files(report.study))
-  local ok, message = write.files(out, files)
-  if not ok then
+  local files = files_of(report)
+  local figures_of = lists.filter(report.parts, function(part) return not part.table end)
+  local written, message, problem = draw.write(out, files, figures_of, function(pictures)
+    return report_page.render(report, pictures)
+  end)
+  if not written then
     return ENVIRONMENT, "longhand report: " .. message
   end
+  local names = table.concat(lists.names(figures_of), ", ")
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
-    #names > 0 and not problem and ", " .. table.concat(names, ", ") .. " as .svg, .pdf and .png" or ""))
+    names ~= "" and not problem and (", %s as .svg, .pdf and .png"):format(names) or ""))
   local damage = damage_text(report, out)
-  problem = problem and "longhand report: " .. problem
-  return damage and INPUT or problem and ENVIRONMENT or 0, damage and problem and damage .. "\n" .. problem
-    or damage or problem, not problem and files or nil
+  local messages = lists.append({ damage }, { problem and "longhand report: " .. problem })
+  return damage and INPUT or problem and ENVIRONMENT or 0, messages[1] and table.concat(messages, "\n"),
+    not problem and files or nil
 end
 
 -- Reads all inputs of a report.

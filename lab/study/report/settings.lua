@@ -38,18 +38,17 @@ local function listed(lengths)
 end
 
 -- A field of a run's spec; nil if it is not recorded.
-local function field(run, section, name)
-  local at = run.facts.spec and run.facts.spec[section]
-  return type(at) == "table" and at[name] or nil
+local function field(run, path)
+  return lists.at(run.facts, "spec." .. path)
 end
 
 -- "base = 10, width = 61"; nil if the task has no options.
 local function options_text(run)
-  local options = field(run, "task", "options")
-  local names = type(options) == "table" and canonical.sorted_keys(options) or {}
-  return names[1] and table.concat(lists.map(names, function(name)
+  local options = field(run, "task.options") or {}
+  local texts = lists.map(canonical.sorted_keys(options), function(name)
     return ("%s = %s"):format(name, options[name])
-  end), ", ") or nil
+  end)
+  return texts[1] and table.concat(texts, ", ")
 end
 
 -- Settings of evaluated runs. The setting is omitted if a run lacks it (optional), or if an axis has the name `unless`.
@@ -57,15 +56,15 @@ local PICKS = {
   { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },
   { "model", function(run)
-    local model = run.facts.spec and run.facts.spec.model
-    local layers = type(model) == "table" and wording.layers(model) or nil
+    local model = field(run, "model")
+    local layers = model and wording.layers(model)
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },
   { "steps", function(run) return ("%d"):format(run.test.step) end },
-  { "batch", function(run) return field(run, "train", "batch") end },
+  { "batch", function(run) return field(run, "train.batch") end },
   { "training lengths", function(run)
-    return run.axis ~= "length" and "those of the examples" or readings.lengths_text(field(run, "train", "lengths"))
+    return run.axis ~= "length" and "those of the examples" or readings.lengths_text(field(run, "train.lengths"))
       or listed(runs.lengths(run, "train"))
   end },
   { "test lengths", function(run)

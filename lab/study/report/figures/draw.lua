@@ -4,6 +4,7 @@
 -- (curves.lua), each read after the script of its name. Output: the pictures as files, and the texts of the page's
 -- pictures by name; or nil and an error.
 
+local curves = require("lab.study.report.figures.curves")
 local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -68,6 +69,19 @@ function M.add(files, names, pages)
   local drawn, on_page = M.run(files, names, pages)
   lists.append(files, drawn or {})
   return not drawn and on_page or nil, drawn and on_page or {}
+end
+
+-- Writes files, the scripts and pictures of figures, and index.html, which page_of(pictures) returns, into a folder:
+-- either all or none. Returns nil and a message if nothing was written, else true, nil, and a message on missing
+-- pictures or nil. `files` gets the other files.
+function M.write(out, files, figures, page_of)
+  lists.append(files, lists.map(figures, function(figure)
+    return { path = figure.name .. ".gnuplot", text = curves.script(figure) }
+  end))
+  local problem, pictures = M.add(files, lists.names(figures), lists.map(figures, curves.page))
+  files[#files + 1] = { path = "index.html", text = page_of(pictures) }
+  local written, message = write.files(out, files)
+  return written, message, problem
 end
 
 return M

@@ -1,7 +1,8 @@
 -- The HTML page of a report.
 --
--- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of,
--- pictures }, from report.lua. Output: the page's text. Every number in a table links to its runs.
+-- Input: report = { study, title, lead, settings, paper, parts, every_cell, analyses, readings, problems, command,
+-- command_of }, from report.lua; the SVG texts of the pictures, by name (curves.lua). Output: the page's text. Every
+-- number in a table links to its runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
@@ -23,6 +24,13 @@ local function code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
+-- A table of rows of HTML, in a box with a name. class: of the table, or nil.
+local function sheet(name, caption, heads, rows, class)
+  local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
+  return html.box(name, ('<table%s><caption>%s</caption><thead><tr>%s</tr></thead><tbody>%s</tbody></table>'):format(
+    class and (' class="%s"'):format(class) or "", escape(caption), table.concat(titles), table.concat(rows, "\n")))
+end
+
 local function settings_table(report)
   local paper = report.paper
   local rows = lists.map(report.settings, function(item)
@@ -30,19 +38,15 @@ local function settings_table(report)
     return ('<tr><th scope="row">%s</th><td>%s</td>%s</tr>'):format(escape(item.what), escape(item.ours), paper
       and ("<td%s>%s</td>"):format(class, escape(item.paper or "")) or "")
   end)
-  return html.box("What was run", ('<table class="facts"><caption>What was run%s</caption><thead><tr>'
-    .. '<th scope="col">setting</th><th scope="col">here</th>%s</tr></thead><tbody>%s</tbody></table>'):format(
-    paper and ", and what the paper ran" or "", paper and '<th scope="col">paper</th>' or "",
-    table.concat(rows, "\n")))
+  return sheet("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
+    { "setting", "here", paper and "paper" }, rows, "facts")
 end
 
 local function readings_body(report)
   local rows = lists.map(report.readings, function(item)
     return ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question), escape(item.text))
   end)
-  return html.box("Readings", ('<table class="facts"><caption>%s</caption><thead><tr><th scope="col">question</th>'
-    .. '<th scope="col">answer</th></tr></thead><tbody>%s</tbody></table>'):format(readings.TITLE,
-    table.concat(rows, "\n")))
+  return sheet("Readings", readings.TITLE, { "question", "answer" }, rows, "facts")
 end
 
 local function run_row(run)
@@ -66,11 +70,8 @@ local function cell_body(report, cell)
   local name = score_tables.key_text(report.study, cell)
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
-    code_block(report.command_of(cell)), table.concat(facts), html.box("Runs of " .. name,
-    ('<table><caption>Runs of %s</caption><thead><tr><th scope="col">seed</th><th scope="col">learning rate</th>'
-    .. '<th scope="col">state</th><th scope="col">score</th><th scope="col">step</th><th scope="col">folder</th>'
-    .. '<th scope="col">flags of the trainer</th></tr></thead><tbody>%s</tbody></table>'):format(escape(name),
-    table.concat(rows, "\n"))))
+    code_block(report.command_of(cell)), table.concat(facts), sheet("Runs of " .. name, "Runs of " .. name, { "seed",
+    "learning rate", "state", "score", "step", "folder", "flags of the trainer" }, rows))
 end
 
 -- The text and the picture of an analysis. The picture is embedded as an image, which cannot run scripts, since its
@@ -82,13 +83,13 @@ local function analysis_body(analysis)
   return picture .. html.box(analysis.what, ("<pre>%s</pre>"):format(text))
 end
 
-function M.render(report)
+function M.render(report, pictures)
   local sections = {}
   local function add(title, body)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part, report.pictures))
+    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part, pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
@@ -105,7 +106,7 @@ function M.render(report)
     local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
     add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
-  local lead = lists.map(report.lead, function(text, i) return paragraph(text, report.flagged[i] and "flag" or nil) end)
+  local lead = lists.map(report.lead, function(one) return paragraph(one.text, one.flagged and "flag") end)
   return page.render({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
     .. code_block(report.command), sections = sections })
 end

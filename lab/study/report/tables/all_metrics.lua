@@ -88,7 +88,7 @@ local function entry_of(cell, set, names)
   return entry
 end
 
-function M.table(study)
+function M.cells_table(study)
   local sets, parts = sets_of(study)
   if #sets == 0 then
     return nil

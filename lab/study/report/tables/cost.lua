@@ -1,9 +1,10 @@
 -- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
 -- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of returns the cost of one
--- run, { parameters, tokens, flops }, numbers or nil if unknown; M.table returns a table as in score_tables.lua. Tokens
--- are summed over all streams of the sequences that a run was trained on; operations are the plan's number for a step
--- times the steps. Both are means over the training lengths; for dataset files, upper bounds by the longest sequence.
+-- run, { parameters, tokens, flops }, numbers or nil if unknown; M.cells_table returns a table as in score_tables.lua.
+-- Tokens are summed over all streams of the sequences that a run was trained on; operations are the plan's number for a
+-- step times the steps. Both are means over the training lengths; for dataset files, upper bounds by the longest
+-- sequence.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -61,7 +62,7 @@ local function row_of(study, cell)
     time and wording.duration(time * hours.count) or entries.MISSING, cell = cell }
 end
 
-function M.table(study)
+function M.cells_table(study)
   if not lists.find(study.cells, function(cell) return cell.summary.top end) then
     return nil
   end

@@ -227,7 +227,7 @@ local function texts_of(cell, form)
 end
 
 -- A table of all cells: the number of runs with a score, the chosen rate, and the spread over seeds.
-function M.distribution(study)
+function M.cells_table(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)
     local title, note = M.key_text(study, cell), entries.about(cell, "max", {})
