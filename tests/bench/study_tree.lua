@@ -19,7 +19,7 @@ local EVALUATION = '{"step":%d,"split":"beyond","by":{"length":%d},"examples":%d
 local METRICS = '{"step":%d,"seconds":%.3f,"loss":%.9g,"accuracy":%.9g,"exact_match":0,"grad_norm":1,'
   .. '"clipped_share":0,"parameter_norm":40,"update_norm":0.01,"learning_rate":%.9g,"steps_per_second":100}'
 
-local function text_of(lines)
+local function join_lines(lines)
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -30,7 +30,7 @@ local function evaluation(eval, step)
     local accuracy = math.max(0, math.min(1, level - n / 2000 + (math.random() - 0.5) / 50))
     lines[#lines + 1] = EVALUATION:format(step, n, eval.examples, accuracy, accuracy / 2, 1 - accuracy)
   end
-  return text_of(lines)
+  return join_lines(lines)
 end
 
 local function metrics(steps, rate, logged)
@@ -38,7 +38,7 @@ local function metrics(steps, rate, logged)
   for i = 1, logged do
     lines[i] = METRICS:format(steps * i // logged, i, 1 / i, 1 - 1 / i, rate)
   end
-  return text_of(lines)
+  return join_lines(lines)
 end
 
 local function write_run(root, cell, run, logged)

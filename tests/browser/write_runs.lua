@@ -53,7 +53,7 @@ end
 local function put_run(task, place, seed)
   local id = ("%s_%s"):format(TASKS[task], ENCODINGS[place])
   local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, reports.DIGEST, RATE, seed)
-  local spec = reports.spec_of(TASKS[task])
+  local spec = reports.make_spec(TASKS[task])
   spec.train.lengths.last = TRAINED_TO
   local failed = task == 3 and place == 5
   local facts = { id = id, digest = reports.DIGEST, seed = seed, learning_rate = RATE, exit = failed and 1 or 0,

@@ -16,7 +16,8 @@ local HEADS, LAYERS, TOKENS, MAX_POSITION = 6, 2, 135, 1024
 
 -- Presets that other tests check: for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), or for two streams
 -- (tests/lua/test_masks.lua).
-local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true, abc_c = true,
+local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true,
+  abc_c = true,
   abc_d = true }
 
 local folder = arg[1]
@@ -36,14 +37,14 @@ return {
 end
 
 -- The initial values of a parameter in C: a list, one number for all, or a spread.
-local function start_of(p)
+local function read_initial_values(p)
   local spread = type(p.init) == "table" and p.init.sigma or 0
   return { list = p.values_text, number = ("%.17g"):format(type(p.init) == "number" and p.init or 0),
     spread = ("%.17g"):format(spread) }
 end
 
 -- The struct's members in the order of the test's flat list of values.
-local function members_of(learned)
+local function list_members(learned)
   local list, at = {}, 0
   for _, p in ipairs(learned) do
     for layer = 0, p.per_layer and LAYERS - 1 or 0 do
@@ -68,9 +69,11 @@ local function entry(name, reading, number)
   local positions = parts.positions_plan(reading, LAYERS)
   local score = score_facet.derive(spec.score, parts.family(positions, HEADS, LAYERS), "float64")
   local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
-    positions = positions, terms = parts.settled(positions, HEADS, LAYERS, score).terms, members = members_of(score.learned), parameters = {} }
+    positions = positions, terms = parts.settled(positions, HEADS, LAYERS, score).terms,
+      members = list_members(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do
-    out.parameters[i] = { name = p.name, layers = p.per_layer and LAYERS or 1, count = p.count, start = start_of(p) }
+    out.parameters[i] = { name = p.name, layers = p.per_layer and LAYERS or 1, count = p.count,
+      start = read_initial_values(p) }
   end
   return out
 end

@@ -8,7 +8,7 @@ local EVEN_HEADS = 2 -- heads of tests/facets/specs/emulated_spacing.lua
 
 local tensors = assert(safetensors.open(arg[2]))
 
-local function near(a, b) return math.abs(a - b) < 1e-9 end
+local function is_near(a, b) return math.abs(a - b) < 1e-9 end
 
 -- Calls of(name, h, i, j, weight, score, row) for every pair of every attention; row: the scores of its head and query
 -- 0.
@@ -55,7 +55,7 @@ function checks.gate()
     if name:find("layers%.0%.") and inputs > 1 and i < inputs and j < inputs then
       local fall = first(0) - first(1)
       falls = falls + (math.abs(fall) > 1e-4 and 1 or 0)
-      assert(near(score, first(0) - math.abs(i - j) * fall), ("%s: head %d, query %d, key %d"):format(name, h, i, j))
+      assert(is_near(score, first(0) - math.abs(i - j) * fall), ("%s: head %d, query %d, key %d"):format(name, h, i, j))
     end
   end)
   assert(falls > 0, "no score falls")

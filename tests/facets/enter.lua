@@ -20,11 +20,11 @@ function M.template(name, folder)
 end
 
 function project.new(root)
-  local made = new(root)
-  function made.template(_, name, folder)
+  local copy = new(root)
+  function copy.template(_, name, folder)
     return M.template(name, folder)
   end
-  return made
+  return copy
 end
 
 return M

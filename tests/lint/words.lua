@@ -60,7 +60,7 @@ local function report(...)
 end
 
 -- The patterns of comments, by the ending or name of a file: of a whole line, and after code.
-local function marks_of(path)
+local function get_comment_patterns(path)
   local ending = path:match("%.(%w+)$")
   if ending == "lua" then
     return "^%s*%-%-+%s?(.*)", "%-%-%s(.*)", true
@@ -71,7 +71,7 @@ local function marks_of(path)
   end
 end
 
-local function begins_badly(text)
+local function has_bad_first_word(text)
   for _, word in ipairs(WORDS) do
     if text:sub(1, #word) == word and not text:find("^[%w_]", #word + 1) then
       return true
@@ -81,13 +81,13 @@ end
 
 -- A comment of several lines has one beginning.
 local function check_comments(path, lines)
-  local whole, behind, by_line = marks_of(path)
+  local whole, behind, by_line = get_comment_patterns(path)
   local before = false
   for number, line in ipairs(whole and lines or {}) do
     local text = line:match(whole)
     if not (text and by_line and before) then
       text = text or line:match(behind) or path:find("%.py$") and line:match('^%s*"""(.*)')
-      if text and begins_badly(text) then
+      if text and has_bad_first_word(text) then
         report("%s:%d: a comment begins with %q", path, number, text:sub(1, 60))
       end
     end
@@ -140,13 +140,13 @@ end
 local function check_fields()
   for _, field in ipairs(require("spec.schema").fields) do
     local first = field.doc:match("^%a+"):lower()
-    if begins_badly(field.doc:gsub("^%l", string.upper)) or first == "how" or first == "its" then
+    if has_bad_first_word(field.doc:gsub("^%l", string.upper)) or first == "how" or first == "its" then
       report("%s: its documentation begins with %q", field.path, field.doc:sub(1, 60))
     end
   end
 end
 
-local function lines_of(command)
+local function read_lines(command)
   local pipe = assert(io.popen(command .. " 2>/dev/null"))
   local list = {}
   for line in pipe:lines() do
@@ -156,7 +156,7 @@ local function lines_of(command)
 end
 
 local function check_commits()
-  local subjects, known = lines_of(("git log --no-merges --format=%%s %s..HEAD"):format(BASE))
+  local subjects, known = read_lines(("git log --no-merges --format=%%s %s..HEAD"):format(BASE))
   if not known then
     print("skipped: subjects of commits, since git does not know " .. BASE)
   end
@@ -172,8 +172,8 @@ if #arg > 0 then
     check_file(path)
   end
 else
-  for _, path in ipairs((lines_of(("find %s -type f | LC_ALL=C sort"):format(FOLDERS)))) do
-    if marks_of(path) and not path:find(NOT_OURS) then
+  for _, path in ipairs((read_lines(("find %s -type f | LC_ALL=C sort"):format(FOLDERS)))) do
+    if get_comment_patterns(path) and not path:find(NOT_OURS) then
       check_file(path)
     end
   end

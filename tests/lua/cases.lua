@@ -33,15 +33,15 @@ function M.template(name, folder)
 end
 
 -- Resolves, plans and renders a row of cases.
-local function rendered(row)
+local function render_case(row)
   local resolved, info, d = support.check(row.spec or M.SPEC, support.sets({ table.unpack(row, 2) }))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task, score = info.score })
-  local made, err = gen.files(plan, M.template, {})
-  assert(made, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
-  local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = made,
+  local rendered_files, err = gen.files(plan, M.template, {})
+  assert(rendered_files, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
+  local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = rendered_files,
     text = {} }
-  for _, file in ipairs(made) do
+  for _, file in ipairs(rendered_files) do
     case.text[file.path] = file.text
   end
   return case
@@ -105,15 +105,15 @@ combinations(function(name, sets)
 end)
 add_facets()
 
-function M.case_of(name)
-  case_by_name[name] = case_by_name[name] or rendered(assert(row_of[name], name .. " is no case"))
+function M.get_case(name)
+  case_by_name[name] = case_by_name[name] or render_case(assert(row_of[name], name .. " is no case"))
   return case_by_name[name]
 end
 
 function M.all()
   local list = {}
   for i, row in ipairs(M.rows) do
-    list[i] = M.case_of(row[1])
+    list[i] = M.get_case(row[1])
   end
   return list
 end

@@ -31,7 +31,7 @@ return { task = { kind = "bucket_sort" }, encoding = { use = %q },
 end
 
 -- The plan and the texts of device.cu, cuda.c and spec.c.
-function code.made(encoding, width, precision, heads)
+function code.render_device(encoding, width, precision, heads)
   local plan, text = code.planned(encoding, width, precision, nil, heads), {}
   for _, file in ipairs(assert(gen.files(plan, code.template, {}, true))) do
     text[file.path] = file.text

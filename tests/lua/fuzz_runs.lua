@@ -119,14 +119,14 @@ local MUTATIONS = { mutate_byte, mutate_value, mutate_value, mutate_value, mutat
 
 -- ---- a case: files by path, below one folder ----
 
-local SPEC = reports.spec_of("bucket_sort")
+local SPEC = reports.make_spec("bucket_sort")
 SPEC.id, SPEC.source, SPEC.model.kind = "first_run", "spec/x.lua", "encoder"
 SPEC.encoding = { positions = { kind = "randomized", max_position = 64, draw = "pass", sorted = true },
   rotation = { kind = "rope", base = 10000 }, additive = { kind = "none" }, relative = { kind = "none" },
   score = "x.score + x.slope", parameters = { slope = { per = "head", learned = true, init = 0.5 } } }
 SPEC.eval.during = { every = 10, examples = 4, lengths = { first = 1, last = 5, step = 1 } }
 
-local function facts_of(id, seed)
+local function write_facts(id, seed)
   return canonical.text({ id = id, digest = reports.DIGEST, model_digest = "aa", source_digest = "bb", spec = SPEC,
     seed = seed, learning_rate = 0.1, flags = { "--seed", "1" }, level = "x86-64", compiler = "gcc 12",
     variant = "cpu", threads = 1, precision = "float32", machine = "m", started = "s", ended = "e", step = 100,
@@ -173,7 +173,7 @@ local function mutate_place(rng, place)
 end
 
 local function make_run(rng, id, changes)
-  local files = { ["run.json"] = facts_of(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
+  local files = { ["run.json"] = write_facts(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
   local place = { id, reports.DIGEST, "lr0.1-seed1" }
   for _ = 1, changes do
     local name = rng:pick({ "run.json", "run.json", "run.json", "eval.jsonl", "metrics.jsonl" })
@@ -220,14 +220,14 @@ local function make_file(path, content)
 end
 
 -- Names and kinds of everything below a folder, as one text.
-local function picture_of(folder, lines)
+local function list_tree(folder, lines)
   for name in lfs.dir(folder) do
     local path = folder .. "/" .. name
     local mode = lfs.symlinkattributes(path, "mode")
     if name ~= "." and name ~= ".." then
       lines[#lines + 1] = path .. " " .. mode
       if mode == "directory" then
-        picture_of(path, lines)
+        list_tree(path, lines)
       end
     end
   end
@@ -242,15 +242,15 @@ end
 local function check_folder(folder)
   for name in lfs.dir(folder) do
     if name:sub(1, 1) ~= "." then
-      local problem = hostile.problem_of(name, support.read(folder .. "/" .. name))
+      local problem = hostile.find_problem(name, support.read(folder .. "/" .. name))
       assert(not problem, ("%s: %s"):format(name, problem))
     end
   end
 end
 
-local function check_message(code, message, said)
+local function check_message(code, message, output)
   assert(code == 0 or code == 1 or code == 4, "exit code " .. tostring(code))
-  local problem = hostile.problem_of_text((message or "") .. table.concat(said))
+  local problem = hostile.find_text_problem((message or "") .. table.concat(output))
   assert(not problem, problem)
   assert(code == 0 or (message or ""):find("%w"), "no message")
 end
@@ -277,12 +277,12 @@ local function run_case(root, out, list, record, noted)
   if noted then
     make_file(root .. "/.studies/s.json", noted)
   end
-  local said = {}
+  local output = {}
   local options = { project = reports.project, runs = root, out = out .. "/report", say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end }
   local code, message = report.run(options)
-  check_message(code, message, said)
+  check_message(code, message, output)
   if lfs.attributes(out .. "/report", "mode") then
     check_folder(out .. "/report")
   end
@@ -298,10 +298,10 @@ local function run_case(root, out, list, record, noted)
     end
   end
   local a, b = ("%s/%s"):format(root, list[1].folder), ("%s/%s"):format(root, list[2].folder)
-  said = {}
+  output = {}
   options = { runs = a, other = b, out = out .. "/compare", say = options.say }
   code, message = compare.run(options)
-  check_message(code, message, said)
+  check_message(code, message, output)
   if lfs.attributes(out .. "/compare", "mode") then
     check_folder(out .. "/compare")
   end
@@ -324,7 +324,7 @@ local function try(seed, number)
       write.remove_tree(out .. "/" .. name)
     end
     write.remove_tree(root)
-    local rest = picture_of(base, {})
+    local rest = list_tree(base, {})
     good = rest == ("%s/base file%s"):format(base, lfs.attributes(out, "mode") and ("\n%s directory"):format(out) or "")
     outcome = good and outcome or "something else was written:\n" .. rest
   end

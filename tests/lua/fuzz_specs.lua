@@ -36,7 +36,7 @@ sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024
 
 -- ---- material of mutations ----
 
-local function names_of(folder)
+local function list_names(folder)
   local names = {}
   for name in lfs.dir(folder) do
     if name:find("%.lua$") then
@@ -51,12 +51,12 @@ end
 local function read_corpus()
   local texts = {}
   for _, folder in ipairs({ "spec/runs", "tests/specs", "tests/golden/specs" }) do
-    for _, path in ipairs(names_of(folder)) do
+    for _, path in ipairs(list_names(folder)) do
       texts[#texts + 1] = support.read(path)
     end
   end
   for _, section in ipairs({ "encoding", "model", "train", "eval" }) do
-    for _, path in ipairs(names_of("spec/" .. load_module.FOLDERS[section])) do
+    for _, path in ipairs(list_names("spec/" .. load_module.FOLDERS[section])) do
       local head, preset = ("\n" .. support.read(path)):match("^(.*)\nreturn (.*)$")
       texts[#texts + 1] = ('%s\nreturn {\n  task = { kind = "bucket_sort" },\n  %s = %s}\n'):format(head, section,
         preset)

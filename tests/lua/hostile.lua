@@ -14,7 +14,7 @@ M.TEXTS = {
 }
 
 -- Checks a file for readers: lines of valid UTF-8 without control characters.
-function M.problem_of_text(text)
+function M.find_text_problem(text)
   if not utf8.len(text) then
     return "no UTF-8"
   end
@@ -66,7 +66,7 @@ function M.problem_of_gnuplot(script)
       return ("%s: %q"):format(problem, line)
     end
   end
-  return in_data and "data that does not end" or M.problem_of_text(script)
+  return in_data and "data that does not end" or M.find_text_problem(script)
 end
 
 -- ---- XML ----
@@ -121,7 +121,7 @@ function M.problem_of_xml(page)
     end
     position = stop + 1
   end
-  return #open > 0 and "left open: " .. open[#open] or M.problem_of_text(page)
+  return #open > 0 and "left open: " .. open[#open] or M.find_text_problem(page)
 end
 
 -- ---- LaTeX ----
@@ -158,14 +158,15 @@ function M.problem_of_latex(text)
     end
   end
   local special = bare:match("[#%%_^~$]")
-  return depth > 0 and "a brace left open" or special and "a special character: " .. special or M.problem_of_text(text)
+  return depth > 0 and "a brace left open" or special and "a special character: " .. special
+    or M.find_text_problem(text)
 end
 
 -- The check for a file, by its name; in CSV only ends of lines and quotes are special.
 local CHECKS = { gnuplot = M.problem_of_gnuplot, html = M.problem_of_xml, tex = M.problem_of_latex,
-  txt = M.problem_of_text, csv = M.problem_of_text }
+  txt = M.find_text_problem, csv = M.find_text_problem }
 
-function M.problem_of(name, text)
+function M.find_problem(name, text)
   return CHECKS[name:match("[^.]*$")](text)
 end
 

@@ -92,7 +92,7 @@ end
 -- --- parameters ---------------------------------------------------------------------------------------------------
 
 -- The numbers of a scope's parameters, by member; the lists have no parameters of facets.
-local function numbers_of(scope, make)
+local function make_numbers(scope, make)
   local set = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "weight" then
@@ -112,11 +112,11 @@ end
 
 -- Parameters by scope and repetition; the repetitions of a loop share one set.
 function Machine:parameters(make)
-  local all = { [self.net] = { [0] = numbers_of(self.net, make) } }
+  local all = { [self.net] = { [0] = make_numbers(self.net, make) } }
   for _, block in ipairs(self.net.scopes) do
     all[block] = {}
     for i = 0, block.count - 1 do
-      all[block][i] = numbers_of(block, make)
+      all[block][i] = make_numbers(block, make)
     end
   end
   return all

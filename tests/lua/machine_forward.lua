@@ -84,7 +84,7 @@ function forward.add(m, op, use, buffer_of)
   end
 end
 
-local function mean_of(data, first, width)
+local function compute_mean(data, first, width)
   local sum = 0
   for c = first + 1, first + width do
     sum = sum + data[c]
@@ -98,7 +98,7 @@ local function normalise(m, op, use, x, out)
   local xhat = m:saved(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
   local rstd = m:saved(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream)
   for t = 0, out.rows - 1 do
-    local mean, square = op.norm == "layer" and mean_of(x, t * C, C) or 0, 0
+    local mean, square = op.norm == "layer" and compute_mean(x, t * C, C) or 0, 0
     for c = t * C + 1, t * C + C do
       square = square + (x[c] - mean) ^ 2 / C
     end

@@ -39,7 +39,7 @@ function M.build(resolved, facts, init, score)
   return plan_module.build(resolved, { task = facts, init = init, score = score })
 end
 
-function M.plan_of(sets, facts)
+function M.make_plan(sets, facts)
   return M.build(M.resolve(sets), facts)
 end
 

@@ -28,7 +28,7 @@ function M.eval_line(step, split, length, accuracy, more)
     .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split, length, accuracy, more or "")
 end
 
-function M.spec_of(task)
+function M.make_spec(task)
   return { task = { kind = task }, encoding = { positions = { kind = "index" } }, precision = "float32",
     model = { layers = 2, heads = 2, width = 16, feedforward = 32 },
     train = { batch = 8, steps = 100, lengths = { first = 1, last = 10, step = 1 } },
@@ -40,7 +40,7 @@ function M.write_run(root, id, seed, rate, options)
   local digest = options.digest or M.DIGEST
   local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, digest, rate, seed)
   local facts = { id = id, digest = digest, seed = seed, learning_rate = rate, exit = options.exit,
-    spec = M.spec_of("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
+    spec = M.make_spec("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
     variant = "cpu", precision = "float32", source_digest = "aa" }
   for key, value in pairs(options.facts or {}) do
     facts[key] = value

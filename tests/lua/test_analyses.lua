@@ -123,7 +123,7 @@ local project = {
 
 -- Runs the analysis; returns its output, and the files by name. answers: the model's.
 local function decode(answers, targets, layers, spec)
-  local said, files = {}, {}
+  local output, files = {}, {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
   local source = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
   function source.trace_text(_, _, text, frame)
@@ -138,18 +138,18 @@ local function decode(answers, targets, layers, spec)
   end
   for _, file in ipairs(decoding.run({ source }, { text = { "3+4" }, frame = 1, layers = layers, spec = spec,
     project = project, say = function(text)
-      said[#said + 1] = text
+      output[#output + 1] = text
     end })) do
     files[file.path] = file.text
   end
-  return said, files
+  return output, files
 end
 
 -- Rows are the written symbols up to the end of the answer; wrong symbols are red and have a cross, on both axes.
 function TestDecoding.test_symbols_and_errors_are_on_the_axes()
-  local said, files = decode({ 0, 1, -1 }, true, { 0 })
-  lu.assertEquals(said[1], "sums: 3+4 -> 07  2 of 3 wrong")
-  lu.assertStrContains(said[2], "sums: the picture omits its bias: ")
+  local output, files = decode({ 0, 1, -1 }, true, { 0 })
+  lu.assertEquals(output[1], "sums: 3+4 -> 07  2 of 3 wrong")
+  lu.assertStrContains(output[2], "sums: the picture omits its bias: ")
   lu.assertEquals(files["decoding.csv"],
     "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
   local script = files["decoding.gnuplot"]
@@ -161,12 +161,12 @@ function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)
   lu.assertStrContains(script, "set label '+' at first 1,graph 0 center offset 0,-0.5" .. font .. "'#222222'")
   lu.assertNil(script:find("t1a3", 1, true)) -- the other layer
-  lu.assertEquals({ said[3], said[4] }, {})
+  lu.assertEquals({ output[3], output[4] }, {})
 end
 
 function TestDecoding.test_missing_layers_are_reported()
-  local said, files = decode({ 0, 1, -1 }, true, { 1, 9, 4 })
-  lu.assertEquals({ said[3], said[4], said[5] }, { "sums: layer 4 of --layers has no attention",
+  local output, files = decode({ 0, 1, -1 }, true, { 1, 9, 4 })
+  lu.assertEquals({ output[3], output[4], output[5] }, { "sums: layer 4 of --layers has no attention",
     "sums: layer 9 of --layers has no attention" })
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a1h1")
 end
@@ -178,8 +178,8 @@ function TestDecoding.test_a_spec_may_be_given()
     asked = path
     return { plan = { digest = "0", attentions = {} } }
   end
-  local said = decode({ 0, 1, -1 }, true, { 0 }, "own/sums.lua")
-  lu.assertEquals({ asked, #said }, { "own/sums.lua", 1 })
+  local output = decode({ 0, 1, -1 }, true, { 0 }, "own/sums.lua")
+  lu.assertEquals({ asked, #output }, { "own/sums.lua", 1 })
   function project.find()
     return { resolved = { model = {} }, plan = { digest = "1", attentions = {} } }
   end
@@ -194,12 +194,12 @@ end
 
 -- Right answers, and answers without a known target, have no mark.
 function TestDecoding.test_right_answers_have_no_marks()
-  local said, files = decode({ 1, 2, -1 }, true)
-  lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
+  local output, files = decode({ 1, 2, -1 }, true)
+  lu.assertEquals(output[1], "sums: 3+4 -> 7&  right")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
-  said, files = decode({ 0, 1, -1 }, false)
-  lu.assertEquals(said[1], "sums: 3+4 -> 07  right answer unknown")
+  output, files = decode({ 0, 1, -1 }, false)
+  lu.assertEquals(output[1], "sums: 3+4 -> 07  right answer unknown")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.csv"], 'sums,3+4,0,0,,\n')
 end

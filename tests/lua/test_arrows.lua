@@ -49,7 +49,7 @@ for i, row in ipairs(ROOMS) do
 end
 
 -- The innermost room with a row that contains a path; nil: none.
-local function room_of(path)
+local function find_room(path)
   local room = path:gsub("%.%w+$", "")
   while room and not rows[room] do
     room = room:match("^(.*)/[^/]*$")
@@ -108,10 +108,10 @@ TestArrows = {}
 function TestArrows.test_rooms_include_only_listed_rooms()
   local found = {}
   for path, others in pairs(includes()) do
-    local room = room_of(path)
+    local room = find_room(path)
     lu.assertNotNil(room, path .. ": its folder has no row in the table above")
     for _, other in ipairs(others) do
-      found[room .. " " .. room_of(other)] = ("%s includes %s"):format(path, other)
+      found[room .. " " .. find_room(other)] = ("%s includes %s"):format(path, other)
     end
   end
   for room, row in pairs(rows) do

@@ -91,10 +91,11 @@ end
 function TestFresh.test_the_cuda_half_decides_if_requested()
   local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
   lu.assertTrue(build.fresh(dir, job("x86-64")))
-  for words, want in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true, ["nvcc 13.0 /c/nvcc sm_90a"] = true,
+  for words, expected in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true,
+    ["nvcc 13.0 /c/nvcc sm_90a"] = true,
     ["text"] = true, ["nvcc 13.0 /c/nvcc sm_90"] = false, ["nvcc 12.4 /c/nvcc sm_80"] = false,
     ["nvrtc 13.0 /c/nvcc sm_80"] = false }) do
-    lu.assertEquals(build.fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), want, words)
+    lu.assertEquals(build.fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), expected, words)
   end
   lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
   built("halves", MADE .. " dynamic x86-64\n")
@@ -106,14 +107,14 @@ TestLack = {}
 -- A full disk is not an error of the input, regardless of the program that reports it; an error with a position is.
 function TestLack.test_compilers_that_lack_disk_or_memory()
   local folder = support.write("lack/x", ""):match("^(.*)/")
-  for log, want in pairs({
+  for log, expected in pairs({
     ["/tmp/ccX.s: fatal error: closing: No space left on device"] = "No space left on device",
     ["ar: libx.a: Disk quota exceeded"] = "Disk quota exceeded",
     ["gcc: fatal error: Killed signal terminated program cc1"] = "Killed",
     ["cc1: out of memory allocating 65536 bytes"] = "out of memory",
     ["collect2: fatal error: ld terminated with signal 7 [Bus error]"] = "Bus error",
   }) do
-    lu.assertEquals(build.lack(log, folder), want)
+    lu.assertEquals(build.lack(log, folder), expected)
   end
   lu.assertNil(build.lack("make: *** [Makefile:174: x.o] Error 1", folder))
   lu.assertEquals(build.lack("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"), "less than 4 MB are left")
@@ -156,9 +157,9 @@ end
 -- The digest is computed by the system's program if there is one and it can read every file, otherwise in Lua.
 function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
   local project = require("project").new(lfs.currentdir())
-  local want = require("base.sha256").hex(support.read("Makefile"))
-  lu.assertEquals(project:digests_of({ "Makefile" }), { want })
-  lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
+  local expected = require("base.sha256").hex(support.read("Makefile"))
+  lu.assertEquals(project:digests_of({ "Makefile" }), { expected })
+  lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], expected)
 end
 
 -- A change in a folder that is not in the digest would not cause a rebuild.

@@ -158,7 +158,7 @@ end
 
 TestLines = {}
 
-local function filled(rows, columns, value_at)
+local function fill(rows, columns, value_at)
   local made = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
     for column = 0, columns - 1 do
@@ -184,7 +184,7 @@ end
 -- A perfect line whose sixth row attends to the last column. With means the single cell of the corner wins; with sums,
 -- and with means of lines of at least half the rows, it does not.
 function TestLines.test_a_cell_in_the_corner_of_the_strip()
-  local head = filled(62, 125, function(row, column)
+  local head = fill(62, 125, function(row, column)
     local lit = row < 5 and column == 123 - row or row == 5 and column == 124
     return lit and .95 or .0004 * noise(row, column)
   end)
@@ -198,7 +198,7 @@ end
 
 -- With means the single cell at the bottom of the strip is selected for a causal head that attends to its first column.
 function TestLines.test_a_causal_head_that_attends_to_its_first_column()
-  local head = filled(62, 62, function(row, column)
+  local head = fill(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + noise(row, column))
   end)
   head.values[1] = 1.0
@@ -212,14 +212,14 @@ end
 
 -- Rows beyond the trained ones are padding.
 function TestLines.test_rows_beyond_training_do_not_count()
-  local head = filled(62, 125, function(row, column)
+  local head = fill(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
   local chosen = assert(choices.read("usual", { "over=all" })).cross
   lu.assertEquals(kept_lines(assert(lines.find(head, chosen))), "1")
   chosen = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
   lu.assertEquals(kept_lines(assert(lines.find(head, chosen))), "121")
-  local none, problem = lines.find(filled(4, 9, function() return 1 end), read_examples("rows=6").cross)
+  local none, problem = lines.find(fill(4, 9, function() return 1 end), read_examples("rows=6").cross)
   lu.assertNil(none)
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
@@ -230,12 +230,12 @@ function TestLines.test_too_few_lines_for_the_threshold()
   lu.assertFalse(lines.out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 0 }, { 18, 1 } }) do
     local columns = case[1]
-    local head = filled(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
+    local head = fill(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
     lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
   end
   for _, case in ipairs({ { 50, 0 }, { 52, 3 } }) do
-    local head = filled(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
+    local head = fill(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
     lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
   end
@@ -243,7 +243,7 @@ end
 
 -- A line without noise is the only value other than zero: the released code selects it, with K = 1 and sigma = 0.
 function TestLines.test_one_value_alone()
-  local head = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  local head = fill(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
   lu.assertEquals(#found.kept, 0)
   lu.assertTrue(found.directions[2].alike)
@@ -255,14 +255,14 @@ end
 
 -- A head of uniform attention has a deviation from rounding alone, and no line is selected.
 function TestLines.test_a_uniform_head_selects_no_line()
-  local head = filled(7, 40, function() return 1 / 3 end)
+  local head = fill(7, 40, function() return 1 / 3 end)
   local chosen = read_examples("line=mean", "shortest=1", "spread=1e-6").cross
   lu.assertEquals(#assert(lines.find(head, chosen)).kept, 0)
 end
 
 -- Masked cells of logits belong to no line.
 function TestLines.test_masked_cells_do_not_count()
-  local head = filled(6, 6, function(row, column)
+  local head = fill(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
   end)
   local found = lines.direction(head, 1, read_examples().self)
@@ -273,20 +273,20 @@ TestBias = {}
 
 -- A bias by distance alone is a table of the distances in the matrix; keys beyond them are hidden.
 function TestBias.test_diagonals_are_a_clipped_table()
-  local rows, columns, table_of = 5, 7, {}
-  local head = filled(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
+  local rows, columns, expected_bias = 5, 7, {}
+  local head = fill(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
   local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
   local kept = assert(lines.find(head, chosen)).kept
   local mean = lines.direction(head, 1, chosen).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + noise(0, distance + 20)
-    table_of[distance] = value > mean and value or nil
+    expected_bias[distance] = value > mean and value or nil
   end
   local bias = lines.extend(kept, 9, 12, chosen)
   for row = 0, 8 do
     for column = 0, 11 do
-      local got, want = bias.values[row * 12 + column + 1], table_of[column - row]
-      lu.assertTrue(not want and got == -math.huge or want and math.abs(got - want) < 1e-12 or false,
+      local actual, expected = bias.values[row * 12 + column + 1], expected_bias[column - row]
+      lu.assertTrue(not expected and actual == -math.huge or expected and math.abs(actual - expected) < 1e-12 or false,
         ("row %d, column %d"):format(row, column))
     end
   end
@@ -346,7 +346,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local chosen = read_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner,
       "align.self=" .. align, "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
     chosen = cross and chosen.cross or chosen.self
-    local head = filled(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
+    local head = fill(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return noise(row + case, column)
     end)
     local kept, list = assert(lines.find(head, chosen)).kept, {}
@@ -533,14 +533,14 @@ function TestFindings.test_reasons_for_no_selected_line()
       choices = chosen, heads = { assert(lines.find(head, chosen)) } }
     return table.concat(findings.text({ part }), "\n")
   end
-  local few = filled(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
+  local few = fill(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
   lu.assertStrContains(findings_text(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
     .. "r strong lines need K > r (k^2 + 1) = 21.25 r lines")
-  local weak = filled(6, 60, noise)
+  local weak = fill(6, 60, noise)
   lu.assertStrContains(findings_text(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
-  local alone = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  local alone = fill(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   lu.assertStrContains(findings_text(alone, {}), "none: all lines that are not 0 have one value")
-  local dark = filled(6, 30, function() return 0.0 end)
+  local dark = fill(6, 30, function() return 0.0 end)
   lu.assertStrContains(findings_text(dark, {}), "none: all lines have the value 0")
 end
 

@@ -25,7 +25,7 @@ function TestCalls.test_a_record_without_an_argument_is_refused()
     { kind = "gate", call = OVER_ROWS, routine = "swiglu_rows", rows = "rows", out = "y" })
 end
 
-local function printed(record)
+local function render_record(record)
   local texts = { ["t.tpl"] = '% include("parts/call.tpl", record)\n', ["parts/call.tpl"] = assert(io.open(
     "templates/parts/call.tpl")):read("a") }
   return render.render("t.tpl", { record = record }, function(name)
@@ -34,9 +34,9 @@ local function printed(record)
 end
 
 function TestCalls.test_a_call_leaves_out_what_is_false()
-  lu.assertEquals(printed(calls.fill("cuda", { call = "routine(gradients)", routine = "embed_backward",
+  lu.assertEquals(render_record(calls.fill("cuda", { call = "routine(gradients)", routine = "embed_backward",
     gradients = false })), "embed_backward();\n")
-  lu.assertEquals(printed(calls.fill("cuda", { call = "drop_rows(elements, x, mask, rate)", asked = "training",
+  lu.assertEquals(render_record(calls.fill("cuda", { call = "drop_rows(elements, x, mask, rate)", asked = "training",
     elements = "n", x = "x", mask = "m", rate = "R" })), "if (training) drop_rows(n, x, m, R);\n")
 end
 

@@ -30,8 +30,8 @@ end
 function TestCanonical.test_numbers_and_strings()
   local cases = { [2e6] = "2000000", [0.1] = "0.1", [1 / 3] = "0.33333333333333331", [1e-8] = "1e-08",
     [1e300] = "1e+300", [-7] = "-7", ['a"b\\\n\t\r\1'] = '"a\\"b\\\\\\n\\t\\r\\u0001"', [true] = "true" }
-  for value, want in pairs(cases) do
-    lu.assertEquals(canonical.text(value), want)
+  for value, expected in pairs(cases) do
+    lu.assertEquals(canonical.text(value), expected)
   end
   lu.assertEquals(tonumber(canonical.text(0.1 + 0.2)), 0.1 + 0.2)
 end

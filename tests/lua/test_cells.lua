@@ -54,7 +54,7 @@ end
 local function of_files(root, list)
   local dir
   for i, item in ipairs(list) do
-    local spec = reports.spec_of("bucket_sort")
+    local spec = reports.make_spec("bucket_sort")
     spec.task = { data = "train.jsonl", name = item[2] }
     dir = write_run(root, item[1], i, 0.1, { exit = 0, eval = scored(50), digest = item[3], facts = { spec = spec } })
   end

@@ -15,7 +15,7 @@ local report = require("lab.study.report.report")
 local reports = require("reports")
 local score_tables = require("lab.study.report.tables.score_tables")
 
-local eval_line, write_run, spec_of = reports.eval_line, reports.write_run, reports.spec_of
+local eval_line, write_run, make_spec = reports.eval_line, reports.write_run, reports.make_spec
 
 function draw.run()
   return nil, "no pictures", {}
@@ -29,32 +29,33 @@ local function answered(split, length, values)
     math.max(0, values[3] - 0.1), math.min(1, values[3] + 0.1), values.ended or "", values.loss or 1)
 end
 
-local function folder_of(dir)
+local function get_runs_folder(dir)
   return dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
 end
 
-local function generative()
-  local spec = spec_of("reverse_string")
+local function make_generative_run()
+  local spec = make_spec("reverse_string")
   spec.model.kind = "decoder"
   return spec
 end
 
 -- A folder with the runs of one cell: { [rate] = { lines of seed 0, ... } }.
-local function cell_of(name, by_rate, facts, scored)
+local function write_cell(name, by_rate, facts, scored)
   local dir
   for rate, list in pairs(by_rate) do
     for i, eval in ipairs(list) do
       dir = write_run(name, "reverse_string_rope", i - 1, rate, { exit = 0, eval = eval, facts = facts })
     end
   end
-  local study = cells.of_folder(folder_of(dir))
+  local study = cells.of_folder(get_runs_folder(dir))
   if scored then
-    local runs_of = {}
+    local cell_runs = {}
     for i, run in ipairs(study.cells[1].runs) do
-      runs_of[i] = { seed = run.seed, learning_rate = run.learning_rate, dir = run.dir:sub(#folder_of(dir) + 2) }
+      cell_runs[i] = { seed = run.seed, learning_rate = run.learning_rate,
+        dir = run.dir:sub(#get_runs_folder(dir) + 2) }
     end
     study = cells.of_study({ name = "s", axes = study.axes, scored = scored, cells = { { key = study.cells[1].key,
-      id = "reverse_string_rope", runs = runs_of } } }, folder_of(dir))
+      id = "reverse_string_rope", runs = cell_runs } } }, get_runs_folder(dir))
   end
   return study.cells[1], study
 end
@@ -70,7 +71,7 @@ local function two_rates(extra_a, extra_b, in_a, in_b)
 end
 
 function TestChoice.test_rates_are_chosen_in_distribution()
-  local cell, study = cell_of("in_distribution", two_rates(nil, nil, 0.9, 0.5))
+  local cell, study = write_cell("in_distribution", two_rates(nil, nil, 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.max },
     { 0.1, "in_distribution", 75.0 })
   lu.assertEquals(captions.rates(study), "learning rate chosen at training lengths (in_distribution), by the best mean "
@@ -80,7 +81,7 @@ end
 
 -- A validation stream has priority over the test's conditions.
 function TestChoice.test_a_validation_stream_comes_first()
-  local cell, study = cell_of("stream", two_rates(eval_line(100, "validation", 5, 0.5),
+  local cell, study = write_cell("stream", two_rates(eval_line(100, "validation", 5, 0.5),
     eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.2, "validation" })
   lu.assertStrContains(captions.rates(study), "chosen on the validation stream (in_distribution)")
@@ -88,7 +89,7 @@ end
 
 -- A choice is marked if all evaluations are beyond training.
 function TestChoice.test_a_choice_beyond_training_is_marked()
-  local cell, study = cell_of("beyond", two_rates())
+  local cell, study = write_cell("beyond", two_rates())
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
     true })
   lu.assertEquals(entries.about(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
@@ -98,7 +99,7 @@ end
 
 -- A study may name the choosing set; then no cell has a mark.
 function TestChoice.test_a_study_may_name_the_set()
-  local cell, study = cell_of("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
+  local cell, study = write_cell("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
   lu.assertStrContains(captions.rates(study), "chosen on the scored examples, beyond training")
   lu.assertNil(entries.about(cell, "median", { value = 75 }))
@@ -110,19 +111,19 @@ function TestChoice.test_loss_decides_between_equal_scores()
     return (eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
       .. eval_line(100, "beyond", 20, 0.5)
   end
-  local cell = cell_of("equal", { [0.1] = { lines(0.25) }, [0.2] = { lines(0.125) }, [0.3] = { lines(0.125) } })
+  local cell = write_cell("equal", { [0.1] = { lines(0.25) }, [0.2] = { lines(0.125) }, [0.3] = { lines(0.125) } })
   lu.assertEquals(cell.summary.best.rate, 0.2)
 end
 
 -- Without a validation set, the in_distribution part of a file's test set chooses the rate.
 function TestChoice.test_files()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
   local function lines(within, beyond)
     return eval_line(100, "test", 4, within) .. eval_line(100, "test", 9, beyond)
   end
-  local cell, study = cell_of("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
+  local cell, study = write_cell("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
   lu.assertStrContains(captions.rates(study), "chosen on the part in_distribution of the set test")
   lu.assertStrContains(captions.grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
@@ -136,7 +137,7 @@ function TestCaptions.test_the_first_table_is_a_median()
   for seed, beyond in ipairs({ 0.5, 0.25, 0.625 }) do
     lists[seed] = eval_line(100, "in_distribution", 5, 1) .. eval_line(100, "beyond", 20, beyond)
   end
-  local _, study = cell_of("median", { [0.1] = lists })
+  local _, study = write_cell("median", { [0.1] = lists })
   local model = score_tables.table(study, assert(items.check(study))[1])
   lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
   lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
@@ -155,7 +156,7 @@ function TestCaptions.test_other_grids_are_marked()
     dir = write_run("grids", "bucket_sort_none", seed, 0.1, { exit = 0, eval = eval_line(100, "beyond", 20, 0.5)
       .. eval_line(100, "beyond", 30, 0.25) })
   end
-  local study = cells.of_folder(folder_of(dir))
+  local study = cells.of_folder(get_runs_folder(dir))
   lu.assertEquals(captions.grid(study), "mean over 2 lengths 20..30, beyond training; cells of another grid are marked")
   local notes = {}
   for i, cell in ipairs(study.cells) do
@@ -167,8 +168,8 @@ end
 -- Greedy evaluations and older ones, which are teacher-forced, are not combined in a cell.
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   local older = eval_line(100, "test", 20, 0.75)
-  local cell, study = cell_of("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), older, older } },
-    { spec = generative() })
+  local cell, study = write_cell("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), older, older } },
+    { spec = make_generative_run() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.about(cell, "median", { value = 1 }), "1 of 3 runs: 2 not evaluated; 2 runs were "
     .. "evaluated in another way, greedy ones are scored")
@@ -176,16 +177,16 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")
   lu.assertEquals(captions.answers(study), "greedy answers, answer length given")
-  local _, alone = cell_of("older", { [0.1] = { older } }, { spec = generative() })
+  local _, alone = write_cell("older", { [0.1] = { older } }, { spec = make_generative_run() })
   lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })
   lu.assertEquals(captions.answers(alone), "evaluated teacher-forced: the target is given up to each token")
 end
 
 -- All metrics are side by side, set by set.
 function TestCaptions.test_every_set_and_metric()
-  local _, study = cell_of("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
+  local _, study = write_cell("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
     .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
-    ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = generative() })
+    ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = make_generative_run() })
   local model = all_metrics.cells_table(study)
   lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
     "teacher-forced" }, 3, "beyond" })
@@ -200,13 +201,13 @@ end
 function TestCaptions.test_bands()
   local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }
-  local _, study = cell_of("one_seed", { [0.1] = { lines } }, { spec = generative() })
+  local _, study = write_cell("one_seed", { [0.1] = { lines } }, { spec = make_generative_run() })
   local figure = figures.by_length(study, item)
   lu.assertEquals(figure.panels[1].curves[1].band, { { 20, 40.0, 60.0 } })
   lu.assertStrContains(figure.caption, "of a single seed the 95% Wilson interval of its exact match")
   lu.assertStrContains(figure.caption, "Greedy answers, answer length given.")
   lu.assertNotStrContains(figure.caption, "chance")
-  _, study = cell_of("seeds", { [0.1] = { lines, lines, lines } }, { spec = generative() })
+  _, study = write_cell("seeds", { [0.1] = { lines, lines, lines } }, { spec = make_generative_run() })
   figure = figures.by_length(study, item)
   lu.assertEquals(figure.panels[1].curves[4].band, { { 20, 50.0, 50.0 } })
   lu.assertNotStrContains(figure.caption, "Wilson")
@@ -215,7 +216,7 @@ end
 
 -- The cost of a run: tokens and operations of its plan.
 function TestCaptions.test_cost_of_a_run()
-  local cell, study = cell_of("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
+  local cell, study = write_cell("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
   study.plan_of = function()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
   end
@@ -231,22 +232,22 @@ end
 
 -- A requested metric is in titles, tables and files.
 function TestCaptions.test_another_metric()
-  local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = generative() },
+  local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = answered("in_distribution", 5, { 1, 1, 1 }) .. answered("beyond", 20, { 0.25, 0.75, 0.125 }) })
-  local root, said = folder_of(dir), nil
-  local function text_of(metric)
+  local root, output = get_runs_folder(dir), nil
+  local function print_report(metric)
     report.run({ project = reports.project, runs = root, metric = metric, no_cache = true, say = function(text)
-      said = said and said .. text or text
+      output = output and output .. text or text
     end })
-    local text = said
-    said = nil
+    local text = output
+    output = nil
     return (text:gsub("%s+", " "))
   end
-  lu.assertStrContains(text_of(), "A score is the exact match at the last step, in percent. Length 20, beyond "
+  lu.assertStrContains(print_report(), "A score is the exact match at the last step, in percent. Length 20, beyond "
     .. "training. Greedy answers, answer length given.")
-  lu.assertStrContains(text_of("accuracy_teacher_forced"), "Teacher-forced accuracy in percent: median")
+  lu.assertStrContains(print_report("accuracy_teacher_forced"), "Teacher-forced accuracy in percent: median")
   lu.assertStrContains(support.read(root .. "/report/runs.csv"), ",accuracy_teacher_forced,beyond,75,1,,greedy,")
-  lu.assertStrContains(text_of("loss"), "A score is the loss at the last step, in nats.")
+  lu.assertStrContains(print_report("loss"), "A score is the loss at the last step, in nats.")
 end
 
 support.run()

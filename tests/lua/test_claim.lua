@@ -10,7 +10,7 @@ local write = require("base.write")
 local NOBODY = 999999999 -- above the kernel's largest process number
 
 -- The identity of this process with changed parts, and a folder for claims.
-local function like_ours(changes)
+local function change_identity(changes)
   local dir = support.write("claims/here", ""):match("^(.*)/")
   local one = assert(claim.take(dir .. "/probe"))
   local host, pid, boot, namespace = one.mark:match("([^/]+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
@@ -21,7 +21,7 @@ end
 
 -- A path that is held by an ended process, of which only the identity and its files are left.
 local function held_by(changes)
-  local identity, dir = like_ours(changes)
+  local identity, dir = change_identity(changes)
   local path = dir .. "/held"
   write.remove_tree(path)
   support.write("claims/held/" .. identity, "")
@@ -32,7 +32,7 @@ end
 TestClaim = {}
 
 function TestClaim.test_one_at_a_time()
-  local _, dir = like_ours({})
+  local _, dir = change_identity({})
   local path, before = dir .. "/one", #write.names(dir)
   local first = assert(claim.take(path))
   lu.assertTrue(claim.is_held(first))
@@ -69,7 +69,7 @@ function TestClaim.test_of_unknown_processes()
 end
 
 function TestClaim.test_folders_without_an_owner_file()
-  local _, dir = like_ours({})
+  local _, dir = change_identity({})
   lfs.mkdir(dir .. "/empty") -- a folder without an owner
   claim.give_back(assert(claim.take(dir .. "/empty")))
   support.write("claims/strange/owner", "node 12\n") -- an owner file in a foreign format
@@ -84,8 +84,8 @@ end
 
 -- Files of processes that were killed before they renamed their claim, or whose folder was renamed.
 function TestClaim.test_leftover_files_next_to_it()
-  local gone, dir = like_ours({ pid = NOBODY })
-  local alive = like_ours({ pid = 1 })
+  local gone, dir = change_identity({ pid = NOBODY })
+  local alive = change_identity({ pid = 1 })
   support.write("claims/mine." .. gone .. "/" .. gone, "")
   support.write("claims/mine." .. alive .. "/" .. alive, "")
   support.write("claims/mine.txt", "")
@@ -106,10 +106,10 @@ local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "r
 
 -- Runs `outer`, and `inner` before its step-th system call. Returns whether there are that many.
 local function in_the_middle(step, outer, inner)
-  local calls, kept = 0, {}
+  local calls, originals = 0, {}
   for i, hook in ipairs(HOOKED) do
     local real = hook[1][hook[2]]
-    kept[i] = real
+    originals[i] = real
     hook[1][hook[2]] = function(...)
       calls = calls + 1
       if calls == step then
@@ -120,7 +120,7 @@ local function in_the_middle(step, outer, inner)
   end
   local done, message = pcall(outer)
   for i, hook in ipairs(HOOKED) do
-    hook[1][hook[2]] = kept[i]
+    hook[1][hook[2]] = originals[i]
   end
   lu.assertTrue(done, message)
   return calls >= step
@@ -128,7 +128,7 @@ end
 
 -- At every system call of a process that takes or gives back a claim, another process takes it: prepare() makes the
 -- folder, first(path) is interrupted, and check(path, result of the first, result of the second) follows.
-local function at_every_step(prepare, first, check)
+local function interrupt_at_every_step(prepare, first, check)
   local step, reached = 0, true
   while reached do
     step = step + 1
@@ -147,29 +147,29 @@ local function at_every_step(prepare, first, check)
   lu.assertTrue(step > 4)
 end
 
-local function one_has_it(path, mine, theirs)
+local function assert_one_claim(path, mine, theirs)
   lu.assertTrue((mine ~= nil) ~= (theirs ~= nil), "one takes it")
-  local held = mine or theirs
-  lu.assertTrue(claim.is_held(held))
-  lu.assertEquals(write.names(path), { held.mark:match("[^/]*$") })
+  local claimed = mine or theirs
+  lu.assertTrue(claim.is_held(claimed))
+  lu.assertEquals(write.names(path), { claimed.mark:match("[^/]*$") })
 end
 
 function TestClaim.test_two_processes_take_a_new_claim()
-  local _, dir = like_ours({})
-  at_every_step(function()
+  local _, dir = change_identity({})
+  interrupt_at_every_step(function()
     return dir .. "/new"
-  end, claim.take, one_has_it)
+  end, claim.take, assert_one_claim)
 end
 
 function TestClaim.test_two_processes_succeed_an_ended_one()
-  at_every_step(function()
+  interrupt_at_every_step(function()
     return (held_by({ pid = NOBODY }))
-  end, claim.take, one_has_it)
+  end, claim.take, assert_one_claim)
 end
 
 function TestClaim.test_one_takes_while_another_gives_back()
-  local _, dir = like_ours({})
-  at_every_step(function()
+  local _, dir = change_identity({})
+  interrupt_at_every_step(function()
     return dir .. "/back", assert(claim.take(dir .. "/back"))
   end, function(_, one)
     claim.give_back(one)
@@ -216,7 +216,7 @@ local RACE = [[
 ]]
 
 function TestClaim.test_many_at_once()
-  local gone = like_ours({ pid = NOBODY })
+  local gone = change_identity({ pid = NOBODY })
   local program = support.write("race/program.lua", RACE:format())
   local dir = program:match("^(.*)/")
   for round = 1, 40 do
@@ -226,8 +226,8 @@ function TestClaim.test_many_at_once()
   for n = 1, 6 do
     command[n] = ("%s %s %s %d &"):format(os.getenv("LUA") or "lua5.4", program, dir, n)
   end
-  local said, done = support.shell(table.concat(command, " ") .. " wait")
-  lu.assertEquals(said, "")
+  local output, done = support.shell(table.concat(command, " ") .. " wait")
+  lu.assertEquals(output, "")
   lu.assertTrue(done)
   local won = {}
   for _, name in ipairs(write.names(dir)) do

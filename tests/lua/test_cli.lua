@@ -17,21 +17,21 @@ end
 TestParse = {}
 
 function TestParse.test_verbs()
-  local got = parse("gen a.lua --set train.steps=3 --set model.layers=1 --out there")
-  lu.assertEquals({ got.verb, got.spec, got.set, got.out },
+  local args = parse("gen a.lua --set train.steps=3 --set model.layers=1 --out there")
+  lu.assertEquals({ args.verb, args.spec, args.set, args.out },
     { "gen", "a.lua", { "train.steps=3", "model.layers=1" }, "there" })
   lu.assertEquals(parse("build a").levels, "all")
   lu.assertNil(parse("build a").static)
   lu.assertTrue(parse("build a --static").static)
   lu.assertEquals(parse("plan a --json").json, true)
-  got = parse("report a/b// c/ --out d/")
-  lu.assertEquals({ got.runs, got.other, got.out }, { "a/b", "c", "d" })
+  args = parse("report a/b// c/ --out d/")
+  lu.assertEquals({ args.runs, args.other, args.out }, { "a/b", "c", "d" })
   lu.assertEquals(parse("analyze pca a/ b/").runs, { "a", "b" })
   lu.assertEquals({ parse("sweep a --out r/").out, parse("sweep a").out, parse("report /").runs }, { "r", "runs", "/" })
   lu.assertEquals({ parse("check a --json").json, parse("fields --json").json }, { true, true })
   lu.assertNil(parse("check a --json --print"))
-  got = parse("plan a --graph --out b.svg")
-  lu.assertEquals({ got.graph, got.out, got.json }, { true, "b.svg", nil })
+  args = parse("plan a --graph --out b.svg")
+  lu.assertEquals({ args.graph, args.out, args.json }, { true, "b.svg", nil })
   lu.assertNil(parse("plan a --graph --json"))
   lu.assertTrue(parse("plan a --mask").mask)
   lu.assertNil(parse("plan a --graph --mask"))
@@ -44,8 +44,8 @@ function TestParse.test_targets()
   lu.assertEquals(parse("gen a --target cpu").target, "cpu")
   lu.assertEquals(parse("build a").target, "cpu")
   lu.assertEquals(parse("build a --target cuda,cpu").target, "cpu,cuda")
-  local got = parse("train a --target cpu,cuda --arch sm_80,sm_90a --jit --cuda-root /opt/cuda -- --device cuda")
-  lu.assertEquals({ got.target, got.arch, got.jit, got.cuda_root, got.flags },
+  local args = parse("train a --target cpu,cuda --arch sm_80,sm_90a --jit --cuda-root /opt/cuda -- --device cuda")
+  lu.assertEquals({ args.target, args.arch, args.jit, args.cuda_root, args.flags },
     { "cpu,cuda", "sm_80,sm_90a", true, "/opt/cuda", { "--device", "cuda" } })
   for _, word in ipairs({ "native", "all" }) do
     lu.assertEquals(parse("build a --target cpu,cuda --arch " .. word).arch, word)
@@ -53,29 +53,30 @@ function TestParse.test_targets()
 end
 
 function TestParse.test_analyses_and_exports()
-  local got = parse("analyze pca a b/c.safetensors --lengths 40,100,150 --part output --sequences 7 --seed 3")
-  lu.assertEquals({ got.verb, got.what, got.runs, got.lengths, got.part, got.sequences, got.seed },
+  local args = parse("analyze pca a b/c.safetensors --lengths 40,100,150 --part output --sequences 7 --seed 3")
+  lu.assertEquals({ args.verb, args.what, args.runs, args.lengths, args.part, args.sequences, args.seed },
     { "analyze", "pca", { "a", "b/c.safetensors" }, { 40, 100, 150 }, "output", 7, 3 })
-  got = parse("analyze attention a --crop 9")
-  lu.assertEquals({ got.what, got.lengths, got.sequence, got.crop }, { "attention", { 40, 150 }, 1, 9 })
+  args = parse("analyze attention a --crop 9")
+  lu.assertEquals({ args.what, args.lengths, args.sequence, args.crop }, { "attention", { 40, 150 }, 1, 9 })
   lu.assertEquals(parse("analyze attention a --lengths 7").lengths, { 7 })
-  got = parse("analyze compare a --split validation --margin 2.5 --reference fixed --axis encoding --study s")
-  lu.assertEquals({ got.what, got.runs, got.split, got.margin, got.reference, got.axis, got.resamples, got.seed },
+  args = parse("analyze compare a --split validation --margin 2.5 --reference fixed --axis encoding --study s")
+  lu.assertEquals({ args.what, args.runs, args.split, args.margin, args.reference, args.axis, args.resamples,
+    args.seed },
     { "compare", "a", "validation", 2.5, "fixed", "encoding", 10000, 1 })
   lu.assertEquals(parse("analyze compare a").split, "test")
-  got = parse("export pytorch a --out b --spec c --trainer d")
-  lu.assertEquals({ got.verb, got.what, got.run, got.out, got.spec, got.trainer },
+  args = parse("export pytorch a --out b --spec c --trainer d")
+  lu.assertEquals({ args.verb, args.what, args.run, args.out, args.spec, args.trainer },
     { "export", "pytorch", "a", "b", "c", "d" })
-  got = parse("export csv a --study s --scale small --out b")
-  lu.assertEquals({ got.what, got.runs, got.study, got.scale, got.out }, { "csv", "a", "s", "small", "b" })
-  got = parse("export tensorboard a --out b")
-  lu.assertEquals({ got.what, got.runs, got.out }, { "tensorboard", "a", "b" })
+  args = parse("export csv a --study s --scale small --out b")
+  lu.assertEquals({ args.what, args.runs, args.study, args.scale, args.out }, { "csv", "a", "s", "small", "b" })
+  args = parse("export tensorboard a --out b")
+  lu.assertEquals({ args.what, args.runs, args.out }, { "tensorboard", "a", "b" })
 end
 
 function TestParse.test_runs()
   local function facts(words)
-    local got = parse(words)
-    return { got.action, table.concat(got.paths, " "), got.where, got.name }
+    local args = parse(words)
+    return { args.action, table.concat(args.paths, " "), args.where, args.name }
   end
   lu.assertEquals(facts("runs"), { "list", "runs" })
   lu.assertEquals(facts("runs a/ b --where seed=1"), { "list", "a b", "seed=1" })
@@ -85,51 +86,53 @@ function TestParse.test_runs()
 end
 
 function TestParse.test_sweep()
-  local got = parse("sweep s --scale small --jobs 3 --out o --set a=1 --dry-run")
-  lu.assertEquals({ got.verb, got.action, got.study, got.scale, got.jobs, got.out, got.set, got.device, got.target },
+  local args = parse("sweep s --scale small --jobs 3 --out o --set a=1 --dry-run")
+  lu.assertEquals({ args.verb, args.action, args.study, args.scale, args.jobs, args.out, args.set, args.device,
+    args.target },
     { "sweep", "dry_run", "s", "small", 3, "o", { "a=1" }, "cpu", "cpu" })
-  got = parse("sweep status s")
-  lu.assertEquals({ got.action, got.study, got.out }, { "status", "s", "runs" })
+  args = parse("sweep status s")
+  lu.assertEquals({ args.action, args.study, args.out }, { "status", "s", "runs" })
   for _, word in ipairs({ "resubmit", "cancel" }) do
     lu.assertEquals({ parse("sweep " .. word .. " s").action, parse("sweep " .. word .. " s").study }, { word, "s" })
   end
-  got = parse("sweep watch s:a s:b --once")
-  lu.assertEquals({ got.action, got.study, got.studies, got.once }, { "watch", "s:a", { "s:a", "s:b" }, true })
-  got = parse("sweep s --axis a=1,2 --axis b={1,2} --seeds 0:4 --learning-rate 1,2 --only a=1 --hours 0.5")
-  lu.assertEquals({ got.axes, got.seeds, got.rates, got.only, got.hours },
+  args = parse("sweep watch s:a s:b --once")
+  lu.assertEquals({ args.action, args.study, args.studies, args.once }, { "watch", "s:a", { "s:a", "s:b" }, true })
+  args = parse("sweep s --axis a=1,2 --axis b={1,2} --seeds 0:4 --learning-rate 1,2 --only a=1 --hours 0.5")
+  lu.assertEquals({ args.axes, args.seeds, args.rates, args.only, args.hours },
     { { "a=1,2", "b={1,2}" }, "0:4", "1,2", { "a=1" }, 0.5 })
-  got = parse("sweep s --slurm site.lua --dry-run --cuda-root /x")
-  lu.assertEquals({ got.action, got.slurm, got.device, got.cuda_root }, { "dry_run", "site.lua", "cpu", "/x" })
-  got = parse("sweep s --device cuda:1")
-  lu.assertEquals({ got.action, got.device, got.target, got.arch }, { "run", "cuda:1", "cpu,cuda", "here" })
-  got = parse("sweep s --device cuda --jit --cuda-root /x")
-  lu.assertEquals({ got.arch, got.jit, got.cuda_root }, { nil, true, "/x" })
+  args = parse("sweep s --slurm site.lua --dry-run --cuda-root /x")
+  lu.assertEquals({ args.action, args.slurm, args.device, args.cuda_root }, { "dry_run", "site.lua", "cpu", "/x" })
+  args = parse("sweep s --device cuda:1")
+  lu.assertEquals({ args.action, args.device, args.target, args.arch }, { "run", "cuda:1", "cpu,cuda", "here" })
+  args = parse("sweep s --device cuda --jit --cuda-root /x")
+  lu.assertEquals({ args.arch, args.jit, args.cuda_root }, { nil, true, "/x" })
 end
 
 function TestParse.test_bundle()
-  local got = parse("bundle s:a s:b --scale small --set a=1 --only c=d --out o.tar.gz --levels best")
-  lu.assertEquals({ got.verb, got.study, got.studies, got.scale, got.set, got.only, got.archive, got.out, got.levels },
+  local args = parse("bundle s:a s:b --scale small --set a=1 --only c=d --out o.tar.gz --levels best")
+  lu.assertEquals({ args.verb, args.study, args.studies, args.scale, args.set, args.only, args.archive, args.out,
+    args.levels },
     { "bundle", "s:a", { "s:a", "s:b" }, "small", { "a=1" }, { "c=d" }, "o.tar.gz", "runs", "best" })
-  lu.assertEquals({ got.device, got.target, got.arch }, { "cpu", "cpu", nil })
-  got = parse("bundle s --axis a=1,2 --seeds 0:4 --learning-rate 1,2 --runs r --device cuda --arch sm_80")
-  lu.assertEquals({ got.axes, got.seeds, got.rates, got.out, got.device, got.target, got.arch },
+  lu.assertEquals({ args.device, args.target, args.arch }, { "cpu", "cpu", nil })
+  args = parse("bundle s --axis a=1,2 --seeds 0:4 --learning-rate 1,2 --runs r --device cuda --arch sm_80")
+  lu.assertEquals({ args.axes, args.seeds, args.rates, args.out, args.device, args.target, args.arch },
     { { "a=1,2" }, "0:4", "1,2", "r", "cuda", "cpu,cuda", "sm_80" })
 end
 
 function TestParse.test_report()
-  local got = parse("report runs --study s --scale small --out o")
-  lu.assertEquals({ got.verb, got.runs, got.other, got.study, got.scale, got.out },
+  local args = parse("report runs --study s --scale small --out o")
+  lu.assertEquals({ args.verb, args.runs, args.other, args.study, args.scale, args.out },
     { "report", "runs", nil, "s", "small", "o" })
-  got = parse("report a b")
-  lu.assertEquals({ got.runs, got.other }, { "a", "b" })
+  args = parse("report a b")
+  lu.assertEquals({ args.runs, args.other }, { "a", "b" })
 end
 
 function TestParse.test_trainer_flags_follow_two_dashes()
-  local got = parse("train a --set x=1 -- --steps 5 --resume --seeds=0:9 --learning-rate 1e-4,3e-4 --out d --data f")
-  lu.assertEquals(got.flags, { "--steps", "5", "--resume", "--seeds=0:9", "--learning-rate", "1e-4,3e-4", "--out", "d",
+  local args = parse("train a --set x=1 -- --steps 5 --resume --seeds=0:9 --learning-rate 1e-4,3e-4 --out d --data f")
+  lu.assertEquals(args.flags, { "--steps", "5", "--resume", "--seeds=0:9", "--learning-rate", "1e-4,3e-4", "--out", "d",
     "--data", "f" })
   lu.assertEquals(parse("train a -- --steps 2e6 --threads 4 --help --nonsense").flags[1], "--steps")
-  lu.assertEquals(got.set, { "x=1" })
+  lu.assertEquals(args.set, { "x=1" })
   local nothing, message = parse("gen a -- --steps 5")
   lu.assertNil(nothing)
   lu.assertEquals(message, "flags after -- are for train only")
@@ -235,10 +238,10 @@ function TestParse.test_mistakes_have_suggestions()
   for _, verb in ipairs(cli.outline().verbs) do
     verbs[verb.name] = true
   end
-  for line, want in pairs(cases) do
-    local got, message, usage = parse(line)
-    lu.assertNil(got)
-    lu.assertStrContains(message, want)
+  for line, expected in pairs(cases) do
+    local args, message, usage = parse(line)
+    lu.assertNil(args)
+    lu.assertStrContains(message, expected)
     local verb = line:match("^%l+")
     lu.assertStrContains(usage, "Usage: longhand" .. (verbs[verb] and " " .. verb or ""))
   end

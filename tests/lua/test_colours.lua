@@ -68,7 +68,7 @@ local function linear(colour)
   return channels
 end
 
-local function times(matrix, vector)
+local function multiply(matrix, vector)
   local product = {}
   for i, row in ipairs(matrix) do
     product[i] = row[1] * vector[1] + row[2] * vector[2] + row[3] * vector[3]
@@ -92,11 +92,11 @@ local WHITE = { 0.95047, 1, 1.08883 }
 
 -- The place of a colour in CIE Lab, as a sight sees it.
 local function lab(colour, sight)
-  local seen = times(SIGHTS[sight], linear(colour))
+  local seen = multiply(SIGHTS[sight], linear(colour))
   for i, value in ipairs(seen) do
     seen[i] = math.max(0, math.min(1, value))
   end
-  local f = times(XYZ, seen)
+  local f = multiply(XYZ, seen)
   for i, value in ipairs(f) do
     local share = value / WHITE[i]
     f[i] = share > 216 / 24389 and share ^ (1 / 3) or (24389 / 27 * share + 16) / 116
@@ -105,7 +105,7 @@ local function lab(colour, sight)
 end
 
 local function contrast(one, other)
-  local a, b = times(XYZ, linear(one))[2], times(XYZ, linear(other))[2]
+  local a, b = multiply(XYZ, linear(one))[2], multiply(XYZ, linear(other))[2]
   return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
 end
 

@@ -26,7 +26,7 @@ local function is_file(path)
 end
 
 -- Words as a shell splits them; a quoted word may contain blanks.
-local function words_of(text)
+local function split_words(text)
   local words, word, quote = {}, nil, nil
   for c in text:gmatch(".") do
     if quote then
@@ -44,7 +44,7 @@ local function words_of(text)
 end
 
 -- The program that a command starts, its words, and whether it is a usage; nil for other programs.
-local function command_of(text)
+local function parse_command(text)
   local rest = text:gsub("^%$ ", "")
   while rest:find("^[A-Z_]+=%S+ ") do
     rest = rest:gsub("^%S+ ", "")
@@ -54,13 +54,13 @@ local function command_of(text)
     or first:match("^make$") or first:match("^sh$"))
   if name then
     local plain, marks = after:gsub("[%[%]]", " ")
-    local words = lists.filter(words_of(plain), function(word) return not word:find("^%.%.%.$") end)
+    local words = lists.filter(split_words(plain), function(word) return not word:find("^%.%.%.$") end)
     return name, words, marks > 0 or after:find("...", 1, true) ~= nil
   end
 end
 
 -- The row of the outline for the verb with which the words begin, and the words after the verb.
-local function verb_of(words)
+local function find_verb(words)
   local verb, i = outline, 1
   while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
     local found = lists.find(verb.verbs, function(one) return one.name == words[i] end)
@@ -130,7 +130,7 @@ local function value_problem(parsed)
 end
 
 local function longhand_problem(words, loose)
-  local verb, rest = verb_of(words)
+  local verb, rest = find_verb(words)
   if not verb then
     return rest
   end
@@ -175,7 +175,7 @@ local function trainer_problem(words, loose)
 end
 
 local function make_problem(words)
-  local targets = lists.set(words_of((support.read("Makefile"):gsub("\\\n", ""):match("\n%.PHONY: ([^\n]*)"))))
+  local targets = lists.set(split_words((support.read("Makefile"):gsub("\\\n", ""):match("\n%.PHONY: ([^\n]*)"))))
   for _, word in ipairs(words) do
     if word:find("^%l[%l-]*$") and not targets[word] then
       return "no target " .. word
@@ -188,8 +188,8 @@ local function script_problem(words)
 end
 
 -- The problem of a command on a page, or nil; false for a text that is not a command.
-local function problem_of(text, is_span)
-  local name, words, is_usage = command_of(text)
+local function find_problem(text, is_span)
+  local name, words, is_usage = parse_command(text)
   if name == "longhand" then
     return longhand_problem(words, is_span or is_usage)
   elseif name == "trainer" then
@@ -201,7 +201,7 @@ local function problem_of(text, is_span)
 end
 
 -- The commands of an indented line: its text up to a comment or three blanks, split at pipes and &&.
-local function parts_of(line)
+local function split_commands(line)
   local text = line:gsub("%s+#.*$", ""):gsub("%S%s%s%s+.*$", function(tail) return tail:sub(1, 1) end)
   text = text:gsub("%s+[<>]%s*%S+", ""):gsub("%s*&&%s*", "\n"):gsub("%s+|%s+", "\n"):gsub(";%s", "\n")
   return lists.matches(text, "[^\n]+")
@@ -209,7 +209,7 @@ end
 
 -- All commands of a page: { line, text, is_span }. Lines that end with a backslash, or are followed by one with more
 -- blanks in front that begins with a bracket or a flag, are one.
-local function commands_of(page)
+local function list_commands(page)
   local list, number, open = {}, 0, nil
   for line in (page .. "\n"):gmatch("([^\n]*)\n") do
     number = number + 1
@@ -229,12 +229,12 @@ local function commands_of(page)
 end
 
 -- The problems of a page, one line each, and its number of commands.
-local function problems_of(page, name)
+local function list_problems(page, name)
   local problems, count = {}, 0
-  for _, command in ipairs(commands_of(page)) do
-    for _, text in ipairs(command.is_span and { command.text } or parts_of(command.text)) do
-      count = count + (command_of(text) and 1 or 0)
-      local problem = problem_of(text, command.is_span)
+  for _, command in ipairs(list_commands(page)) do
+    for _, text in ipairs(command.is_span and { command.text } or split_commands(command.text)) do
+      count = count + (parse_command(text) and 1 or 0)
+      local problem = find_problem(text, command.is_span)
       problems[#problems + 1] = problem and ("%s:%d: %s: %s"):format(name, command.line, text, problem) or nil
     end
   end
@@ -258,7 +258,7 @@ TestCommands = {}
 function TestCommands.test_every_command_exists()
   local problems, total = {}, 0
   for _, path in ipairs(pages()) do
-    local found, count = problems_of(support.read(path), path)
+    local found, count = list_problems(support.read(path), path)
     lists.append(problems, found)
     total = total + count
   end
@@ -288,7 +288,7 @@ function TestCommands.test_wrong_commands()
     { "Say `./longhand lst` now.", "no verb lst" },
     { "Say `trainer predict --chekpoint F` now.", "no flag --chekpoint" },
   }) do
-    local problems = problems_of(case[1], "page")
+    local problems = list_problems(case[1], "page")
     lu.assertEquals(#problems, 1, case[1])
     lu.assertStrContains(problems[1], case[2])
   end

@@ -7,11 +7,11 @@ local lu = require("luaunit")
 local reports = require("reports")
 local stop = require("lab.stop")
 
-local spec_of, write_run, scored = reports.spec_of, reports.write_run, reports.scored
+local make_spec, write_run, scored = reports.make_spec, reports.write_run, reports.scored
 
 TestCompare = {}
 
-local function metrics_of(losses, rate)
+local function write_metrics(losses, rate)
   local lines = {}
   for i, loss in ipairs(losses) do
     lines[i] = ('{"step":%d,"loss":%g,"steps_per_second":%g,"seconds":%g}\n'):format(10 * i, loss, rate, i / rate)
@@ -20,10 +20,10 @@ local function metrics_of(losses, rate)
 end
 
 function TestCompare.test_differences_and_the_first_of_them()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.model.layers = 3
-  local a = write_run("two", "run_a", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2, 1 }, 10) })
-  local b = write_run("two", "run_b", 1, 0.1, { exit = 0, eval = scored(60), metrics = metrics_of({ 3, 2, 1.5 }, 20),
+  local a = write_run("two", "run_a", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2, 1 }, 10) })
+  local b = write_run("two", "run_b", 1, 0.1, { exit = 0, eval = scored(60), metrics = write_metrics({ 3, 2, 1.5 }, 20),
     facts = { spec = spec, id = "run_a" } })
   local result = assert(compare.result(a, b .. "/run.json"))
   lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
@@ -48,7 +48,7 @@ function TestCompare.test_digits_of_the_first_difference()
     "The first logged step that differs is 10: loss 0.409793258 and 0.40979.")
 end
 
-local function curves_of(result)
+local function list_curves(result)
   local names = {}
   for i, pair in ipairs(result.pairs) do
     names[i] = pair.title
@@ -57,14 +57,14 @@ local function curves_of(result)
 end
 
 function TestCompare.test_one_metric_alone()
-  local a = write_run("two", "run_d", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
-  lu.assertEquals(curves_of(compare.result(a, a)), { "Loss in training", "Accuracy by length, in percent" })
-  lu.assertEquals(curves_of(compare.result(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
-  lu.assertEquals(curves_of(compare.result(a, a, "exact_match")), { "Exact match by length, in percent" })
+  local a = write_run("two", "run_d", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2 }, 10) })
+  lu.assertEquals(list_curves(compare.result(a, a)), { "Loss in training", "Accuracy by length, in percent" })
+  lu.assertEquals(list_curves(compare.result(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
+  lu.assertEquals(list_curves(compare.result(a, a, "exact_match")), { "Exact match by length, in percent" })
 end
 
 function TestCompare.test_the_same_run_twice()
-  local a = write_run("two", "run_c", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2 }, 10) })
+  local a = write_run("two", "run_c", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2 }, 10) })
   local result = assert(compare.result(a, a))
   lu.assertEquals(result.differences, {})
   lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")

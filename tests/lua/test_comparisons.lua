@@ -32,7 +32,7 @@ local function compare(name, scores, more, seeds)
 end
 
 -- The scores of three seeds for each of the four cells, at one learning rate.
-local function scores_of(rope, rand_rope)
+local function make_scores(rope, rand_rope)
   return { ["even_pairs rope"] = { [0.1] = rope }, ["even_pairs rand-rope"] = { [0.1] = rand_rope } }
 end
 
@@ -70,7 +70,7 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
 end
 
 function TestComparisons.test_another_axis_and_a_reference()
-  local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
+  local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"] = { [0.1] = { 10, 12, 11 } }
   local result = assert(compare("axis", scores, { axis = "task", reference = "even_pairs" }))
   lu.assertEquals({ result.sets[1].name, result.sets[2].name }, { "rope", "rand-rope" })
@@ -94,14 +94,14 @@ function TestComparisons.test_verdicts()
     { { 97.3, 97.3, 97.3, 97.3 }, { 50, 50, 50, 50 }, nil, "higher" },
     { { 98, 20, 20, 20 }, { 98, 98, 98, 98 }, nil, "undecided" },
   }) do
-    local result = assert(compare("verdicts", scores_of(case[1], case[2]), { margin = case[3] }, #case[1]))
+    local result = assert(compare("verdicts", make_scores(case[1], case[2]), { margin = case[3] }, #case[1]))
     lu.assertEquals(result.pairs[1].verdict, case[4])
   end
 end
 
 -- The comparison of two cells; a seed generalises above 90% accuracy.
 local function clumps(name, rope, rand_rope, more)
-  return assert(comparisons.compare(reports.make_study(name, scores_of(rope, rand_rope), { generalises =
+  return assert(comparisons.compare(reports.make_study(name, make_scores(rope, rand_rope), { generalises =
     { metric = "accuracy", above = 90 } }), options(more))).pairs[1]
 end
 
@@ -131,7 +131,7 @@ end
 
 -- Three pairs without spread: the least p of four against four seeds, 2 / 70, is 6 / 70 after correction.
 function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
-  local scores = scores_of({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
+  local scores = make_scores({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },
     { [0.1] = { 31, 31, 31, 31 } }
   local study = reports.make_study("reach", scores, nil, 4)
@@ -145,25 +145,25 @@ end
 
 -- The metric is the study's, whose criterion decides who generalises; --above is in the unit of the metric.
 function TestComparisons.test_another_metric()
-  local function result_of(metric, above)
-    local study = reports.make_study("metric", scores_of({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
+  local function compare_by_metric(metric, above)
+    local study = reports.make_study("metric", make_scores({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
     return compare_cells(study, options({ above = above }))
   end
-  local result = assert(result_of("exact_match"))
+  local result = assert(compare_by_metric("exact_match"))
   lu.assertEquals({ result.metric, result.pairs[1].a.scores, result.pairs[1].verdict }, { "exact_match",
     { 25, 25, 25 }, "no spread" })
   lu.assertEquals(result.criterion, { metric = "exact_match", above = 99 })
-  result = assert(result_of("accuracy", 53))
+  result = assert(compare_by_metric("accuracy", 53))
   lu.assertEquals({ result.criterion, result.pairs[1].a.generalise }, { { metric = "accuracy", above = 53 }, 1 })
-  lu.assertEquals(assert(result_of("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
-  local nothing, message = result_of("loss", 53)
+  lu.assertEquals(assert(compare_by_metric("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
+  local nothing, message = compare_by_metric("loss", 53)
   lu.assertEquals({ nothing, message }, { nil, "--above 53: a loss is no share\n  expected: --metric exact_match or "
     .. "another share" })
 end
 
 -- Correction of two pairs: the smaller p is doubled; the larger is kept, or raised to the doubled one.
 function TestComparisons.test_all_pairs_are_one_family()
-  local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
+  local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }
   local result = assert(compare("family", scores, { margin = 2 }))
   local first, second = table.unpack(result.pairs)
@@ -173,7 +173,7 @@ function TestComparisons.test_all_pairs_are_one_family()
 end
 
 function TestComparisons.test_same_seed_same_intervals()
-  local scores = scores_of({ 50, 52, 57 }, { 95, 99, 90 })
+  local scores = make_scores({ 50, 52, 57 }, { 95, 99, 90 })
   local function interval(seed)
     local pair = assert(compare("seed", scores, { seed = seed, resamples = 50 })).pairs[1]
     return { pair.low, pair.high }
@@ -183,13 +183,13 @@ function TestComparisons.test_same_seed_same_intervals()
 end
 
 function TestComparisons.test_mistakes()
-  local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
+  local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   for i, case in ipairs({
     { scores, { axis = "encodings" },
       "--axis encodings: no such axis with several values\n  expected: task, encoding" },
     { scores, { reference = "ropes" }, "--reference ropes: there is no such cell\n  expected: rope, rand-rope\n  "
       .. "hint: did you mean rope?" },
-    { scores_of({ 50 }, { 95, 99 }), {}, "found: even_pairs, rope: 1; even_pairs, rand-rope: 2; " },
+    { make_scores({ 50 }, { 95, 99 }), {}, "found: even_pairs, rope: 1; even_pairs, rand-rope: 2; " },
     { scores, { split = "validation" }, "seeds each with a score on validation" },
   }) do
     local result, message = compare("mistakes" .. i, case[1], case[2])
@@ -217,15 +217,15 @@ local function folder(broken)
 end
 
 local function run(root, more)
-  local said = {}
+  local output = {}
   local given = options({ project = reports.project, what = "compare", runs = root, say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end })
   for name, value in pairs(more or {}) do
     given[name] = value
   end
   local code, message = analyze.run(given)
-  return code, message or "", table.concat(said, "\n")
+  return code, message or "", table.concat(output, "\n")
 end
 
 local function without_gnuplot(code, message)
@@ -234,9 +234,9 @@ end
 
 function TestVerb.test_files()
   local root = folder()
-  local code, message, said = run(root, { margin = 1 })
+  local code, message, output = run(root, { margin = 1 })
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
-  lu.assertStrContains(said, "none - rope")
+  lu.assertStrContains(output, "none - rope")
   local rows = support.read(root .. "/compare/compare.csv")
   local header, row = rows:match("^([^\n]+)\n([^\n]+)\n$")
   lu.assertEquals(select(2, row:gsub(",", "")), select(2, header:gsub(",", "")))
@@ -245,7 +245,7 @@ function TestVerb.test_files()
   lu.assertStrContains(support.read(root .. "/compare/groups.csv"), ",rope,0.1,2,2,52,2.82842712,2,50,54,"
     .. "accuracy,exact_match,99,2,0,0,0.841886117\n")
   lu.assertStrContains(row, ",accuracy,Welch,")
-  lu.assertStrContains(said, "Fisher's exact test compares the shares")
+  lu.assertStrContains(output, "Fisher's exact test compares the shares")
   lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:shares}")
   lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:comparisons}")
   local script = support.read(root .. "/compare/compare.gnuplot")
@@ -255,11 +255,11 @@ function TestVerb.test_files()
 end
 
 function TestVerb.test_two_clumps_are_reported()
-  local _, _, said = run((folder()), { above = 53 })
-  lu.assertNotStrContains(said, "clumps")
+  local _, _, output = run((folder()), { above = 53 })
+  lu.assertNotStrContains(output, "clumps")
   reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.scored(97) })
-  _, _, said = run((folder()), { above = 90 })
-  lu.assertStrContains(said, "* rope: two clumps of seeds; 1 of 3 seeds generalise; the mean describes neither")
+  _, _, output = run((folder()), { above = 90 })
+  lu.assertStrContains(output, "* rope: two clumps of seeds; 1 of 3 seeds generalise; the mean describes neither")
 end
 
 -- Cells without spread that differ: the least p is reported.
@@ -270,12 +270,12 @@ function TestVerb.test_too_few_seeds_are_reported()
       eval = reports.scored(percent) })
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
-  local _, _, said = run(root)
-  lu.assertStrContains(said, "* 3 against 3 seeds: whatever their scores, p is at least 0.1\n")
+  local _, _, output = run(root)
+  lu.assertStrContains(output, "* 3 against 3 seeds: whatever their scores, p is at least 0.1\n")
   lu.assertStrContains(support.read(root .. "/compare/compare.csv"),
     ",too few seeds,accuracy,permutation,,0.1,20,0.1,0.1,0,3,0,3,1,1\n")
-  _, _, said = run(root, { metric = "exact_match" })
-  lu.assertStrContains(said, "Exact match in percent, mean over 2 lengths 20..30, beyond training, at the last step")
+  _, _, output = run(root, { metric = "exact_match" })
+  lu.assertStrContains(output, "Exact match in percent, mean over 2 lengths 20..30, beyond training, at the last step")
   lu.assertStrContains(support.read(root .. "/compare/seeds.csv"), ",exact_match,25,")
 end
 
@@ -287,18 +287,18 @@ end
 
 -- Reports name the split of a score; for a generative model also the decoding.
 function TestVerb.test_splits_and_decodings_are_named()
-  local spec, root = reports.spec_of("bucket_sort"), nil
+  local spec, root = reports.make_spec("bucket_sort"), nil
   spec.model.kind = "decoder"
   for i, id in ipairs({ "bucket_sort_rope", "bucket_sort_rope", "bucket_sort_none", "bucket_sort_none" }) do
     local lines = reports.scored(50 + i):gsub('"accuracy"', '"decoding":"greedy","counted":9,"accuracy"')
     local dir = reports.write_run("decoded", id, i, 0.1, { exit = 0, facts = { spec = spec }, eval = lines })
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
-  local _, _, said = run(root, { metric = "accuracy", split = "beyond" })
-  lu.assertStrContains(said, "Accuracy in percent, mean over 2 lengths 20..30, beyond training, at the last step\n"
+  local _, _, output = run(root, { metric = "accuracy", split = "beyond" })
+  lu.assertStrContains(output, "Accuracy in percent, mean over 2 lengths 20..30, beyond training, at the last step\n"
     .. "greedy answers, answer length given; over seeds;")
-  _, _, said = run(root, { split = "in_distribution" })
-  lu.assertStrContains(said, "Exact match in percent, length 5, at training lengths (in_distribution), at the last")
+  _, _, output = run(root, { split = "in_distribution" })
+  lu.assertStrContains(output, "Exact match in percent, length 5, at training lengths (in_distribution), at the last")
 end
 
 -- A cell whose scores are means over other lengths is not compared with the others, and a note reports it.
@@ -308,8 +308,8 @@ function TestVerb.test_another_grid_is_reported()
     local lines = reports.eval_line(100, "test", 20, 0.5 + i / 100)
     reports.write_run("verb", "bucket_sort_alibi", i, 0.1, { exit = 0, eval = lines })
   end
-  local _, _, said = run(root)
-  lu.assertStrContains(said, "* alibi: its scores have another grid than most, length 20")
+  local _, _, output = run(root)
+  lu.assertStrContains(output, "* alibi: its scores have another grid than most, length 20")
 end
 
 function TestVerb.test_damaged_runs_are_reported()
@@ -335,14 +335,14 @@ function TestVerb.test_foreign_names()
     if not text:find("[/%z]") and #text < 200 then
       local root = folder()
       reports.write_run("verb", text, 1, 0.1, { exit = 0, eval = reports.scored(50) })
-      local code, message, said = run(root, { reference = "rope", out = root .. "/../out" })
+      local code, message, output = run(root, { reference = "rope", out = root .. "/../out" })
       lu.assertTrue(code ~= 4 or without_gnuplot(code, message), text .. message)
-      lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said), text)
+      lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(output), text)
       for _, name in ipairs({ "compare.csv", "groups.csv", "seeds.csv", "compare.tex", "compare.gnuplot" }) do
-        lu.assertNil(hostile.problem_of(name, support.read(root .. "/../out/" .. name)), text)
+        lu.assertNil(hostile.find_problem(name, support.read(root .. "/../out/" .. name)), text)
       end
       _, message = run(root, { reference = "x" })
-      lu.assertNil(hostile.problem_of_text(message), text)
+      lu.assertNil(hostile.find_text_problem(message), text)
       support.clean()
     end
   end

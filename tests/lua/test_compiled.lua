@@ -38,19 +38,19 @@ local DIFFERENT = {
   { "a function of others", "double a = exp(1);", "double a = exp2(1);" },
 }
 
-local function seen(text)
+local function normalise(text)
   return compiled.unnamed(compiled.text(text), {})
 end
 
 function TestText.test_changes_without_effect()
   for _, case in ipairs(SAME) do
-    lu.assertEquals(seen(case[2]), seen(case[3]), case[1])
+    lu.assertEquals(normalise(case[2]), normalise(case[3]), case[1])
   end
 end
 
 function TestText.test_changes_with_effect()
   for _, case in ipairs(DIFFERENT) do
-    lu.assertNotEquals(seen(case[2]), seen(case[3]), case[1])
+    lu.assertNotEquals(normalise(case[2]), normalise(case[3]), case[1])
   end
 end
 
@@ -72,7 +72,7 @@ end
 
 -- The assembly of step.c with kernels, from texts of all files that a function changes.
 local function assembly(name, change)
-  local case, folder = cases.case_of("none none index 0 float32"), nil
+  local case, folder = cases.get_case("none none index 0 float32"), nil
   for _, file in ipairs(case.files) do
     folder = support.write(name .. "/" .. file.path, change(file.text)):match("^(.*)/")
   end

@@ -6,7 +6,7 @@ local costs = require("plan.deriving.costs")
 local lu = require("luaunit")
 local plans = require("plans")
 
-local plan_of, scored, task = plans.plan_of, plans.scored, plans.task
+local make_plan, scored, task = plans.make_plan, plans.scored, plans.task
 local project = require("project").new(".")
 
 TestCosts = {}
@@ -20,7 +20,7 @@ function TestCosts.test_flops_are_the_nominal_ones()
   local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
     { "{40, 40}", "2*n", 120, 29.7 } }
   for _, case in ipairs(cases) do
-    local plan = plan_of({ ["train.lengths"] = case[1] }, task(2, 2, case[2]))
+    local plan = make_plan({ ["train.lengths"] = case[1] }, task(2, 2, case[2]))
     lu.assertEquals(plan.flops_per_step, nominal(case[3]))
     lu.assertAlmostEquals(plan.flops_per_step / 1e9, case[4], 0.004 * case[4])
     lu.assertEquals(math.type(plan.flops_per_step), "integer")
@@ -35,7 +35,7 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
     for _, T in ipairs(tokens) do
       sum, longest = sum + nominal(T), math.max(longest, T)
     end
-    local plan = plan_of({ ["train.lengths"] = lengths }, task(2, 2))
+    local plan = make_plan({ ["train.lengths"] = lengths }, task(2, 2))
     lu.assertAlmostEquals(plan.flops_per_step, sum / #tokens, 4)
     lu.assertEquals(plan.longest_training, longest)
   end
@@ -54,7 +54,7 @@ function TestCosts.test_computation_tokens_lengthen_sequences()
 end
 
 function TestCosts.test_operations_sum_to_the_step()
-  local plan, sum = plan_of({}), 0
+  local plan, sum = make_plan({}), 0
   for _, scope in ipairs(plan.network) do
     for _, operation in ipairs(scope.operations) do
       lu.assertEquals(math.type(operation.flops), "integer")
@@ -67,7 +67,7 @@ end
 -- Formulas of the sizes alone, without a graph, for Ruoss et al.'s encoder with every facet that has products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
-    local plan = plan_of(sets, task(2, 3))
+    local plan = make_plan(sets, task(2, 3))
     local T = plan.mean_tokens
     lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.attentions[1].count, plan.flops.relative,
       plan.flops.output }, { weights, pair_factor * 5 * 64, relative, 64 * 3 })
@@ -84,20 +84,20 @@ end
 -- An unused row of the last layer needs no output of attention, no feed-forward layer, and no pairs of its query.
 function TestCosts.test_flops_of_unused_rows()
   local function check(sets, per_token, per_pair)
-    local part = plan_of(sets, task(2, 3)).cpu.part
+    local part = make_plan(sets, task(2, 3)).cpu.part
     lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
   end
   check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
   check({ ["encoding.relative.kind"] = "shaw" }, 2 * (64 * 64 + 2 * 64 * 256), 6 * 64)
   check({ ["model.activation"] = "swiglu" }, 2 * (64 * 64 + 3 * 64 * 256), 4 * 64)
-  lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
+  lu.assertFalse(make_plan({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
 end
 
 -- A token of the first layer needs only the products before attention once per symbol, if nothing is added to its
 -- vector and symbols are few.
 function TestCosts.test_flops_of_equal_rows()
   local function check(sets, inputs, per_token)
-    local vocabulary = plan_of(sets, task(inputs, 3)).cpu.vocabulary
+    local vocabulary = make_plan(sets, task(inputs, 3)).cpu.vocabulary
     lu.assertEquals(vocabulary and vocabulary.per_token, per_token)
   end
   check({}, 2, 2 * 3 * 64 * 64)
@@ -114,7 +114,7 @@ end
 -- Two streams: the encoder and the products of keys and values depend on the source's length, all others on the
 -- target's.
 function TestCosts.test_flops_of_two_streams()
-  local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
+  local plan = make_plan({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
     ["model.decoder_layers"] = "3" }, task(2, 3, "2 * n"))
   local C, F = 64, 256
   local source, target = 2 * (4 * C * C + 2 * C * F) + 3 * 2 * C * C, 3 * (6 * C * C + 2 * C * F)
@@ -131,7 +131,7 @@ function TestCosts.test_operations_have_all_parameters()
     { ["encoding.normaliser.kind"] = "geometric" }, { ["encoding.additive.kind"] = "learned" },
     { ["model.kind"] = "decoder", ["model.tied"] = "true", ["encoding.additive.kind"] = "learned" },
     { ["model.bias"] = "all", ["model.norm.place"] = "pre", ["model.activation"] = "geglu" } }) do
-    local plan, sum = plan_of(sets), 0
+    local plan, sum = make_plan(sets), 0
     for _, scope in ipairs(plan.network) do
       for _, operation in ipairs(scope.operations) do
         sum = sum + scope.count * operation.parameters
@@ -151,7 +151,7 @@ function TestCosts.test_operations_have_all_parameters()
 end
 
 -- Bytes in generated code, rounded up to cache lines.
-local function taken(bytes)
+local function pad(bytes)
   return (bytes + 63) // 64 * 64
 end
 
@@ -162,16 +162,16 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_memory()
-  local plan = plan_of({}, task(2, 2))
+  local plan = make_plan({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
   lu.assertEquals({ plan.shared_bytes, plan.tables_bytes }, { PANELS, 0 })
   local page = 2 << 20
   lu.assertEquals(plan.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
-  lu.assertEquals(plan_of({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
-  local rope = plan_of({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
+  lu.assertEquals(make_plan({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
+  local rope = make_plan({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
   lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
-  local both = plan_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+  local both = make_plan({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
   lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
@@ -183,22 +183,22 @@ local SYMBOLS = 4 * 6 * (64 + 192)
 local function workspace(sequences, tokens, queries, keys, drops)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows
-  local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * taken(row)
-    + taken(4 * sequences * 8 * queries * keys) + taken(4 * sequences * 8 * queries) + 2 * drops * taken(rows * 64 + 64)
+  local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
+    + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * drops * pad(rows * 64 + 64)
   local read = row * (64 + 64) -- rows of the last layer's input and of its attention's output
   local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192)
     + 2 * 4 * queries * keys -- a head of 8 channels is PAIRED
-    + taken(4 * (tokens * 2 * 8 + 16))
+    + pad(4 * (tokens * 2 * 8 + 16))
   return 5 * layer + scratch + SYMBOLS
 end
 
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_workspace()
-  local plan = plan_of({}, task(2, 2))
+  local plan = make_plan({}, task(2, 2))
   lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
-  local whole = plan_of({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
+  local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
   lu.assertEquals(whole.workspace_bytes, workspace(3, 33, 48, 40, 0))
-  local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
+  local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
   lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
@@ -207,7 +207,7 @@ end
 -- sequences have one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
-    local plan = plan_of(sets, task(2, 2))
+    local plan = make_plan(sets, task(2, 2))
     lu.assertEquals(plan.workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
   end
   check({ ["train.batch"] = "3", ["train.shards"] = "2" }, 2, 41, 48, 48)
@@ -218,10 +218,10 @@ end
 
 -- The bytes that operations keep and write add up to a thread's workspace, and their work to the step's.
 function TestCosts.test_operations_sum_to_memory_and_work()
-  local cases = { plan_of({}), plan_of({ ["model.dropout"] = "0" }), plan_of({ ["model.kind"] = "decoder",
+  local cases = { make_plan({}), make_plan({ ["model.dropout"] = "0" }), make_plan({ ["model.kind"] = "decoder",
     ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),
-    plan_of({ ["encoding.relative.kind"] = "transformer_xl", ["encoding.additive.kind"] = "sinusoid" }),
-    plan_of({ ["encoding.normaliser.kind"] = "geometric" }), plan_of({ ["encoding.additive.kind"] = "learned",
+    make_plan({ ["encoding.relative.kind"] = "transformer_xl", ["encoding.additive.kind"] = "sinusoid" }),
+    make_plan({ ["encoding.normaliser.kind"] = "geometric" }), make_plan({ ["encoding.additive.kind"] = "learned",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.draw"] = "sequence" }),
     scored("{ kind = 'alibi_learned' }"), scored("{ kind = 't5' }"),
     assert(project:plan("tests/specs/emulated_blocks.lua")).plan }

@@ -11,7 +11,7 @@ local parameters = require("network.graph.parameters")
 local plan_page = require("lab.pages.plan_page")
 
 local NARROW, WIDE, ENCODINGS, ATTENDS = code.NARROW, code.WIDE, code.ENCODINGS, code.ATTENDS
-local template, planned, made, choice = code.template, code.planned, code.made, code.choice
+local template, planned, render_device, choice = code.template, code.planned, code.render_device, code.choice
 local own, project = code.own, code.project
 
 TestProducts = {}
@@ -19,23 +19,23 @@ TestProducts = {}
 function TestProducts.test_are_a_library_s_from_width_256_on()
   local expected = { [64] = "generated", [NARROW] = "generated", [WIDE] = "library", [1024] = "library" }
   for width, products in pairs(expected) do
-    lu.assertEquals(made("none", width).cuda.products, products, width)
+    lu.assertEquals(render_device("none", width).cuda.products, products, width)
   end
 end
 
 function TestProducts.test_the_plan_names_products_and_reasons()
-  lu.assertEquals(choice(made("none", NARROW), "gpu products").value, "float32")
-  local products = choice(made("none", WIDE, "tf32"), "gpu products")
+  lu.assertEquals(choice(render_device("none", NARROW), "gpu products").value, "float32")
+  local products = choice(render_device("none", WIDE, "tf32"), "gpu products")
   lu.assertEquals(products.value, "cuBLASLt, tf32")
   lu.assertStrContains(products.why, "from width 256 on: products over all tokens of a batch")
-  lu.assertStrContains(choice(made("none", WIDE), "gpu, one model").why, "replicas take turns")
-  lu.assertNotNil(choice(made("none", NARROW), "gpu, replicas"))
-  lu.assertNil(choice(made("none", WIDE), "gpu, replicas"))
+  lu.assertStrContains(choice(render_device("none", WIDE), "gpu, one model").why, "replicas take turns")
+  lu.assertNotNil(choice(render_device("none", NARROW), "gpu, replicas"))
+  lu.assertNil(choice(render_device("none", WIDE), "gpu, replicas"))
 end
 
 -- Replicas of a wide model that share the device have the bits of a single one.
 function TestProducts.test_a_wide_model_has_one_way_to_be_cut()
-  local plan = made("none", WIDE)
+  local plan = render_device("none", WIDE)
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
 end
 
@@ -44,8 +44,8 @@ local OF_PHASES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "tak
 
 function TestProducts.test_device_code_has_no_text_of_the_other_form()
   for _, encoding in ipairs(ENCODINGS) do
-    local _, narrow = made(encoding, NARROW)
-    local _, wide = made(encoding, WIDE)
+    local _, narrow = render_device(encoding, NARROW)
+    local _, wide = render_device(encoding, WIDE)
     for _, name in ipairs(OF_STEPS) do
       lu.assertStrContains(narrow, name, nil, nil, encoding)
       lu.assertNotStrContains(wide, name, nil, nil, encoding)
@@ -60,7 +60,7 @@ end
 -- Device code of wide models itself computes only products for the distance vectors of Transformer-XL.
 function TestProducts.test_wide_device_code_multiplies_no_matrices()
   for _, encoding in ipairs(ENCODINGS) do
-    local _, wide = made(encoding, WIDE, "tf32")
+    local _, wide = render_device(encoding, WIDE, "tf32")
     for _, name in ipairs({ "write_results", "mma_tf32", "SLAB" }) do
       lu.assertEquals(wide:find(name, 1, true) ~= nil, encoding == "relative", encoding .. ": " .. name)
     end
@@ -68,8 +68,8 @@ function TestProducts.test_wide_device_code_multiplies_no_matrices()
 end
 
 function TestProducts.test_host_code_lists_the_launches()
-  local _, _, narrow = made("rope", NARROW)
-  local _, _, wide = made("rope", WIDE)
+  local _, _, narrow = render_device("rope", NARROW)
+  local _, _, wide = render_device("rope", WIDE)
   lu.assertStrContains(wide, ".launches = launches,")
   lu.assertNotStrContains(narrow, "launches")
 end
@@ -92,7 +92,7 @@ local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offs
 function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product_weights()
   local more = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
-    local _, device = made(encoding, WIDE)
+    local _, device = render_device(encoding, WIDE)
     lu.assertEquals(members(device, "layer_gradients"), (more[encoding] or "") .. NORMS, encoding)
     lu.assertEquals(members(device, "gradients"), "token layer output output_bias", encoding)
     local _, folded = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
@@ -127,7 +127,7 @@ end
 
 -- The operations between two products are one phase, with the same name in host code and device code.
 -- The texts of device.cu and cuda.c of a network whose block is applied twice.
-local function looped(width, encoding)
+local function plan_loop(width, encoding)
   local plan = assert(own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
     'model.layers, "", { loops = 2 }'))
   local text = {}
@@ -138,14 +138,14 @@ local function looped(width, encoding)
 end
 
 function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
-  local _, narrow, _, trace = looped(NARROW)
+  local _, narrow, _, trace = plan_loop(NARROW)
   lu.assertStrContains(trace, "trace_attention_self(&w, &w.layer[0], to++);")
   lu.assertStrContains(narrow, "if (block()->use < 1 * LAYERS) return (layer_parameters *)(real *)block()->work.")
   lu.assertStrContains(narrow, "for (int use = 2 * LAYERS - 1; use >= 0; use--) {")
-  local _, wide, host = looped(WIDE)
+  local _, wide, host = plan_loop(WIDE)
   lu.assertStrContains(wide, "layer_gradients layer[2 * LAYERS];")
   lu.assertStrContains(host, "w->dquery_key_value, use < 1 * LAYERS, g->query_key_value);")
-  lu.assertStrContains(looped(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
+  lu.assertStrContains(plan_loop(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
 end
 
 -- Masks of the model's width are contiguous; others have an array each, at their own offset.
@@ -184,13 +184,13 @@ end
 
 -- A library's products add their biases and rectify; the host's list names the phase that does so for other libraries.
 function TestNetwork.test_products_of_a_wide_model_add_biases()
-  local plan, device, host = made("rope", WIDE)
+  local plan, device, host = render_device("rope", WIDE)
   lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")
   lu.assertStrContains(host, "add_bias(list, p->down_bias, false, PHASE_LAYER_BRANCH, l);")
   lu.assertNotStrContains(host, "phase(list, PHASE_LAYER_HIDDEN, ")
   lu.assertStrContains(device, "phase == PHASE_LAYER_HIDDEN")
   lu.assertEquals(plan.device.most_launches, "5 + 19 * LAYERS")
-  lu.assertNotStrContains(select(3, looped(WIDE)), "add_bias")
+  lu.assertNotStrContains(select(3, plan_loop(WIDE)), "add_bias")
 end
 
 TestHeads = {}
@@ -213,12 +213,12 @@ end
 function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
   for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw" }) do
     for width, heads in pairs({ [80] = 2, [256] = 4 }) do
-      local _, device = made(encoding, width, "float32", heads)
+      local _, device = render_device(encoding, width, "float32", heads)
       lu.assertStrContains(device, "HEAD_LANES = 4,", nil, nil, encoding)
       lu.assertNotStrContains(device, "%[HEAD_WIDTH%][,;)]", false, true, encoding)
     end
   end
-  local _, whole = made("relative", 128, "float32", 4)
+  local _, whole = render_device("relative", 128, "float32", 4)
   lu.assertNotStrContains(whole, "HEAD_LANES")
   lu.assertStrContains(whole, "drow[HEAD_WIDTH]")
 end
@@ -278,7 +278,7 @@ TestForm = {}
 -- The form of text from templates; clang-format checks the files of kernels/.
 function TestForm.test_lines_fit_and_end_well()
   for _, encoding in ipairs(ENCODINGS) do
-    local plan, device, host = made(encoding, WIDE)
+    local plan, device, host = render_device(encoding, WIDE)
     local of_kernels = {}
     for _, name in ipairs(plan.cuda.kernels) do
       for line in template(name, "kernels"):gmatch("[^\n]+") do
@@ -306,7 +306,7 @@ local function made_with_constants(ending, width)
     end
     return derived
   end
-  local _, device, _, spec = made("none", width)
+  local _, device, _, spec = render_device("none", width)
   parameters.derive = derive
   return device, spec
 end

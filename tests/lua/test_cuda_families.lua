@@ -7,7 +7,7 @@ local code = require("device_code")
 local lu = require("luaunit")
 
 local NARROW, ENCODINGS, ATTENDS = code.NARROW, code.ENCODINGS, code.ATTENDS
-local made, own_text, project = code.made, code.own_text, code.project
+local render_device, own_text, project = code.render_device, code.own_text, code.project
 
 TestFamilies = {}
 
@@ -36,7 +36,7 @@ end
 function TestFamilies.test_no_page_fills_a_slot_twice()
   for _, encoding in ipairs(ENCODINGS) do
     local seen = {}
-    for _, term in ipairs(made(encoding, NARROW).first.on_device.terms) do
+    for _, term in ipairs(render_device(encoding, NARROW).first.on_device.terms) do
       lu.assertNil(seen[term.page], encoding .. ": " .. term.page)
       seen[term.page] = true
     end

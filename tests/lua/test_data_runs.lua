@@ -37,7 +37,7 @@ end
 -- Writes run.json and eval.jsonl of a run by its name; facts: fields of run.json.
 local function write_run(cell, name, facts, lines)
   local dir = ("data/runs/%s/%s/%s/"):format(cell.id, cell.spec.plan.digest, name)
-  local spec = reports.spec_of("bucket_sort")
+  local spec = reports.make_spec("bucket_sort")
   spec.eval.examples = 8
   local all = { id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01, step = 18, exit = 0,
     spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
@@ -59,7 +59,7 @@ local function line(step, examples, of, data)
     or "")
 end
 
-local function own_name(text)
+local function name_run(text)
   return "lr0.01-seed0-data" .. sha256.hex(text):sub(1, 8)
 end
 
@@ -90,10 +90,10 @@ function TestFolders.test_are_called_after_the_training_file()
   files()
   local _, _, cell = expand()
   lu.assertEquals({ cell.runs[1].dir, cell.runs[1].others }, { ("%s/%s/%s"):format(cell.id, cell.spec.plan.digest,
-    own_name(TRAIN)) })
+    name_run(TRAIN)) })
   files(TRAIN:rep(2))
   local _, _, other = expand()
-  lu.assertStrContains(other.runs[1].dir, own_name(TRAIN:rep(2)))
+  lu.assertStrContains(other.runs[1].dir, name_run(TRAIN:rep(2)))
   lu.assertEquals(other.spec.plan.digest, cell.spec.plan.digest)
 end
 
@@ -103,11 +103,11 @@ function TestFolders.test_an_older_one_of_the_same_file_counts()
   write_run(cell, "lr0.01-seed0", {}, line(18, 1))
   local state, words, _, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words, now.runs[1].others }, { "done", "lr0.01-seed0" })
-  lu.assertEquals({ now.runs[1].fresh, now.runs[2].fresh }, { own_name(TRAIN) }) -- for example in a bundle
+  lu.assertEquals({ now.runs[1].fresh, now.runs[2].fresh }, { name_run(TRAIN) }) -- for example in a bundle
   files(TRAIN:rep(2))
   local study
   state, words, study, now = survey()
-  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", own_name(TRAIN:rep(2)) })
+  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", name_run(TRAIN:rep(2)) })
   local before, after = sha256.hex(TRAIN):sub(1, 8), sha256.hex(TRAIN:rep(2)):sub(1, 8)
   lu.assertEquals(decisions.lines(study), { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
     .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
@@ -122,7 +122,7 @@ function TestFolders.test_an_older_one_that_trained_on_masked_labels_does_not()
     eval_examples = 1 }
   write_run(cell, "lr0.01-seed0", { data = data }, line(18, 1))
   local state, _, study, now = survey()
-  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$") }, { "absent", own_name(masked) })
+  lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$") }, { "absent", name_run(masked) })
   lu.assertStrContains(decisions.lines(study)[1], "a version before trained them on labels of train.jsonl with mask 0")
   write_run(cell, "lr0.01-seed0", { data = data, loss = "counted" }, line(18, 1))
   lu.assertEquals(survey(), "done")
@@ -136,7 +136,7 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   files()
   local _, _, cell = expand()
   local digits = sha256.hex(TEST):sub(1, 16)
-  write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, digits))
+  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, digits))
   lu.assertEquals(survey(), "done")
   files(TRAIN, TEST:rep(2))
   local state, words = survey()
@@ -149,12 +149,12 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   local both = line(18, 1, nil, digits) .. line(18, 2, nil, sha256.hex(TEST:rep(2)):sub(1, 16))
   local data = { epoch_batches = 9, train = "train.jsonl", train_sha256 = sha256.hex(TRAIN), eval = "test.jsonl",
     eval_sha256 = sha256.hex(TEST:rep(2)), eval_examples = 2 }
-  write_run(cell, own_name(TRAIN), { data = data }, both)
+  write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
   files(TRAIN, TEST) -- the earlier file returns: the trainer uses its lines, and names it in run.json
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hex(TEST), 1
-  write_run(cell, own_name(TRAIN), { data = data }, both)
+  write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
 end
 
@@ -168,7 +168,7 @@ function TestEvaluations.test_as_many_examples_as_requested()
     { line(18, 8), "8", "to evaluate", 20 }, { line(18, 8), "8", "done", 8 },
     { line(18, 8), "9", "to evaluate", 20 }, { line(18, 7), "9", "done", 20 }, { line(17, 1), "8", "to evaluate", 1 },
     { "", "8", "to evaluate" } }) do
-    write_run(cell, own_name(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hex(TRAIN), eval_sha256 =
+    write_run(cell, name_run(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hex(TRAIN), eval_sha256 =
       sha256.hex(TEST), eval_examples = case[4] } }, case[1])
     lu.assertEquals(survey({ examples = case[2] }), case[3], case[1])
   end
@@ -177,11 +177,11 @@ end
 function TestEvaluations.test_missing_files()
   files()
   local _, _, cell = expand()
-  write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, sha256.hex(TEST):sub(1, 16)))
+  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, sha256.hex(TEST):sub(1, 16)))
   os.remove(cell.spec.data_files.eval.real)
   os.remove(cell.spec.data_files.data.real)
   local state, _, study, now = survey()
-  lu.assertEquals({ state, #now.missing, now.runs[1].dir:match("[^/]*$") }, { "done", 0, own_name(TRAIN) })
+  lu.assertEquals({ state, #now.missing, now.runs[1].dir:match("[^/]*$") }, { "done", 0, name_run(TRAIN) })
   lu.assertStrContains(decisions.lines(study)[1], "task.data: there is no file")
   lu.assertStrContains(decisions.lines(study)[1], "train.jsonl: 2 runs of width_16: nothing is trained or evaluated")
   lu.assertStrContains(decisions.lines(study)[2], "test.jsonl")
@@ -195,7 +195,7 @@ TestSteps.tearDown = TestFolders.tearDown
 function TestSteps.test_more_and_fewer_epochs()
   files()
   local _, _, cell = expand()
-  write_run(cell, own_name(TRAIN), {}, line(18, 1))
+  write_run(cell, name_run(TRAIN), {}, line(18, 1))
   local state, words, study, now = survey({ train = "epochs = 3" })
   lu.assertEquals({ state, words, #now.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
   lu.assertEquals(decisions.lines(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })

@@ -30,12 +30,12 @@ function TestText.test_each_value_has_its_line()
 end
 
 function TestText.test_the_first_line_has_space_and_digest()
-  local made = plan_with({}).defaults
-  local room, digest, body = made.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
-  lu.assertEquals(room, tostring(made.room))
+  local encoded = plan_with({}).defaults
+  local room, digest, body = encoded.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
+  lu.assertEquals(room, tostring(encoded.room))
   lu.assertEquals(digest, sha256.digest(body))
-  lu.assertEquals(made.text:find(defaults.pattern(made.room)), 1)
-  lu.assertNil(made.text:find(defaults.pattern(2 * made.room)))
+  lu.assertEquals(encoded.text:find(defaults.pattern(encoded.room)), 1)
+  lu.assertNil(encoded.text:find(defaults.pattern(2 * encoded.room)))
 end
 
 -- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
@@ -84,8 +84,8 @@ TestWrite = {}
 local old = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", room = 100 }
 local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", room = 100 }
 
-local function padded(made)
-  return made.text .. ("\0"):rep(made.room - #made.text)
+local function padded(encoded)
+  return encoded.text .. ("\0"):rep(encoded.room - #encoded.text)
 end
 
 local function program(name, bytes)

@@ -12,7 +12,7 @@ local plan_file = require("plan.pages.plan_file")
 local plan_page = require("lab.pages.plan_page")
 local plans = require("plans")
 
-local build, everything, plan_of = plans.build, plans.everything, plans.plan_of
+local build, everything, make_plan = plans.build, plans.everything, plans.make_plan
 local scored, small, task = plans.scored, plans.small, plans.task
 
 TestWords = {}
@@ -45,11 +45,11 @@ end
 function TestWords.test_json_comes_in_the_documented_order()
   local plan = build(everything())
   local text = json.encode(plan_page.json(plan), { indent = true, keyorder = plan_page.JSON_ORDER })
-  local got = {}
+  local actual = {}
   for name in text:gmatch('\n  "([%w_]+)":') do
-    got[#got + 1] = name
+    actual[#actual + 1] = name
   end
-  lu.assertEquals(table.concat(got, " "),
+  lu.assertEquals(table.concat(actual, " "),
     "id digest parameters flops_per_step memory_bytes validation tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
@@ -59,7 +59,7 @@ end
 -- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
 -- FLOPs.
 function TestWords.test_the_network_is_on_the_page()
-  local text = plan_page.text(plan_of({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
+  local text = plan_page.text(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
   if os.getenv("LH_UPDATE_GOLDEN") then
     local file = assert(io.open("tests/golden/network.txt", "wb"))
@@ -67,14 +67,14 @@ function TestWords.test_the_network_is_on_the_page()
     file:close()
   end
   lu.assertEquals(page, support.read("tests/golden/network.txt"))
-  local own = plan_page.text(plan_of({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
+  local own = plan_page.text(make_plan({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
     ["model.activation"] = "swiglu", ["model.bias"] = "none", ["model.init"] = "xavier", ["model.tied"] = "true" }))
   lu.assertStrContains(own, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, initial values of "
     .. "xavier, tied output\n")
   lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
   lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
-  local lst = plan_page.text(plan_of({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
+  local lst = plan_page.text(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
   lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
     .. "answers at the last token of the input\n")
@@ -83,7 +83,7 @@ end
 
 -- A node for every operation, an arrow for every value that is read; blocks are drawn once.
 function TestWords.test_the_network_as_a_graph()
-  local plan = plan_of({ ["model.norm.place"] = "pre" })
+  local plan = make_plan({ ["model.norm.place"] = "pre" })
   local graph, arrows, nodes = network_page.graph(plan), 0, 0
   for _, scope in ipairs(plan.network) do
     nodes = nodes + #scope.outside + #scope.operations
@@ -106,7 +106,7 @@ function TestWords.test_the_network_as_a_graph()
 end
 
 function TestWords.test_text()
-  local text = plan_page.text(plan_of({}, task(2, 2)))
+  local text = plan_page.text(make_plan({}, task(2, 2)))
   lu.assertStrContains(text, "parameters  249,026\n")
   lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
   lu.assertStrContains(text, "encoding    no positional encoding\n")
@@ -127,13 +127,13 @@ function TestWords.test_visits_of_a_position()
   local function words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
-    local text = plan_page.text(plan_of(sets, task(2, 2)))
+    local text = plan_page.text(make_plan(sets, task(2, 2)))
     return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
   end
   lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
   lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
   lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
-  lu.assertNil(plan_page.text(plan_of({}, task(2, 2))):match("visits of a position"))
+  lu.assertNil(plan_page.text(make_plan({}, task(2, 2))):match("visits of a position"))
 end
 
 -- The choices about the tables of a score: { what, value, why }.
@@ -186,7 +186,7 @@ function TestWords.test_text_of_a_score()
 end
 
 function TestWords.test_comments_fit_a_line()
-  local widest = plan_of({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
+  local widest = make_plan({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
     ["model.feedforward"] = "8192", precision = "float64", ["encoding.additive.kind"] = "learned",
     ["encoding.rotation.kind"] = "rope", ["encoding.rotation.base"] = "123456789012",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1048576",
@@ -211,7 +211,7 @@ function TestPlanLua.test_plan_lua_reads_back()
   for _, sets in ipairs({ small(), small({ ["eval.lengths"] = "{ list = { 6, 10 } }",
     ["train.checkpoint.keep"] = "{ 10, 20 }", ["eval.during.every"] = "5", ["encoding.additive.kind"] = "learned",
     ["train.learning_rate"] = "0.1", ["train.optimizer.epsilon"] = "3e-9" }) }) do
-    local plan = plan_of(sets)
+    local plan = make_plan(sets)
     local text = plan_file.text(plan)
     lu.assertEquals(text:match("^%-%- Generated by Longhand; do not edit%. .-(%./longhand gen [^\n]*)\n"),
       "./longhand gen probe.lua")

@@ -126,7 +126,7 @@ local FIELDS = {
   { "eval.during.examples", 5, false, false },
 }
 
-local function parent_of(resolved, path)
+local function find_parent(resolved, path)
   local at = resolved
   for name in path:gmatch("([^%.]+)%.") do
     at = at[name]
@@ -140,7 +140,7 @@ function TestDigests.test_each_field_changes_what_it_should()
     local path, value, of_plan, of_model, alone = table.unpack(entry)
     local resolved = alone and resolve(small(alone)) or everything()
     local base = alone and build(resolve(small(alone))) or whole
-    local parent, name = parent_of(resolved, path)
+    local parent, name = find_parent(resolved, path)
     lu.assertNotNil(parent[name], path)
     lu.assertNotEquals(parent[name], value, path)
     parent[name] = value
@@ -234,13 +234,13 @@ end
 -- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
 function TestDigests.test_dataset_files_by_their_alphabets()
   local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
-  local want = { base, model }
-  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, want)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, want)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, want)
+  local same = { base, model }
+  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
   lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
-    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, want)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, want)
+    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
+  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, same)
   local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)
@@ -315,11 +315,11 @@ end
 
 -- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
 function TestDigests.test_dataset_files_by_choices_that_depend_on_longest()
-  local function planned(longest)
+  local function plan_lengths(longest)
     return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
       ", encoding = { kind = 'rope_yarn' }")
   end
-  local short, long = planned(40), planned(80)
+  local short, long = plan_lengths(40), plan_lengths(80)
   lu.assertEquals(short.attentions[1].rotation.scaling.original_length, 40)
   lu.assertEquals(long.attentions[1].rotation.scaling.original_length, 80)
   lu.assertNotEquals(short.digest, long.digest)
@@ -383,7 +383,7 @@ function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
     { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
     { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
     sets["model.kind"] = "encoder_decoder"
-    local plan = plans.plan_of(sets)
+    local plan = plans.make_plan(sets)
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
       lu.assertNil(seen[digest], i)
       seen[digest] = true
@@ -393,12 +393,12 @@ end
 
 -- Lines are constants of attention: a model with lines can continue a checkpoint without them.
 function TestDigests.test_lines_do_not_change_the_model()
-  local plain, seen = plans.plan_of({ ["model.kind"] = "encoder_decoder" }), {}
+  local plain, seen = plans.make_plan({ ["model.kind"] = "encoder_decoder" }), {}
   for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
     { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" },
     { ["encoding.decoder.lines"] = "{ { head = 1, direction = 1, line = 0, value = 0 } }" } }) do
     sets["model.kind"] = "encoder_decoder"
-    local plan = plans.plan_of(sets)
+    local plan = plans.make_plan(sets)
     lu.assertNil(seen[plan.digest], i)
     seen[plan.digest] = true
     lu.assertEquals(plan.model_digest, plain.model_digest, i)
@@ -428,12 +428,12 @@ function TestDigests.test_an_initial_checkpoint()
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
   checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
   checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
-  local one, want = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
+  local one, expected = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
     plans.of_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
   local other = plans.of_task(PARITY, MODEL .. "init = 'other.safetensors'")
   lu.assertEquals(plans.of_task(PARITY, MODEL .. "init = false").digest, plain.digest)
   lu.assertNotEquals(one.digest, plain.digest)
-  lu.assertEquals(want.digest, one.digest)
+  lu.assertEquals(expected.digest, one.digest)
   lu.assertNotEquals(other.digest, one.digest)
   lu.assertEquals(one.model_digest, plain.model_digest)
   lu.assertStrContains(one.defaults.text, "one.safetensors\ntrain.init_checksum 00000000000000aa\n")

@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local plans = require("plans")
 
-local plan_of, task = plans.plan_of, plans.task
+local make_plan, task = plans.make_plan, plans.task
 
 TestDimensions = {}
 
@@ -13,7 +13,7 @@ function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
   local function tokens(spare, computation)
     local facts = task(7, 2)
     facts.computation = computation
-    local plan = plan_of({ ["model.spare_token"] = spare,
+    local plan = make_plan({ ["model.spare_token"] = spare,
       ["task.computation"] = computation and tostring(computation) }, facts)
     return { plan.tokens, plan.empty_token, plan.computation and plan.computation.token }
   end
@@ -29,7 +29,7 @@ function TestDimensions.test_tokens_of_an_input_with_a_readout()
     sets["task.kind"] = "even_pairs"
     local facts = task(7, 2)
     facts.blank = blank
-    local plan = plan_of(sets, facts)
+    local plan = make_plan(sets, facts)
     return { plan.tokens, plan.empty_token, plan.inputs, plan.longest_training }
   end
   lu.assertEquals(tokens({}), { 9, 8, 9, 41 })
@@ -44,7 +44,7 @@ function TestDimensions.test_tokens_of_a_decoder()
   local function tokens(computation)
     local facts = task(7, 2)
     facts.computation = computation
-    local plan = plan_of({ ["model.kind"] = "decoder", ["task.computation"] = computation and tostring(computation) },
+    local plan = make_plan({ ["model.kind"] = "decoder", ["task.computation"] = computation and tostring(computation) },
       facts)
     return { plan.tokens, plan.decoder.first_output, plan.decoder.separator,
       plan.computation and plan.computation.token, plan.empty_token }
@@ -57,7 +57,7 @@ end
 -- encoding.
 function TestDimensions.test_a_decoder_is_causal()
   local function mask(kind, encoding)
-    local facet = plan_of({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
+    local facet = make_plan({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
     return { facet.kind, facet.left or "-", facet.right or "-" }
   end
   lu.assertEquals(mask("decoder", nil), { "causal", "-", 0 })
@@ -69,13 +69,13 @@ function TestDimensions.test_a_decoder_is_causal()
 end
 
 function TestDimensions.test_dropout()
-  local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
+  local plan = make_plan({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
-  lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- it fits in 16 bits
+  lu.assertEquals(make_plan({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- it fits in 16 bits
   lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
-  lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
-  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
+  lu.assertEquals(make_plan({ ["model.dropout"] = "0" }).dropouts, {})
+  plan = make_plan({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
     ["model.hidden_dropout"] = "0.1" }) -- also if nothing is added
   local names = {}
   for i, d in ipairs(plan.dropouts) do
@@ -83,14 +83,15 @@ function TestDimensions.test_dropout()
   end
   lu.assertEquals(names, { "ATTENTION 0.5", "BRANCH 0.1", "EMBEDDING 0.25", "HIDDEN 0.1" })
   lu.assertEquals(plan.attentions[1].drops, { name = "ATTENTION", place = 0 })
-  lu.assertFalse(plan_of({}).attentions[1].drops)
-  plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" })
+  lu.assertFalse(make_plan({}).attentions[1].drops)
+  plan = make_plan({ ["model.embedding_dropout"] = "0.25",
+    ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[3].name, plan.dropouts[3].rate_text },
     { "EMBEDDING", "PLACE", "0.1" })
 end
 
 function TestDimensions.test_scales()
-  local plan = plan_of({ ["model.width"] = "48", ["model.heads"] = "4" })
+  local plan = make_plan({ ["model.width"] = "48", ["model.heads"] = "4" })
   local family = plan.attentions[1]
   lu.assertEquals({ family.head_width, family.head_part }, { 12, 4 })
   lu.assertEquals(plan.embedding_scales, { { name = "EMBEDDING_SCALE", value = math.sqrt(48), text = "sqrt(WIDTH)" } })

@@ -64,7 +64,7 @@ function TestEncodings.test_functions_and_symbols_are_named()
 end
 
 -- The text without comments and blank lines.
-local function bare(text)
+local function strip(text)
   local lines = {}
   for line in text:gmatch("[^\n]+") do
     line = line:gsub("%s*%-%-.*$", "")
@@ -76,7 +76,7 @@ local function bare(text)
 end
 
 function TestEncodings.test_the_first_spec_is_the_example()
-  lu.assertEquals(bare(guide:match("```lua\n(.-)\n```")), bare(read("examples/own_bias/own_bias.lua")))
+  lu.assertEquals(strip(guide:match("```lua\n(.-)\n```")), strip(read("examples/own_bias/own_bias.lua")))
 end
 
 TestOwnNetwork = {}
@@ -84,7 +84,7 @@ TestOwnNetwork = {}
 local networks = read("docs/own-network.md")
 
 function TestOwnNetwork.test_the_network_is_the_example()
-  lu.assertEquals(bare(networks:match("```lua\n(.-)\n```")), bare(read("examples/own_network/parallel_block.lua")))
+  lu.assertEquals(strip(networks:match("```lua\n(.-)\n```")), strip(read("examples/own_network/parallel_block.lua")))
 end
 
 -- Each method has a row with its call and its options; other names exist, too.
@@ -270,7 +270,7 @@ TestIto = {}
 local ito_2024 = read("docs/ito-2024.md")
 local small = {} -- small scales of studies, by name
 
-local function study_of(name)
+local function expand_study(name)
   small[name] = small[name] or assert(grid.expand(project_module.new("."), name, { scale = "small" }))
   return small[name]
 end
@@ -301,11 +301,11 @@ function TestIto.test_commands_and_named_items()
     for word in line:gmatch("%S+") do
       words[#words + 1] = word
     end
-    local got, message = cli.parse(words, ".")
-    lu.assertNotNil(got, ("%s: %s"):format(line, message))
-    local study = (got.verb == "sweep" or got.study) and study_of(got.study or words[2])
-    lu.assertTrue(not got.axis or has_axis(study, got.axis), line)
-    lu.assertTrue(not got.reference or got.what == "tables" or has_value(study, got.reference), line)
+    local actual, message = cli.parse(words, ".")
+    lu.assertNotNil(actual, ("%s: %s"):format(line, message))
+    local study = (actual.verb == "sweep" or actual.study) and expand_study(actual.study or words[2])
+    lu.assertTrue(not actual.axis or has_axis(study, actual.axis), line)
+    lu.assertTrue(not actual.reference or actual.what == "tables" or has_value(study, actual.reference), line)
     count = count + 1
   end
   lu.assertTrue(count >= 20, count)
@@ -316,7 +316,7 @@ function TestIto.test_items_are_those_of_reports()
   local seen = 0
   for name, cell in ito_2024:gmatch("\n|[^|\n]*| `(ito_%l+)`[^|\n]*| ([^|\n]*) |") do
     local titles = {}
-    for _, item in ipairs(study_of(name).report) do
+    for _, item in ipairs(expand_study(name).report) do
       titles[item.title or ""] = true
     end
     for title in cell:gmatch('"([^"]*)"') do

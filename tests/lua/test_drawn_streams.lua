@@ -16,12 +16,12 @@ local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = %s,
     feedforward = 32 },
   train = { use = "quick", lengths = { 1, 9 } }, eval = { lengths = { 1, 9 }, examples = 4 } }]]
 
-local function planned(encoding, encoder_layers)
+local function plan_spec(encoding, encoder_layers)
   return project:plan(support.write("drawn.lua", SPEC:format(encoding, encoder_layers or 2)))
 end
 
-local function plan_of(encoding, encoder_layers)
-  local spec, message = planned(encoding, encoder_layers)
+local function make_plan(encoding, encoder_layers)
+  local spec, message = plan_spec(encoding, encoder_layers)
   lu.assertTrue(spec ~= nil, message)
   return spec.plan
 end
@@ -44,7 +44,7 @@ end
 function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
     local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
-    local plan = plan_of(drawn(facets))
+    local plan = make_plan(drawn(facets))
     lu.assertEquals(plan.resolved.encoding.positions.reading, "drawn")
     lu.assertEquals(plan.resolved.encoding.cross.positions.reading, "difference", facets)
     lu.assertEquals({ family(plan, "encoder").positions.distance.kind, family(plan, "decoder").positions.distance.kind,
@@ -55,19 +55,19 @@ end
 -- Without a use of distances the text does not mention them.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
   for _, more in ipairs({ "", ", reading = 'drawn'" }) do
-    lu.assertNil(plan_of(drawn("kind = 'rope'", more)).resolved.encoding.cross)
+    lu.assertNil(make_plan(drawn("kind = 'rope'", more)).resolved.encoding.cross)
   end
-  local clamped_plan = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+  local clamped_plan = make_plan("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
     .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
   lu.assertEquals({ clamped_plan.score, clamped_plan.positions.reading }, { "none", "clamped" })
 end
 
 function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
-  local clamped = plan_of("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+  local clamped = make_plan("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
     .. ", cross = { use = 'alibi', positions = { reading = 'difference' } } }")
   lu.assertEquals(family(clamped, "decoder").positions.distance.kind, "clamped")
   lu.assertEquals(family(clamped, "cross").positions.distance.kind, "difference")
-  local plan, message = planned("{ kind = 'alibi', " .. DRAWN:format("")
+  local plan, message = plan_spec("{ kind = 'alibi', " .. DRAWN:format("")
     .. ", cross = { use = 'alibi', positions = { reading = 'clamped' } } }")
   lu.assertNil(plan)
   lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" cannot be used with cross-attention')
@@ -77,7 +77,7 @@ end
 function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   for _, encoding in ipairs({ drawn("kind = 'alibi', rotation = { kind = 'rope' }"), drawn("kind = 'sinusoid'"),
     "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
-    local plan = plan_of(encoding)
+    local plan = make_plan(encoding)
     local text = assert(respec.text(plan.resolved))
     lu.assertEquals(project:plan(support.write("drawn.lua", text)).plan.digest, plan.digest, encoding)
   end
@@ -94,32 +94,33 @@ end
 -- All families of a stream share a draw per pass. A draw per layer belongs to the block: the queries of cross-attention
 -- use the draw of the decoder's self-attention.
 function TestDrawnStreams.test_sites_are_of_a_stream()
-  local pass = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"))
+  local pass = make_plan(drawn("kind = 'rope'", ", draw = 'pass'"))
   lu.assertEquals({ pass.streams[1].first_site, pass.streams[2].first_site }, { 0, 3 })
   lu.assertEquals(sites(family(pass, "encoder"), "position"), { 0, "" })
   lu.assertEquals(sites(family(pass, "decoder"), "position"), { 1, " + 3" })
   lu.assertEquals(sites(family(pass, "cross"), "position"), { 1, " + 3" })
   lu.assertEquals(sites(family(pass, "cross"), "key_position"), { 0, "" })
-  local layer = plan_of(drawn("kind = 'rope'"))
+  local layer = make_plan(drawn("kind = 'rope'"))
   lu.assertEquals(sites(family(layer, "encoder"), "position"), { 0, " + 1" })
   lu.assertEquals(sites(family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
   lu.assertEquals(sites(family(layer, "cross"), "position"), { 1, " + 1 + 3" })
   lu.assertEquals(sites(family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
-  local bare = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"), 0) -- the source has the positions of cross-attention
+  -- the source has the positions of cross-attention
+  local bare = make_plan(drawn("kind = 'rope'", ", draw = 'pass'"), 0)
   lu.assertEquals({ bare.streams[1].first_site, bare.streams[2].first_site }, { 4, 0 })
   lu.assertEquals(sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
 
 -- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.
 function TestDrawnStreams.test_ranges_and_limits()
-  local plan = plan_of("{ kind = 'rope', " .. DRAWN:format("") .. [[,
+  local plan = make_plan("{ kind = 'rope', " .. DRAWN:format("") .. [[,
     encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
     cross = { positions = { max_position = 40, range = 'one_based' } } }]])
   local source, target = plan.streams[1], plan.streams[2]
   lu.assertEquals({ source.position_range, source.first_position }, { 30, 1 })
   lu.assertEquals({ target.position_range, target.first_position }, { 41, 1 })
   lu.assertEquals(plan.limit, { tokens = 30, because = "encoding.encoder.positions.max_position = 30" })
-  local short, message = planned("{ kind = 'rope', " .. DRAWN:format("")
+  local short, message = plan_spec("{ kind = 'rope', " .. DRAWN:format("")
     .. ", cross = { positions = { max_position = 8 } } }")
   lu.assertNil(short)
   lu.assertStrContains(message, "past the range of positions")
@@ -128,18 +129,18 @@ end
 
 -- Vectors that are added to the embedding use the fields directly in encoding.
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
-  local plan = plan_of(drawn("kind = 'sinusoid'", ", sorted = false"))
+  local plan = make_plan(drawn("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })
   for _, attention in ipairs(plan.attentions) do
     lu.assertEquals(attention.positions.kind, "index")
   end
   lu.assertStrContains(describe.encoding(plan), "sinusoids are added to the token embedding, at unsorted positions "
     .. "drawn from 0 .. 49")
-  lu.assertFalse(plan_of("{ kind = 'sinusoid', encoder = { rotation = { kind = 'rope' }, " .. DRAWN:format("")
+  lu.assertFalse(make_plan("{ kind = 'sinusoid', encoder = { rotation = { kind = 'rope' }, " .. DRAWN:format("")
     .. " } }").input_draw)
 end
 
-local function said(plan)
+local function list_choices(plan)
   local lines = {}
   for _, choice in ipairs(choices.list(plan)) do
     lines[choice.what] = ("%s; %s"):format(choice.value, choice.why)
@@ -148,7 +149,7 @@ local function said(plan)
 end
 
 function TestDrawnStreams.test_plan_describes_draws()
-  local lines = said(plan_of(drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
+  local lines = list_choices(make_plan(drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
     .. " cross = { use = 'relative' }")))
   lu.assertEquals(lines["position draws, input"], "2; one for each stream")
   lu.assertEquals(lines["distance draws, encoder"], "2; one for each layer")
@@ -158,7 +159,7 @@ function TestDrawnStreams.test_plan_describes_draws()
   lu.assertEquals(lines["distances, cross"],
     "differences; queries and keys are of two streams, whose positions are drawn apart")
   lu.assertNil(lines.gpu)
-  lines = said(plan_of(drawn("kind = 'label'")))
+  lines = list_choices(make_plan(drawn("kind = 'label'")))
   lu.assertEquals(lines["position draws, input"], "as many as sequences; one for each sequence of the batch, of each "
     .. "stream")
 end

@@ -58,7 +58,7 @@ local function sweep(study, root, percent, facts)
 end
 
 -- Formats each cell as "id: scores; anew", where anew marks a cell that would be trained again.
-local function shown(study)
+local function list_cells(study)
   local list = {}
   for i, cell in ipairs(study.cells) do
     local scores = {}
@@ -131,9 +131,9 @@ TestEarlier.tearDown = TestSnapshots.tearDown
 function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
   local study, root = expand()
   sweep(study, root, 40)
-  lu.assertEquals(shown(cells.of_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
+  lu.assertEquals(list_cells(cells.of_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
   local now = cells.of_study(expand({ layers = 2 }), root)
-  lu.assertEquals(shown(now), { "width_16: 50 51; model.layers was 1 and is 2 now",
+  lu.assertEquals(list_cells(now), { "width_16: 50 51; model.layers was 1 and is 2 now",
     "width_32: 60 61; model.layers was 1 and is 2 now" })
   lu.assertStrContains(open_study.remarks(now)[1],
     "2 of 2 cells show runs of an earlier version, which a sweep would train")
@@ -148,7 +148,7 @@ function TestEarlier.test_versions_are_not_mixed()
   table.remove(other.cells[1].runs)
   write_runs(other.cells[1], 90)
   local now = cells.of_study(expand({ layers = 2 }), root)
-  lu.assertEquals(shown(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
+  lu.assertEquals(list_cells(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
   lu.assertEquals(now.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 and is "
     .. "2 now"):format(study.cells[1].spec.plan.digest) })
   lu.assertEquals(open_study.remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
@@ -159,7 +159,7 @@ function TestEarlier.test_the_newest_of_several()
   sweep(study, root, 40)
   local later = expand({ layers = 2 })
   sweep(later, root, 60, { started = "2026-02-01T00:00:00Z" })
-  lu.assertEquals(shown(cells.of_study(expand({ layers = 3 }), root)), {
+  lu.assertEquals(list_cells(cells.of_study(expand({ layers = 3 }), root)), {
     "width_16: 70 71; model.layers was 2 and is 3 now", "width_32: 80 81; model.layers was 2 and is 3 now" })
 end
 
@@ -169,11 +169,12 @@ function TestEarlier.test_a_comment_in_a_sampler()
   local study, root = expand(own)
   sweep(study, root, 40)
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")) .. "/* A remark. */\n")
-  local now = shown(cells.of_study(expand(own), root))
+  local now = list_cells(cells.of_study(expand(own), root))
   lu.assertStrMatches(now[1],
     "width_16: 50 51; task.source: mine.c had other bytes %(.studies/sources/%x+%.c, now %x+%.%.%.%)")
   write.remove_tree(root .. "/.studies")
-  lu.assertEquals(shown(cells.of_study(expand(own), root))[1], "width_16: 50 51; task.source: mine.c had other bytes, "
+  lu.assertEquals(list_cells(cells.of_study(expand(own), root))[1],
+    "width_16: 50 51; task.source: mine.c had other bytes, "
     .. "or Longhand was another version")
 end
 
@@ -182,13 +183,13 @@ function TestEarlier.test_a_schedule_depends_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
   sweep(study, root, 40)
-  local now = shown(cells.of_study(expand({ train = falls, steps = 200 }), root))
+  local now = list_cells(cells.of_study(expand({ train = falls, steps = 200 }), root))
   lu.assertEquals(now[1], "width_16: 50 51; train.steps "
     .. "was 100 and is 200 now (the learning rate falls until the last step)")
   write.remove_tree(root)
   study = expand()
   sweep(study, root, 40)
-  lu.assertEquals(shown(cells.of_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
+  lu.assertEquals(list_cells(cells.of_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
 end
 
 -- Without a note run.json names the study of a run, since cells of others may have the same names.
@@ -196,7 +197,7 @@ function TestEarlier.test_runs_without_a_note()
   local study, root = expand()
   sweep(study, root, 40)
   write.remove_tree(root .. "/.studies")
-  lu.assertEquals(shown(cells.of_study(expand({ layers = 2 }), root))[1],
+  lu.assertEquals(list_cells(cells.of_study(expand({ layers = 2 }), root))[1],
     "width_16: 50 51; model.layers was 1 and is 2 now")
   for _, source in ipairs({ "other.lua:width_16", "study.lua:small:width_16", "mystudy.lua:width_16", "width_16" }) do
     local spec = {}
@@ -205,7 +206,7 @@ function TestEarlier.test_runs_without_a_note()
     end
     spec.source = source
     write_runs(study.cells[1], 50, { spec = spec })
-    lu.assertEquals(shown(cells.of_study(expand({ layers = 2 }), root))[1], "width_16: missing missing", source)
+    lu.assertEquals(list_cells(cells.of_study(expand({ layers = 2 }), root))[1], "width_16: missing missing", source)
   end
 end
 
@@ -213,7 +214,7 @@ function TestEarlier.test_cells_that_left_the_study()
   local study, root = expand()
   sweep(study, root, 40)
   local now = cells.of_study(expand({ values = NARROW }), root)
-  lu.assertEquals(shown(now), { "width_16: 50 51", "width_32: 60 61; the study has no such cell now" })
+  lu.assertEquals(list_cells(now), { "width_16: 50 51", "width_32: 60 61; the study has no such cell now" })
   lu.assertEquals(now.axes, { { name = "width", values = { "16", "32" } } })
 end
 
@@ -232,14 +233,14 @@ function TestOpen.test_a_study_that_cannot_be_read()
   sweep(study, root, 40)
   support.write("swept/study.lua", "return {")
   local now = assert(opened(root, study.path))
-  lu.assertEquals(shown(now), { "width_16: 50 51", "width_32: 60 61" })
+  lu.assertEquals(list_cells(now), { "width_16: 50 51", "width_32: 60 61" })
   lu.assertStrContains(now.remarks[1], "study.lua cannot be read now: ")
   os.remove(study.path)
   now = assert(opened(root, study.path, "study"))
-  lu.assertEquals({ shown(now)[2], now.title }, { "width_32: 60 61", "p" })
+  lu.assertEquals({ list_cells(now)[2], now.title }, { "width_32: 60 61", "p" })
   write.remove_tree(root .. "/.studies")
   now = assert(opened(root, study.path))
-  lu.assertEquals({ now.found, shown(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
+  lu.assertEquals({ now.found, list_cells(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
   local nothing, message = opened(root, study.path, study.path)
   lu.assertNil(nothing)
   lu.assertStrContains(message, "no such study")
@@ -251,7 +252,7 @@ function TestOpen.test_other_axes()
   sweep(study, root, 40)
   expand({ axis = "size" })
   local now = assert(opened(root, study.path))
-  lu.assertEquals({ shown(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
+  lu.assertEquals({ list_cells(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
     "nothing of the study as it is now is there; this is as it was swept" } })
 end
 
@@ -265,7 +266,7 @@ function TestOpen.test_folders_by_data()
   end
   local root = support.write("data/here", ""):match("^(.*)/")
   local found = cells.of_folder(root)
-  lu.assertEquals({ shown(found), found.cells[1].key.encoding, found.cells[2].key.encoding }, { { "a_task: 41",
+  lu.assertEquals({ list_cells(found), found.cells[1].key.encoding, found.cells[2].key.encoding }, { { "a_task: 41",
     "a_task: 42" }, "a_task (data 0123abcd)", "a_task (data 89abcdef)" })
   lu.assertEquals(versions.find(root, { name = "s" }, { id = "nothing" }), {})
 end

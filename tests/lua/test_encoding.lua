@@ -5,13 +5,13 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local plans = require("plans")
 
-local plan_of = plans.plan_of
+local make_plan = plans.make_plan
 
 TestEncoding = {}
 
 function TestEncoding.test_limits_on_the_length()
   local function limit(sets)
-    return plan_of(sets).limit
+    return make_plan(sets).limit
   end
   lu.assertFalse(limit({}))
   lu.assertFalse(limit({ ["encoding.additive.kind"] = "sinusoid", ["encoding.rotation.kind"] = "rope" }))

@@ -20,7 +20,7 @@ end
 
 function TestEscape.test_plain_text_is_one_line_that_prints()
   for _, text in ipairs(hostile.TEXTS) do
-    lu.assertNil(hostile.problem_of_text(escape.plain(text)))
+    lu.assertNil(hostile.find_text_problem(escape.plain(text)))
     lu.assertNil(escape.plain(text):find("\n"))
   end
   lu.assertEquals(escape.plain("\xff\xfea\u{e9}\nb\u{FFFE}"), "??a\u{e9}?b?")
@@ -36,10 +36,10 @@ function TestEscape.test_c()
   end
   lines[#lines + 1] = "    return 0;\n}\n"
   local path = support.write("c/texts.c", table.concat(lines, "\n"))
-  local said, good = support.shell(("cc -std=gnu11 -Wall -Wextra -Wtrigraphs -Werror -o %s.out %s && %s.out"):format(
+  local output, good = support.shell(("cc -std=gnu11 -Wall -Wextra -Wtrigraphs -Werror -o %s.out %s && %s.out"):format(
     path, path, path))
-  lu.assertTrue(good, said)
-  lu.assertEquals(said, table.concat(hostile.TEXTS))
+  lu.assertTrue(good, output)
+  lu.assertEquals(output, table.concat(hostile.TEXTS))
 end
 
 -- A string that is split into lines has the same content.
@@ -81,13 +81,13 @@ function TestEscape.test_gnuplot()
   if not has("gnuplot") then
     lu.skip("gnuplot is not installed")
   end
-  local lines, want = { "set encoding utf8", "set print '-'" }, {}
+  local lines, expected = { "set encoding utf8", "set print '-'" }, {}
   for i, text in ipairs(hostile.TEXTS) do
-    lines[i + 2], want[i] = "print " .. escape.gnuplot(text), escape.plain(text) .. "\n"
+    lines[i + 2], expected[i] = "print " .. escape.gnuplot(text), escape.plain(text) .. "\n"
   end
   local path = support.write("gnuplot/texts", table.concat(lines, "\n") .. "\n")
   local folder = path:match("^(.*)/")
-  lu.assertEquals(support.shell(("cd %s && LC_ALL=C.UTF-8 gnuplot texts"):format(folder)), table.concat(want))
+  lu.assertEquals(support.shell(("cd %s && LC_ALL=C.UTF-8 gnuplot texts"):format(folder)), table.concat(expected))
   lu.assertEquals(support.shell("ls " .. folder), "texts\n")
 end
 
@@ -113,7 +113,7 @@ function TestEscape.test_the_checks_find_mistakes()
     problem_of_xml = { "<p><b>x</p></b>", "<p>", "<p>a & b</p>", "<p>&x;</p>", "<p>a < b</p>", '<p a="<">x</p>',
       "<p a=x>y</p>", "<p>\1</p>" },
     problem_of_latex = { "\\input{x}", "a}", "{a", "a_b", "50%", "a \\\\\n [x]", "\\begin{document}" },
-    problem_of_text = { "\xff", "a\27[31m" },
+    find_text_problem = { "\xff", "a\27[31m" },
   }) do
     for _, page in ipairs(pages) do
       lu.assertNotNil(hostile[problem](page), page)

@@ -34,28 +34,28 @@ void lh_task_ends(lh_rng *rng, int n, lh_example *example) {
 support.write("ends.c", ENDS)
 local ENDING, OPEN = 'source = "ends.c"', 'kind = "reverse_string"'
 
-local function checked(kind, task, more)
+local function check_spec(kind, task, more)
   local layers = kind == "encoder_decoder" and "" or "layers = 2, "
   return support.check_text(("return { task = { %s }, model = { kind = %q, %swidth = 16, heads = 2 }, %s }"):format(
     task, kind, layers, more))
 end
 
-local function good(...)
-  local resolved, info, d = checked(...)
+local function accept(...)
+  local resolved, info, d = check_spec(...)
   lu.assertEquals(d:text(), "")
   return resolved, info
 end
 
 function TestDecoding.test_greedy_is_the_default_and_left_out()
-  local plain = good("decoder", OPEN, "")
+  local plain = accept("decoder", OPEN, "")
   lu.assertNil(plain.eval.decoding)
-  lu.assertEquals(good("decoder", OPEN, GREEDY), plain)
-  lu.assertEquals(good("encoder_decoder", OPEN, FORCED).eval.decoding, "teacher_forced")
+  lu.assertEquals(accept("decoder", OPEN, GREEDY), plain)
+  lu.assertEquals(accept("encoder_decoder", OPEN, FORCED).eval.decoding, "teacher_forced")
 end
 
 function TestDecoding.test_an_encoder_has_none()
   for _, more in ipairs({ GREEDY, FORCED }) do
-    local resolved, _, d = checked("encoder", OPEN, more)
+    local resolved, _, d = check_spec("encoder", OPEN, more)
     lu.assertNil(resolved)
     lu.assertStrContains(d:text(), "eval.decoding: an encoder answers everything at once")
     lu.assertStrContains(d:text(), 'model.kind = "decoder" or "encoder_decoder"')
@@ -64,7 +64,7 @@ end
 
 function TestDecoding.test_it_is_a_default_of_the_trainer()
   local function plan(more)
-    local resolved, info = good("decoder", OPEN, more)
+    local resolved, info = accept("decoder", OPEN, more)
     return plan_module.build(resolved, { task = info.task })
   end
   local greedy, forced = plan(""), plan(FORCED)
@@ -75,7 +75,7 @@ end
 
 function TestDecoding.test_the_plan_states_the_cost_of_answers()
   local function page(kind, task, more)
-    local resolved, info = good(kind, task, more)
+    local resolved, info = accept(kind, task, more)
     return plan_page.text(plan_module.build(resolved, { task = info.task }))
   end
   lu.assertStrContains(page("decoder", OPEN, ""),
@@ -91,7 +91,7 @@ end
 
 -- Texts of warnings; the default task has an end symbol.
 local function warnings(kind, encoding, task)
-  local _, info = good(kind, task or ENDING, "encoding = " .. encoding)
+  local _, info = accept(kind, task or ENDING, "encoding = " .. encoding)
   return table.concat(info.warnings, "\n")
 end
 

@@ -12,8 +12,9 @@ local stored = json.decode(support.read("tests/reference/inference.json"))
 
 local CLOSE = 1e-8 -- relative; for thousands of seeds sums of logarithms have a third of this error
 
-local function assert_close(got, want, what)
-  lu.assertTrue(math.abs(got - want) <= CLOSE * math.abs(want), ("%s: %.17g, expected %.17g"):format(what, got, want))
+local function assert_close(actual, expected, what)
+  lu.assertTrue(math.abs(actual - expected) <= CLOSE * math.abs(expected),
+    ("%s: %.17g, expected %.17g"):format(what, actual, expected))
 end
 
 TestInterval = {}

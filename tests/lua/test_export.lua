@@ -12,14 +12,14 @@ local torch = require("expression.torch")
 local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
 local RANDOM = exports.RANDOM
 
-local function body_of(encoding)
+local function render_body(encoding)
   local _, info, d = support.check_text(('return { task = { kind = "even_pairs" }, encoding = %s }'):format(encoding))
   assert(info, d:text())
   return torch.formula(info.score.root)
 end
 
 local function score(formula, more)
-  return body_of(("{ score = function(x) return %s end%s }"):format(formula, more or ""))
+  return render_body(("{ score = function(x) return %s end%s }"):format(formula, more or ""))
 end
 
 TestTorch = {}
@@ -43,26 +43,26 @@ function TestTorch.test_functions_of_tensors_and_numbers()
     { "return score.clamp(max=3) + torch.maximum(index[:, None], index)" })
   lu.assertEquals(score("x.score + select(any(less(x.distance, 0), equal(x.key, 2)), 1, 0.5)").lines,
     { "return score + torch.where(torch.logical_or(distance < 0, index == 2), 1.0, 0.5)" })
-  local got = score("x.score + bucket(abs(x.distance), { 1, 4 })")
-  lu.assertEquals(got.lines, { "return score + bucket(torch.abs(distance), [1, 4])" })
-  lu.assertTrue(got.uses.bucket)
-  lu.assertNil(got.uses.index)
+  local actual = score("x.score + bucket(abs(x.distance), { 1, 4 })")
+  lu.assertEquals(actual.lines, { "return score + bucket(torch.abs(distance), [1, 4])" })
+  lu.assertTrue(actual.uses.bucket)
+  lu.assertNil(actual.uses.index)
 end
 
 function TestTorch.test_parameters_of_a_layer_and_of_all_layers()
-  local got = score("x.score + x.a + lookup(x.b, mod(x.key, 4)) + lookup(x.c, 1)", [[, parameters = {
+  local actual = score("x.score + x.a + lookup(x.b, mod(x.key, 4)) + lookup(x.c, 1)", [[, parameters = {
     a = { per = "layer_head", init = 0 }, b = { per = "head", shape = 4, init = 0 }, c = { shape = 2, init = 0 } }]])
-  lu.assertEquals(got.lines, {
+  lu.assertEquals(actual.lines, {
     'a = score + own["a"][:, None, None] + shared["b"][head, torch.remainder(index, 4).long()]',
     'return a + shared["c"][1]' })
-  lu.assertTrue(got.uses.own and got.uses.shared and got.uses.head)
+  lu.assertTrue(actual.uses.own and actual.uses.shared and actual.uses.head)
 end
 
 function TestTorch.test_values_used_twice_are_named_and_long_lines_are_split()
   lu.assertEquals(score("x.score + exp(-abs(x.distance) / 8) * (1 - exp(-abs(x.distance) / 8))").lines,
     { "a = torch.exp(-0.125 * torch.abs(distance))", "return score + a * (1 - a)" })
   for _, name in ipairs({ "fire", "t5", "kerple_power", "sandwich", "log_length", "alibi" }) do
-    for _, line in ipairs(body_of(("{ use = %q }"):format(name)).lines) do
+    for _, line in ipairs(render_body(("{ use = %q }"):format(name)).lines) do
       lu.assertTrue(#line <= 124, name .. ": " .. line)
     end
   end
@@ -84,7 +84,7 @@ function TestPytorch.tearDown()
   support.clean()
 end
 
-local function problem_of(more)
+local function find_problem(more)
   local spec = { plan = { eval_dropout = false, attentions = { { name = "self" } } }, resolved = {
     encoding = { rotation = { kind = "none" }, relative = { kind = "none" }, positions = { kind = "index" },
       additive = { kind = "none" } }, model = { kind = "encoder", layers = 1 }, task = { kind = "x" } } }
@@ -93,36 +93,36 @@ local function problem_of(more)
 end
 
 function TestPytorch.test_unknown_facets_are_named()
-  lu.assertNil(problem_of(function() end))
-  lu.assertEquals(problem_of(function(spec) spec.encoding.relative.kind = "spiral" end),
+  lu.assertNil(find_problem(function() end))
+  lu.assertEquals(find_problem(function(spec) spec.encoding.relative.kind = "spiral" end),
     'does not know encoding.relative.kind = "spiral"')
-  lu.assertEquals(problem_of(function(spec) spec.encoding.gate = { kind = "on" } end),
+  lu.assertEquals(find_problem(function(spec) spec.encoding.gate = { kind = "on" } end),
     'does not know encoding.gate = {"kind":"on"}')
-  lu.assertEquals(problem_of(function(spec) spec.encoding.normaliser = { kind = "entmax" } end),
+  lu.assertEquals(find_problem(function(spec) spec.encoding.normaliser = { kind = "entmax" } end),
     'does not know encoding.normaliser.kind = "entmax"')
-  lu.assertEquals(problem_of(function(spec) spec.encoding.positions.range = "centred" end),
+  lu.assertEquals(find_problem(function(spec) spec.encoding.positions.range = "centred" end),
     'does not know encoding.positions.range = "centred"')
-  lu.assertEquals(problem_of(function(spec) spec.task.curriculum = 3 end), "does not know task.curriculum = 3")
-  lu.assertStrContains(problem_of(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
+  lu.assertEquals(find_problem(function(spec) spec.task.curriculum = 3 end), "does not know task.curriculum = 3")
+  lu.assertStrContains(find_problem(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
 end
 
 -- The facets of one family; a facet that the family lacks is false.
 function TestPytorch.test_unknown_facets_of_a_family_are_named()
-  lu.assertNil(problem_of(function(spec) spec.encoding.cross = { mask = false, rotation = { kind = "rope" } } end))
-  lu.assertEquals(problem_of(function(spec) spec.encoding.cross = { rotation = { kind = "spin" } } end),
+  lu.assertNil(find_problem(function(spec) spec.encoding.cross = { mask = false, rotation = { kind = "rope" } } end))
+  lu.assertEquals(find_problem(function(spec) spec.encoding.cross = { rotation = { kind = "spin" } } end),
     'does not know encoding.cross.rotation.kind = "spin"')
 end
 
-local function text_of(encoding, more)
+local function render_model(encoding, more)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
 end
 
 -- An encoder-decoder with a score in each attention, named by the network's own tensors.
 function TestPytorch.test_an_encoder_decoder()
   local sizes = ", model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
-  local text = text_of("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)
+  local text = render_model("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)
   assert_has(text, "self.cross_attention", "self.encoder", "self.decoder")
-  assert_has(text_of("kind = 'alibi'", sizes), "change_score")
+  assert_has(render_model("kind = 'alibi'", sizes), "change_score")
   for _, kind in ipairs({ "rope", "sinusoid", "alibi" }) do
     local spec = exports.planned(("{ task = { kind = 'reverse_string' }, encoding = { kind = %q, %s }%s }"):format(kind,
       "positions = { kind = 'randomized' }", sizes))
@@ -132,36 +132,36 @@ function TestPytorch.test_an_encoder_decoder()
 end
 
 function TestPytorch.test_geometric_has_what_it_uses()
-  local full = text_of('kind = "geometric"')
+  local full = render_model('kind = "geometric"')
   assert_has(full, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)")
   assert_has(full, ".clamp(min=1e-12)")
   assert_lacks(full, "softmax", "change_score", "math.sqrt(WIDTH // HEADS)")
-  local raw = text_of('normaliser = { kind = "geometric", normalised = false, directional = false }')
+  local raw = render_model('normaliser = { kind = "geometric", normalised = false, directional = false }')
   assert_has(raw, "score = self.geometric(query, key)\n", "    return weight\n")
   assert_lacks(raw, "irection", "min=1e-12")
-  assert_lacks(text_of('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
+  assert_lacks(render_model('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 
 function TestPytorch.test_positions_from_one()
-  local one = text_of(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
+  local one = render_model(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
   assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending",
     'self.embed["position"](place - 1)',
     "return (1 + torch.randperm(MAX_POSITION, device=tokens.device))[:tokens.shape[1]].sort().values")
-  assert_has(text_of(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
+  assert_has(render_model(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
     "ascending ones\n    from 1 to MAX_POSITION",
     "drawn = 1 + torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1] - 1]")
-  local zero = text_of(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
+  local zero = render_model(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
   assert_has(zero, 'self.embed["position"](place)', "distinct ones below MAX_POSITION, drawn.",
     "return torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1]]\n")
 end
 
 function TestPytorch.test_draws_of_a_sequence_and_of_a_side()
-  local sequence = text_of(RANDOM:format('draw = "sequence"') .. 'rotation = { kind = "rope" }')
+  local sequence = render_model(RANDOM:format('draw = "sequence"') .. 'rotation = { kind = "rope" }')
   assert_has(sequence, "place = draw_positions(tokens, positions)\n        h = ",
     "[:, None, :, None] * speed")
-  local sides = text_of(RANDOM:format('sides = "independent", draw = "pass"') .. 'use = "relative"')
+  local sides = render_model(RANDOM:format('sides = "independent", draw = "pass"') .. 'use = "relative"')
   assert_has(sides, "for _ in range(2)", "drawn[(offset < 0).long(), offset.abs()]")
-  local mirrored = text_of(RANDOM:format('draw = "layer"') .. 'use = "relative"')
+  local mirrored = render_model(RANDOM:format('draw = "layer"') .. 'use = "relative"')
   assert_lacks(mirrored, "range(2)", "len(tokens)", "def draw_positions")
 end
 
@@ -195,10 +195,10 @@ function TestPytorch.test_requests_have_every_draw()
     for i = 1, count - 1 do
       input[i] = 0
     end
-    local got = examples.request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
-    assert_draws(got.positions, count, 0, 16)
-    assert_draws(got.distances, count, 0, 16)
-    lu.assertEquals(got.distances[1], 0)
+    local actual = examples.request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
+    assert_draws(actual.positions, count, 0, 16)
+    assert_draws(actual.distances, count, 0, 16)
+    lu.assertEquals(actual.distances[1], 0)
   end
   local one = examples.request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
   assert_draws(one.positions, 16, 1, 17)

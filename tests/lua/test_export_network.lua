@@ -21,47 +21,47 @@ function TestNetworks.tearDown()
   support.clean()
 end
 
-local function model_of(fields, encoding)
+local function render_model(fields, encoding)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, model = { %s } }'):format(
     encoding or "", fields))
 end
 
 function TestNetworks.test_every_field_of_a_model_is_exported()
-  local plain = model_of("")
+  local plain = render_model("")
   assert_has(plain, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
     "self.query = nn.Linear(WIDTH, WIDTH, bias=False)", "self.up = nn.Linear(WIDTH, FEEDFORWARD)\n",
     "F.relu(self.up(h))", "class Encoder(nn.Module)", "self.output(h)")
   assert_lacks(plain, "RMSNorm", "decode", "self.norm =", "name_in_file", "IN_FILE", "FIRST_OUTPUT")
-  local pre = model_of('norm = { kind = "rms", place = "pre" }, dropout = 0, activation = "swiglu", bias = "none"')
+  local pre = render_model('norm = { kind = "rms", place = "pre" }, dropout = 0, activation = "swiglu", bias = "none"')
   assert_has(pre, "h = h + self.attention(self.norm1(h))\n", "return h + self.feedforward(self.norm2(h))\n",
     "return self.output(self.norm(h))", "nn.RMSNorm(WIDTH, eps=1e-5)", "isinstance(module, nn.RMSNorm)",
     "self.down(F.silu(self.gate(h)) * self.up(h))", "self.up = nn.Linear(WIDTH, FEEDFORWARD, bias=False)")
   assert_lacks(pre, "Dropout", "LayerNorm")
-  local biased = model_of('bias = "all", activation = "gelu_tanh"')
+  local biased = render_model('bias = "all", activation = "gelu_tanh"')
   assert_has(biased, "self.value = nn.Linear(WIDTH, WIDTH)\n", 'F.gelu(self.up(h), approximate="tanh")')
-  assert_has(model_of('activation = "geglu"'), "F.gelu(self.gate(h)) * self.up(h)")
-  assert_has(model_of('activation = "silu"'), "F.silu(self.up(h))")
+  assert_has(render_model('activation = "geglu"'), "F.gelu(self.gate(h)) * self.up(h)")
+  assert_has(render_model('activation = "silu"'), "F.silu(self.up(h))")
 end
 
 function TestNetworks.test_every_dropout_is_exported()
-  local text = model_of('dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3, embedding_dropout = 0.4')
+  local text = render_model('dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3, embedding_dropout = 0.4')
   assert_has(text, "        self.dropout = nn.Dropout(0.2)\n",
     "mixed = self.dropout(score.softmax(dim=-1)) @ value", "return self.down(self.dropout(F.relu(self.up(h))))",
     "self.dropout = nn.Dropout(0.3)", "h = self.norm1(h + self.dropout(self.attention(h)))",
     "self.dropout = nn.Dropout(0.1)", 'h = self.dropout(self.embed["token"](tokens) * math.sqrt(WIDTH))',
     "self.dropout = nn.Dropout(0.4)")
   assert_lacks(text, "branch_dropout", "hidden_dropout")
-  assert_has(model_of('hidden_dropout = 0.3, activation = "swiglu"'),
+  assert_has(render_model('hidden_dropout = 0.3, activation = "swiglu"'),
     "self.down(self.dropout(F.silu(self.gate(h)) * self.up(h)))")
 end
 
 function TestNetworks.test_a_decoder_reads_its_target()
-  local text = model_of('kind = "decoder"', 'kind = "rope", ' .. RANDOM:format('draw = "pass"'))
+  local text = render_model('kind = "decoder"', 'kind = "rope", ' .. RANDOM:format('draw = "pass"'))
   assert_has(text, "class Decoder(nn.Module)", "FIRST_OUTPUT = 2 ", "SEPARATOR = 4 ", "return offset > 0",
     "[inputs, separator, FIRST_OUTPUT + target[:, :-1]]", "def decode(model, inputs, outputs, positions=None):",
     "model(with_target(inputs, target), positions)[:, t - outputs]", '[example["output"]]')
   assert_lacks(text, "EMPTY", "with_outputs", "COMPUTATION")
-  assert_has(model_of('kind = "decoder", tied = true'),
+  assert_has(render_model('kind = "decoder", tied = true'),
     'return F.linear(h, self.embed["token"].weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])')
   local pauses = model_text('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
     .. 'model = { kind = "decoder" } }')
@@ -116,17 +116,17 @@ local function in_block(f, options)
 end
 
 -- The lines of the network's forward pass.
-local function pass_of(f)
+local function list_forward_lines(f)
   local facts = assert(described(in_block(f)))
   return facts.list[#facts.list].lines
 end
 
 function TestNetworks.test_values_read_twice_have_a_name()
-  lu.assertEquals(pass_of(function(b, h)
+  lu.assertEquals(list_forward_lines(function(b, h)
     local s = b:add(h, b:product("map", b:norm("first", h), 64))
     b:output(b:add(s, b:activation("bent", b:norm("second", s, "rms"), "gelu"), 0.1))
   end), { "h = h + self.map(self.first(h))", "return h + self.dropout(F.gelu(self.second(h)))" })
-  lu.assertEquals(pass_of(function(b, h)
+  lu.assertEquals(list_forward_lines(function(b, h)
     local n = b:norm("first", h)
     local s = b:add(b:product("map", n, 64), b:product("way", n, 64))
     b:output(b:add(h, s))
@@ -134,10 +134,10 @@ function TestNetworks.test_values_read_twice_have_a_name()
 end
 
 function TestNetworks.test_products_side_by_side()
-  lu.assertEquals(pass_of(function(b, h)
+  lu.assertEquals(list_forward_lines(function(b, h)
     b:output(b:add(h, b:gate("gated", b:product("wide", h, 64, { tensors = { "gate", "up" } }), "gelu")))
   end), { "return h + F.gelu(self.gate(h)) * self.up(h)" })
-  lu.assertEquals(pass_of(function(b, h)
+  lu.assertEquals(list_forward_lines(function(b, h)
     local wide = b:product("wide", h, 64, { tensors = { "gate", "up" } })
     b:output(b:add(h, b:gate("gated", b:activation("bent", wide, "relu"), "silu")))
   end), { "bent = F.relu(torch.cat([self.gate(h), self.up(h)], dim=-1))",
@@ -146,7 +146,7 @@ end
 
 function TestNetworks.test_long_lines_are_split()
   local long = ("a"):rep(32)
-  local lines = pass_of(function(b, h)
+  local lines = list_forward_lines(function(b, h)
     local s = h
     for i = 1, 4 do
       s = b:add(s, b:product("map" .. i .. long, b:norm("norm" .. i .. long, s), 64))
@@ -301,7 +301,7 @@ function TestNetworks.test_attentions_of_several_families()
 end
 
 -- An attention with queries of one stream and keys of another.
-local function looks_across(net)
+local function attend_all(net)
   local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
   local memory = net:embed("memory", source, { table = tokens, place = net.additive })
   local x = net:embed("embedding", target, { table = tokens, place = net.additive })
@@ -320,7 +320,7 @@ end
 local DECODER = 'model = { kind = "decoder" }'
 
 function TestNetworks.test_two_streams()
-  local text = rendered(described(looks_across, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
+  local text = rendered(described(attend_all, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
   assert_has(text, "    def forward(self, source, target):", "of source [B][S] and target [B][T].",
     "        source_place = torch.arange(source.shape[1], device=source.device)\n"
     .. "        target_place = torch.arange(target.shape[1], device=target.device)\n",
@@ -397,7 +397,7 @@ end
 
 -- Values of pairs of tokens, with queries and keys from two streams.
 function TestNetworks.test_pairs_of_two_streams()
-  local text = rendered(described(looks_across, [[relative = { kind = "shaw", clip = 2 },
+  local text = rendered(described(attend_all, [[relative = { kind = "shaw", clip = 2 },
     score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))
   assert_has(text, "    def forward(self, h, distance):", "    def forward(self, h, memory, memory_distance):",
     "        target_distance = target_place - target_place[:, None]\n",
@@ -415,15 +415,15 @@ end
 function TestNetworks.test_a_family_without_facets_of_the_others()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
   local seen = "cross_attention_hidden(score)"
-  assert_has(model_of(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), seen)
-  local text = model_of(sizes, 'mask = { kind = "causal" }')
+  assert_has(render_model(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), seen)
+  local text = render_model(sizes, 'mask = { kind = "causal" }')
   assert_has(text, "hidden(score)", "an encoder-decoder.")
   assert_lacks(text, seen)
-  assert_has(model_of(sizes, [[normaliser = { kind = "geometric" }, decoder = { normaliser = { kind = "softmax" } },
+  assert_has(render_model(sizes, [[normaliser = { kind = "geometric" }, decoder = { normaliser = { kind = "softmax" } },
     cross = { normaliser = { kind = "softmax" } }]]), "match_first(", "softmax(")
 end
 
-local function unknown_of(describe, ...)
+local function find_unknown(describe, ...)
   local facts, problem = described(describe, ...)
   lu.assertNil(facts)
   return problem
@@ -431,23 +431,23 @@ end
 
 function TestNetworks.test_unsupported_networks_are_named()
   ops.recur = ops.activation -- an operation that the export does not know
-  local recurs = unknown_of(in_block(function(b, h)
+  local recurs = find_unknown(in_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.kind = "recur"
     b:output(b:norm("first", y))
   end))
   ops.recur = nil
   lu.assertEquals(recurs, "does not know the operation recur (bent) of block half")
-  lu.assertEquals(unknown_of(in_block(function(b, h)
+  lu.assertEquals(find_unknown(in_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.temperature = 2
     b:output(b:norm("first", y))
   end)), "does not know temperature of the operation activation (bent) of block half")
-  lu.assertEquals(unknown_of(looks_across, nil, with_cross),
+  lu.assertEquals(find_unknown(attend_all, nil, with_cross),
     "does not know the stream target of the network in addition to source")
-  lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
+  lu.assertEquals(find_unknown(attend_all, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
     "does not know sampled positions of two streams")
-  lu.assertEquals(unknown_of(looks_across, nil, function(own)
+  lu.assertEquals(find_unknown(attend_all, nil, function(own)
     local families = with_cross(own)
     families.cross.normaliser = { kind = "geometric", fill = 14 }
     return families

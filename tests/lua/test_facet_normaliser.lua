@@ -18,7 +18,7 @@ function TestNormaliser.test_learned_numbers_fill_whole_vectors()
     { heads = 8 })
   lu.assertEquals(plan.fill, 13)
   for heads, width in pairs({ [1] = 16, [8] = 16, [9] = 32, [64] = 128 }) do
-    local planned = plans.plan_of({ encoding = "{ kind = 'geometric' }", ["model.heads"] = tostring(heads),
+    local planned = plans.make_plan({ encoding = "{ kind = 'geometric' }", ["model.heads"] = tostring(heads),
       ["model.width"] = tostring(16 * heads) })
     lu.assertEquals(planned.first.asks.width, width, heads)
   end

@@ -24,13 +24,13 @@ local schema = require("spec.schema")
 
 local SPEC = "return { task = { kind = 'bucket_sort' }, model = { kind = '%s' }, encoding = { kind = 'rope', %s } }"
 
-local function plan_of(spacing, kind)
+local function make_plan(spacing, kind)
   local resolved, info, d = support.check_text(SPEC:format(kind or "encoder", spacing))
   assert(resolved, d:text())
   return plans.build(resolved), info
 end
 
-local function terms_of(family)
+local function list_terms(family)
   local words = {}
   for i, term in ipairs(family.terms) do
     words[i] = term.page
@@ -49,20 +49,20 @@ function TestPages.test_fields_are_documented_and_checked()
 end
 
 function TestPages.test_it_is_planned_described_and_distinguished()
-  local without, off = plan_of(""), plan_of("spacing = { kind = 'all' }")
+  local without, off = make_plan(""), make_plan("spacing = { kind = 'all' }")
   lu.assertEquals(off.digest, without.digest)
-  local plan, info = plan_of("spacing = { kind = 'even', heads = 8 }")
+  local plan, info = make_plan("spacing = { kind = 'even', heads = 8 }")
   lu.assertEquals(info.warnings, { "encoding.spacing.heads: no head sees odd offsets" })
   lu.assertStrContains(describe.encoding(plan), "; 8 heads see even offsets")
   lu.assertNotEquals(plan.digest, without.digest)
   lu.assertNotEquals(plan.model_digest, without.model_digest)
-  lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
+  lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
 -- Facets that a spec gives for all attentions, and facets of one attention.
 function TestPages.test_pictures_show_visible_keys()
   local words = {}
-  for h, rows in ipairs(mask_page.cells(plan_of("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
+  for h, rows in ipairs(mask_page.cells(make_plan("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
     for i, row in ipairs(rows) do
       words[#words + 1] = h > 6 and ("head %d, query %d: %s%s%s"):format(h - 1, i - 1, row[1] and "x" or ".",
         row[2] and "x" or ".", row[3] and "x" or ".") or nil
@@ -73,7 +73,7 @@ function TestPages.test_pictures_show_visible_keys()
 end
 
 function TestPages.test_families_inherit_it_as_declared()
-  local plan = plan_of("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
+  local plan = make_plan("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")
   local heads = {}
   for _, family in ipairs(plan.attentions) do
@@ -100,14 +100,14 @@ function TestPages.test_terms_that_exclude_one_another_are_refused()
 end
 
 function TestPages.test_a_network_makes_values_that_a_facet_requests()
-  local plan = plan_of("gate = { kind = 'distance' }")
+  local plan = make_plan("gate = { kind = 'distance' }")
   local names = {}
   for _, tensor in ipairs(plan.tensors) do
     names[tensor.name] = table.concat(tensor.shape, " ")
   end
   lu.assertEquals(names["layers.4.attention.gate.weight"], "64 8")
   lu.assertEquals({ plan.first.asks.width, plan.first.asks.constant }, { 16, "GATE_WIDTH" })
-  lu.assertEquals(plan.parameters, plan_of("").parameters + 5 * 64 * 8)
+  lu.assertEquals(plan.parameters, make_plan("").parameters + 5 * 64 * 8)
 end
 
 function TestPages.test_it_is_exported_once_for_equal_attentions()

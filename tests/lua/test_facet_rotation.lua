@@ -34,9 +34,9 @@ function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
 end
 
 function TestRotation.test_known_periods()
-  local want = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
+  local expected = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
     [64] = 64 }
-  for head_width, period in pairs(want) do
+  for head_width, period in pairs(expected) do
     lu.assertEquals(rope(head_width).period, period, head_width)
   end
 end

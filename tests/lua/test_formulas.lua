@@ -12,13 +12,13 @@ TestAgainstNumbers = {}
 
 local state
 
-local function below(n)
+local function draw_below(n)
   state = (state * 6364136223846793005 + 1442695040888963407) & 0x7fffffffffffffff
   return (state >> 33) % n
 end
 
 local function pick(list)
-  return list[below(#list) + 1]
+  return list[draw_below(#list) + 1]
 end
 
 local LEAVES = { "x.score", "x.score", "x.distance", "x.distance", "x.query_index", "x.key_index", "x.head", "x.layer",
@@ -57,10 +57,10 @@ local FORMS = {
 function some_number(depth)
   if depth == 0 then
     return pick(LEAVES)
-  elseif below(8) == 0 then
+  elseif draw_below(8) == 0 then
     return ("select(%s, %s, %s)"):format(some_truth(depth - 1), some_number(depth - 1), some_number(depth - 1))
   end
-  return pick(FORMS)(some_number(depth - 1), some_number(below(depth)))
+  return pick(FORMS)(some_number(depth - 1), some_number(draw_below(depth)))
 end
 
 -- Values of a pair of tokens, and of the parameters.
@@ -143,13 +143,13 @@ function TestAgainstNumbers.test_random_functions()
     lu.assertTrue(problem == nil or #problem.what > 0 and problem.line == 1, text)
     local _, node = traced.classify(value)
     for _, pair in ipairs(node and PAIRS or {}) do
-      local want = direct(text, pair)
-      if want then
-        local got = evaluate(node, pair, {})
+      local expected = direct(text, pair)
+      if expected then
+        local actual = evaluate(node, pair, {})
         compared = compared + 1
-        lu.assertTrue(math.abs(got - want) <= 1e-9 * math.max(1, math.abs(want)),
-          ("case %d: %s is %.17g, its formula %s is %.17g"):format(case, text, want, ir.text(node), got))
-        lu.assertTrue(got >= node.low - 1e-9 and got <= node.high + 1e-9, text .. " leaves its range")
+        lu.assertTrue(math.abs(actual - expected) <= 1e-9 * math.max(1, math.abs(expected)),
+          ("case %d: %s is %.17g, its formula %s is %.17g"):format(case, text, expected, ir.text(node), actual))
+        lu.assertTrue(actual >= node.low - 1e-9 and actual <= node.high + 1e-9, text .. " leaves its range")
       end
     end
   end

@@ -151,9 +151,9 @@ function TestAbsent.test_identifiers_occur_exactly_if_used()
     end
     local text = table.concat(parts)
     for _, entry in ipairs(IDENTIFIERS) do
-      local want = entry[2](case)
-      lu.assertEquals(text:find(entry[1], 1, true) ~= nil, want, ("%s in %s"):format(entry[1], case.name))
-      on[entry[1]], off[entry[1]] = on[entry[1]] or want, off[entry[1]] or not want
+      local is_expected = entry[2](case)
+      lu.assertEquals(text:find(entry[1], 1, true) ~= nil, is_expected, ("%s in %s"):format(entry[1], case.name))
+      on[entry[1]], off[entry[1]] = on[entry[1]] or is_expected, off[entry[1]] or not is_expected
     end
   end
   for _, entry in ipairs(IDENTIFIERS) do

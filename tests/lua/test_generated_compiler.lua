@@ -26,7 +26,7 @@ local function level_flag()
 end
 
 -- Writes the case's files and probe.c, step.c with additions: gcc reports unused macros only outside of included files.
-local function folder_of(case, name, more)
+local function write_folder(case, name, more)
   local path
   for _, file in ipairs(case.files) do
     path = support.write(name .. "/" .. file.path, file.text)
@@ -86,8 +86,8 @@ function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
     for _, row in ipairs(list) do
       if row.compile then
         count = count + 1
-        local case, how = cases.case_of(row[1]), assert(COMPILE[row.compile])
-        local folder = folder_of(case, "compiled" .. count, offset_checks(case.plan))
+        local case, how = cases.get_case(row[1]), assert(COMPILE[row.compile])
+        local folder = write_folder(case, "compiled" .. count, offset_checks(case.plan))
         local text, good = support.shell(table.concat({ CC, how, level, FLAGS, folder .. "/probe.c" }, " "))
         lu.assertTrue(good and text == "", row[1] .. "\n" .. text)
       end
@@ -98,7 +98,7 @@ end
 -- The compilation above can fail: it reports an unused macro, static function or table.
 function TestCompiler.test_unused_definitions_are_found()
   local level = level_flag()
-  local folder = folder_of(cases.case_of("none none index 0 float32"), "unused",
+  local folder = write_folder(cases.get_case("none none index 0 float32"), "unused",
     "#define NOBODY_USES 1\nstatic int nobody_calls(void) { return 1; }\nstatic const int nobody_reads[] = { 1 };\n")
   local text, good = support.shell(table.concat({ CC, COMPILE.whole, level, FLAGS, folder .. "/probe.c" }, " "))
   lu.assertTrue(good)
@@ -111,7 +111,7 @@ function TestCompiler.test_what_the_runtime_reads_compiles()
   level_flag()
   for i, name in ipairs({ "lists", "all checkpoints", "evaluation while training", "one answer", "no clipping",
     "learned rope layer 0.1 float32" }) do
-    local folder = folder_of(cases.case_of(name), "spec" .. i)
+    local folder = write_folder(cases.get_case(name), "spec" .. i)
     local text, good = support.shell(table.concat({ CC, COMPILE.whole, "-DLH_HAVE_X86_64 -DLH_HAVE_X86_64_V4", FLAGS,
       folder .. "/spec.c" }, " "))
     lu.assertTrue(good and text == "", name .. "\n" .. text)
@@ -151,8 +151,8 @@ end
 -- A wrong offset does not compile, so the assertions above can fail.
 function TestCompiler.test_a_wrong_layout_is_found()
   level_flag()
-  local case = cases.case_of("none none index 0 float32")
-  local folder = folder_of(case, "wrong", (offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
+  local case = cases.get_case("none none index 0 float32")
+  local folder = write_folder(case, "wrong", (offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
   local text, good = support.shell(table.concat({ CC, "-fsyntax-only", FLAGS, folder .. "/probe.c" }, " "))
   lu.assertTrue(not good and text:find("embed.token.weight", 1, true) ~= nil)
 end

@@ -37,12 +37,12 @@ function TestSame.test_place_locale_zone_and_user_do_not_matter()
   generate("/", "LC_ALL=C.UTF-8 LANG=de_DE.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent USER=other", here
     .. "/generator/main.lua", here .. "/" .. spec, base .. "/b")
   generate(here .. "/tests", "LC_ALL=C TZ=America/Lima", "../generator/main.lua", "../" .. spec, base .. "/c")
-  local want = read_folder(base .. "/a")
-  lu.assertStrContains(want[1], " * spec      spec/runs/reverse_string_rand_rope.lua\n")
+  local expected = read_folder(base .. "/a")
+  lu.assertStrContains(expected[1], " * spec      spec/runs/reverse_string_rand_rope.lua\n")
   for _, other in ipairs({ "/b", "/c" }) do
-    local got = read_folder(base .. other)
+    local actual = read_folder(base .. other)
     for i, path in ipairs(PATHS) do
-      lu.assertEquals(got[i], want[i], path .. " of " .. other)
+      lu.assertEquals(actual[i], expected[i], path .. " of " .. other)
     end
   end
 end
@@ -58,7 +58,7 @@ function TestSame.test_a_user_s_spec_appears_by_its_base_name()
 end
 
 function TestSame.test_rendering_twice_gives_the_same_bytes()
-  local first = cases.case_of("learned rope layer 0.1 float32")
+  local first = cases.get_case("learned rope layer 0.1 float32")
   for i, file in ipairs((gen.files(first.plan, cases.template, {}))) do
     lu.assertEquals(file.text, first.files[i].text)
   end
@@ -73,9 +73,9 @@ function TestSame.test_the_showcase_is_up_to_date()
   for _, id in ipairs(ids) do
     local spec, message = project:plan("spec/runs/" .. id .. ".lua")
     assert(spec, message)
-    local made
-    made, message = project:files(spec.plan, true)
-    lu.assertEquals(write.compare("generated/" .. id, assert(made, message)), {}, id)
+    local rendered
+    rendered, message = project:files(spec.plan, true)
+    lu.assertEquals(write.compare("generated/" .. id, assert(rendered, message)), {}, id)
   end
 end
 

@@ -32,7 +32,7 @@ local function cut(text, name)
 end
 
 local function section(entry)
-  local case, parts = cases.case_of(entry[2]), {}
+  local case, parts = cases.get_case(entry[2]), {}
   for i, name in ipairs(entry[4]) do
     parts[i] = assert(cut(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
   end

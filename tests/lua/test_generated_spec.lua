@@ -14,7 +14,7 @@ local SPEC, PATHS, COLUMNS = cases.SPEC, cases.PATHS, cases.COLUMNS
 TestSpec = {}
 
 function TestSpec.test_digests_are_in_spec_c_alone()
-  local case = cases.case_of("no clipping")
+  local case = cases.get_case("no clipping")
   local _, digest = gen.files(case.plan, cases.template, {})
   for _, name in ipairs({ case.plan.digest, case.plan.model_digest, digest }) do
     lu.assertStrContains(case.text["spec.c"], '"' .. name .. '"')
@@ -25,7 +25,7 @@ function TestSpec.test_digests_are_in_spec_c_alone()
 end
 
 function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
-  local base, other = cases.case_of("none none index 0.1 float32"), cases.case_of("evaluation while training")
+  local base, other = cases.get_case("none none index 0.1 float32"), cases.get_case("evaluation while training")
   local function digest(case, kernels)
     local _, text = gen.files(case.plan, cases.template, kernels)
     return text
@@ -35,7 +35,7 @@ function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
   lu.assertNotEquals(digest(base, kernels), digest(base, {}))
   lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/b.h", text = "int a;\n" } }))
   lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/a.h", text = "int b;\n" } }))
-  lu.assertNotEquals(digest(base, {}), digest(cases.case_of("no clipping"), {}))
+  lu.assertNotEquals(digest(base, {}), digest(cases.get_case("no clipping"), {}))
 end
 
 -- Ways to choose a task: parts of each that the others lack.

@@ -36,7 +36,7 @@ function TestHostile.tearDown()
 end
 
 local function full_facts(id)
-  local spec = reports.spec_of("bucket_sort")
+  local spec = reports.make_spec("bucket_sort")
   spec.id, spec.source, spec.later = id, "spec/x.lua", { text = "x", list = { "x" } }
   spec.encoding.score, spec.encoding.parameters = "x.score", { slope = { per = "head", learned = true, init = 1 } }
   spec.encoding.positions = { kind = "randomized", max_position = 2048, draw = "pass", reading = "drawn" }
@@ -48,12 +48,12 @@ local function full_facts(id)
 end
 
 -- Paths of the leaves of a table, as lists of keys.
-local function leaves_of(value, path, into)
+local function list_leaves(value, path, into)
   for key, inner in pairs(value) do
     local path_here = table.move(path, 1, #path, 1, {})
     path_here[#path_here + 1] = key
     if type(inner) == "table" then
-      leaves_of(inner, path_here, into)
+      list_leaves(inner, path_here, into)
     else
       into[#into + 1] = path_here
     end
@@ -73,14 +73,14 @@ local function assert_clean(folder, what)
   local count = 0
   for name in lfs.dir(folder) do
     if lfs.attributes(folder .. "/" .. name, "mode") == "file" then
-      lu.assertNil(hostile.problem_of(name, support.read(folder .. "/" .. name)), what .. ", " .. name)
+      lu.assertNil(hostile.find_problem(name, support.read(folder .. "/" .. name)), what .. ", " .. name)
       count = count + 1
     end
   end
   lu.assertTrue(count >= 3, what)
 end
 
-local function report_of(root, out, options)
+local function print_report(root, out, options)
   local printed = {}
   local given = { project = reports.project, runs = root, out = out, say = function(text)
     printed[#printed + 1] = text
@@ -93,7 +93,7 @@ local function report_of(root, out, options)
 end
 
 function TestHostile.test_every_field_of_run_json()
-  local all = leaves_of(full_facts("aa"), {}, {})
+  local all = list_leaves(full_facts("aa"), {}, {})
   lu.assertTrue(#all > 40)
   for number, path in ipairs(all) do
     local what, root = table.concat(path, "."), nil
@@ -104,9 +104,9 @@ function TestHostile.test_every_field_of_run_json()
       root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.scored(50),
         metrics = '{"step":10,"seconds":1}\n', facts = facts }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
     end
-    local code, message, printed = report_of(root, root .. "/out")
+    local code, message, printed = print_report(root, root .. "/out")
     lu.assertTrue(code == 1 or code == 4, what .. message)
-    lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(printed), what)
+    lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(printed), what)
     assert_clean(root .. "/out", what)
   end
 end
@@ -126,7 +126,7 @@ function TestHostile.test_two_runs()
       local code, message = compare.run({ runs = plain, other = dir, out = dir .. "/out", say = function(line)
         printed[#printed + 1] = line
       end })
-      lu.assertNil(hostile.problem_of_text((message or "") .. table.concat(printed)))
+      lu.assertNil(hostile.find_text_problem((message or "") .. table.concat(printed)))
       if path[1] ~= "id" then
         lu.assertEquals(code, 4)
         assert_clean(dir .. "/out", text)
@@ -147,9 +147,9 @@ function TestHostile.test_names_of_folders()
         :match("^(.*)/[^/]*/[^/]*/[^/]*/[^/]*$")
     end
   end
-  local code, message, printed = report_of(root, root .. "/out")
+  local code, message, printed = print_report(root, root .. "/out")
   lu.assertEquals(code, 1)
-  lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text((printed:gsub("\n!b", ""))))
+  lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem((printed:gsub("\n!b", ""))))
   assert_clean(root .. "/out", "names")
 end
 
@@ -165,7 +165,7 @@ function TestHostile.test_titles_of_a_study()
       report = { { kind = "curves", lines = "task", title = %s, labels = { no = %s } },
         { kind = "table", value = "max", rows = "task", columns = "plain", title = %s, labels = { bucket_sort = %s } } }
       }]]):format(title, title, title, title, title))
-    local code, message = report_of(root, root .. "/out" .. i, { study = path })
+    local code, message = print_report(root, root .. "/out" .. i, { study = path })
     lu.assertEquals(code, 4, message)
     assert_clean(root .. "/out" .. i, text)
   end
@@ -220,7 +220,7 @@ end
 function TestHostile.test_sources_of_generated_code()
   for _, name in ipairs(FOLDERS) do
     for _, file in ipairs((generated(name, 'return { task = { kind = "even_pairs" } }'))) do
-      lu.assertNil(hostile.problem_of_text(file.text), file.path)
+      lu.assertNil(hostile.find_text_problem(file.text), file.path)
       if file.path == "plan.lua" then
         lu.assertNotNil(load(file.text, "=plan", "t", {}))
       else

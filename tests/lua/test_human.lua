@@ -14,7 +14,7 @@ local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
 local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
 
 -- A human table with ids from `first` on; `line` replaces a given row.
-local function table_of(first, row, line)
+local function make_table(first, row, line)
   local lines = { "id,vectors,share" }
   for i, share in ipairs(HUMAN) do
     lines[#lines + 1] = i == row and line or ("%d,%d,%g"):format(first + i - 1, PUZZLES.vectors[i], share)
@@ -35,7 +35,7 @@ end
 
 function TestPeople.test_ids_from_0_and_from_1_and_in_any_order()
   for _, first in ipairs({ 0, 1 }) do
-    lu.assertEquals(assert(human_data.accuracy(table_of(first), nil, PUZZLES)), HUMAN)
+    lu.assertEquals(assert(human_data.accuracy(make_table(first), nil, PUZZLES)), HUMAN)
   end
   local path = support.write("turned.csv", "share,id\n0.6,5\n0.7,4\n0.5,3\n0.95,2\n0.9,1\n1,0\n")
   lu.assertEquals(assert(human_data.accuracy(path, "share", PUZZLES)), HUMAN)
@@ -54,9 +54,9 @@ function TestPeople.test_tables_that_do_not_match()
     { 6, "5,3", "line 7: 2 fields" },
     { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
   }) do
-    lu.assertStrContains(refusal(human_data.accuracy, table_of(0, case[1], case[2]), nil, PUZZLES), case[3])
+    lu.assertStrContains(refusal(human_data.accuracy, make_table(0, case[1], case[2]), nil, PUZZLES), case[3])
   end
-  lu.assertStrContains(refusal(human_data.accuracy, table_of(0), "shares", PUZZLES),
+  lu.assertStrContains(refusal(human_data.accuracy, make_table(0), "shares", PUZZLES),
     "there is no column shares\n  expected: one of: id, vectors, share")
   lu.assertStrContains(refusal(human_data.accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
   lu.assertStrContains(refusal(human_data.accuracy, "tests", nil, PUZZLES),
@@ -127,13 +127,13 @@ end
 
 local function run(root, ...)
   local given = assert(cli.parse({ "analyze", "human", root, "--resamples", "200", ... }, "."))
-  local said = {}
+  local output = {}
   given.project = reports.project
   given.say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end
   local code, message = analyze.run(given)
-  return code, message or "", table.concat(said, "\n")
+  return code, message or "", table.concat(output, "\n")
 end
 
 local function without_gnuplot(code, message)
@@ -142,7 +142,7 @@ end
 
 function TestVerb.test_files()
   local root = runs()
-  local code, message, said = run(root, "--human", table_of(0))
+  local code, message, output = run(root, "--human", make_table(0))
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
   local rows = {}
   for line in support.read(root .. "/human/human.csv"):gmatch("[^\n]+") do
@@ -168,34 +168,34 @@ function TestVerb.test_files()
   lu.assertStrContains(support.read(root .. "/human/vectors.csv"), "like_cell,1,2,0.85,0.070710")
   lu.assertStrContains(support.read(root .. "/human/puzzles.csv"), "unlike_cell,4,2,3,0.5,0.9\n")
   lu.assertStrContains(support.read(root .. "/human/human.gnuplot"), "like_cell, ranks 1.00")
-  lu.assertStrContains(said, "6 puzzles of 2 bases")
+  lu.assertStrContains(output, "6 puzzles of 2 bases")
 end
 
 function TestVerb.test_trials_give_a_ceiling()
   local root = runs()
-  local code, message, said = run(root, "--trials", support.write("trials.csv", TRIALS))
+  local code, message, output = run(root, "--trials", support.write("trials.csv", TRIALS))
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
   -- With two participants every split compares one with the other, on the puzzles that both have seen.
   local a, b = { 1, 1, 0, 0.5, 1 }, { 1, 0, 1, 0, 0 }
   lu.assertStrContains(support.read(root .. "/human/human.csv"), ('"people, half against half",2,%.9g,%.9g,%.9g,')
     :format(correlation.cosine(a, b), correlation.cosine(a, b), correlation.cosine(a, b)))
-  lu.assertStrContains(said, "people, half against half")
+  lu.assertStrContains(output, "people, half against half")
 end
 
 function TestVerb.test_puzzles_left_out()
   local root = runs()
-  run(root, "--human", table_of(0), "--without", "3,4,5")
+  run(root, "--human", make_table(0), "--without", "3,4,5")
   lu.assertEquals(select(2, support.read(root .. "/human/puzzles.csv"):gsub("\n", "")), 1 + 2 * 3)
 end
 
 function TestVerb.test_mistakes()
   local root = runs()
-  local code, message = run(root, "--human", table_of(0), "--split", "train")
+  local code, message = run(root, "--human", make_table(0), "--split", "train")
   lu.assertEquals({ code, message }, { 1, "no run has a score on train" })
-  code, message = run(root, "--human", table_of(0, 1, "0,1,1\n0,1,1"))
+  code, message = run(root, "--human", make_table(0, 1, "0,1,1\n0,1,1"))
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "human.csv: 7 puzzles; expected 6, as ")
-  code, message = run(root, "--human", table_of(0), "--without", "6")
+  code, message = run(root, "--human", make_table(0), "--without", "6")
   lu.assertEquals({ code, message }, { 1, "--without 6: there is no such puzzle\n  expected: ids from 0 to 5" })
   local _, problem = cli.parse({ "analyze", "human", root }, ".")
   lu.assertStrContains(problem, "add --human FILE or --trials FILE")

@@ -13,8 +13,9 @@ local stored = json.decode(support.read("tests/reference/inference.json"))
 
 local CLOSE = 1e-10 -- relative; SciPy itself has an error of 3e-11 at t = 1e-6 with one degree of freedom
 
-local function assert_close(got, want, what)
-  lu.assertTrue(math.abs(got - want) <= CLOSE * math.abs(want), ("%s: %.17g, expected %.17g"):format(what, got, want))
+local function assert_close(actual, expected, what)
+  lu.assertTrue(math.abs(actual - expected) <= CLOSE * math.abs(expected),
+    ("%s: %.17g, expected %.17g"):format(what, actual, expected))
 end
 
 TestStudent = {}

@@ -19,7 +19,7 @@ local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = %s,
   model = { kind = "encoder_decoder", encoder_layers = %d, decoder_layers = 1, heads = 2, width = 16,
     feedforward = 32 }, train = { use = "quick" } }]]
 
-local function plan_of(encoding, encoder_layers)
+local function make_plan(encoding, encoder_layers)
   local spec, message = project:plan(support.write("inherit.lua", SPEC:format(encoding, encoder_layers or 1)))
   lu.assertTrue(spec ~= nil, message)
   return spec.plan
@@ -36,7 +36,7 @@ local function facets(plan)
 end
 
 local function check(encoding, encoder, decoder, cross)
-  lu.assertEquals(facets(plan_of(encoding)), { encoder = encoder, decoder = decoder, cross = cross }, encoding)
+  lu.assertEquals(facets(make_plan(encoding)), { encoder = encoder, decoder = decoder, cross = cross }, encoding)
 end
 
 function TestInherit.test_a_mask_of_one_side_is_the_decoder_s()
@@ -60,7 +60,7 @@ function TestInherit.test_cross_attention_does_not_inherit_scores_by_distance()
     "none none none score", "causal none none score", "none none none score")
   check("{ kind = 'relative', cross = { relative = { kind = 'transformer_xl' } } }", "none transformer_xl none none",
     "causal transformer_xl none none", "none transformer_xl none none")
-  local lines = plan_of("{ lines = { { head = 0, direction = 1, line = 0, value = 1 } } }")
+  local lines = make_plan("{ lines = { { head = 0, direction = 1, line = 0, value = 1 } } }")
   lu.assertEquals({ lines.attentions[1].mask.kind, lines.attentions[3].mask.kind }, { "lines", "none" })
 end
 
@@ -79,13 +79,13 @@ function TestInherit.test_a_preset_declares_its_kind_of_model()
       "causal none rope score", "none none rope none")
     check(("{ kind = '%s', encoder = { use = '%s' } }"):format(preset, preset), "causal none none score",
       "causal none none score", "none none none none")
-    local both = plan_of(("{ kind = '%s' }"):format(preset)).attentions
-    local wanted = plan_of(("{ kind = '%s' }"):format(preset:match("^[^_]*"))).attentions
+    local both = make_plan(("{ kind = '%s' }"):format(preset)).attentions
+    local wanted = make_plan(("{ kind = '%s' }"):format(preset:match("^[^_]*"))).attentions
     lu.assertEquals(both[1].score.formula, wanted[1].score.formula)
     lu.assertNotEquals(both[2].score.formula, wanted[2].score.formula)
   end
   check("{ kind = 'lst_relative' }", "none none none none", "causal shaw none none", "none none none none")
-  local geometric = plan_of("{ kind = 'geometric' }")
+  local geometric = make_plan("{ kind = 'geometric' }")
   lu.assertEquals({ geometric.attentions[1].normaliser.kind, geometric.attentions[2].normaliser.kind,
     geometric.attentions[3].normaliser.kind }, { "geometric", "softmax", "softmax" })
   check("{ made_for = 'decoder', score = function(x) return x.score + x.distance end }", "none none none none",
@@ -123,14 +123,14 @@ end
 
 -- An encoding gives the same model in any spelling: a facet for all families equals the same facet in each of them.
 function TestInherit.test_digests_depend_on_meaning_not_spelling()
-  lu.assertEquals(plan_of("{ kind = 'alibi' }").digest,
-    plan_of("{ kind = 'alibi', cross = { score = { kind = 'none' } } }").digest)
+  lu.assertEquals(make_plan("{ kind = 'alibi' }").digest,
+    make_plan("{ kind = 'alibi', cross = { score = { kind = 'none' } } }").digest)
   local full = "{ mask = { kind = 'full' } }"
-  lu.assertEquals(plan_of("{ mask = { kind = 'causal' } }").digest,
-    plan_of(("{ mask = { kind = 'causal' }, encoder = %s, cross = %s }"):format(full, full)).digest)
-  local all = plan_of("{ kind = 'alibi', cross = { use = 'alibi' } }")
+  lu.assertEquals(make_plan("{ mask = { kind = 'causal' } }").digest,
+    make_plan(("{ mask = { kind = 'causal' }, encoder = %s, cross = %s }"):format(full, full)).digest)
+  local all = make_plan("{ kind = 'alibi', cross = { use = 'alibi' } }")
   lu.assertNil(all.resolved.encoding.cross)
-  lu.assertNotEquals(all.digest, plan_of("{ kind = 'alibi' }").digest)
+  lu.assertNotEquals(all.digest, make_plan("{ kind = 'alibi' }").digest)
 end
 
 -- The resolved spec of a run still gives facets for all families, so that it gives the same plan.
@@ -145,7 +145,7 @@ function TestInherit.test_a_run_s_spec_keeps_its_meaning()
     "{ kind = 'log_length', decoder = { relative = { kind = 'none' } } }" }) do
     for _, layers in ipairs({ 0, 1 }) do
       if layers > 0 or not encoding:find("encoder") and not encoding:find("geometric") then
-        local plan = plan_of(encoding, layers)
+        local plan = make_plan(encoding, layers)
         local again = assert(project:plan(support.write("again.lua", assert(respec.text(plan.resolved)))))
         lu.assertEquals(again.plan.digest, plan.digest, encoding)
       end
@@ -155,7 +155,7 @@ end
 
 -- Checks that the resolved form of a spec, as text, resolves to the same and has the same digest; returns false for an
 -- invalid spec.
-local function check_comes_back(encoding, model)
+local function check_written_spec(encoding, model)
   local spec = project:resolve(support.write("inherit.lua", [[return { task = { kind = "bucket_sort" }, encoding = ]]
     .. encoding .. ", model = { heads = 2, width = 16, feedforward = 32, " .. model
     .. " }, train = { use = 'quick' } }"))
@@ -178,10 +178,10 @@ function TestInherit.test_every_encoding_comes_back_from_a_run_s_spec()
   for _, name in ipairs(paths.names_in("spec/encodings", ".lua")) do
     local count = 0
     for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", PAIRS[1], PAIRS[2] }) do
-      count = count + (check_comes_back(("{ kind = '%s' }"):format(name), model) and 1 or 0)
+      count = count + (check_written_spec(("{ kind = '%s' }"):format(name), model) and 1 or 0)
     end
     lu.assertEquals(count, FITS[name] or 4, name)
-    check_comes_back(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name), PAIRS[2])
+    check_written_spec(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name), PAIRS[2])
   end
 end
 
@@ -192,17 +192,17 @@ function TestInherit.test_facets_that_a_family_lacks_are_read_back()
     ("{ %s, decoder = { lines = { list = {} } } }"):format(lines),
     "{ kind = 'lst_relative', encoder = { projections = { output = false } } }",
     "{ made_for = 'decoder', rotation = { kind = 'rope' }, normaliser = { temperature = 2 } }" }) do
-    lu.assertTrue(check_comes_back(encoding, PAIRS[1]), encoding)
+    lu.assertTrue(check_written_spec(encoding, PAIRS[1]), encoding)
   end
 end
 
 -- Lines and projections have no kinds, and can be left out as a score can.
 function TestInherit.test_facets_without_kinds_can_be_left_out()
-  local plain, bare = plan_of("{ kind = 'lst_relative_clean' }"), plan_of(
+  local plain, bare = make_plan("{ kind = 'lst_relative_clean' }"), make_plan(
     "{ kind = 'lst_relative_clean', projections = { kind = 'none' } }")
   lu.assertEquals(plain.resolved.encoding.projections, { bias = true, init = "linear" })
   lu.assertNil(bare.resolved.encoding.projections)
-  lu.assertEquals(plan_of("{ kind = 'lst_relative_clean', cross = { projections = { kind = 'none' } } }")
+  lu.assertEquals(make_plan("{ kind = 'lst_relative_clean', cross = { projections = { kind = 'none' } } }")
     .resolved.encoding.cross.projections, {})
   local _, message = project:plan(support.write("inherit.lua",
     SPEC:format("{ kind = 'lst_relative_clean', projections = { kind = 'none', bias = false } }", 1)))
@@ -226,11 +226,11 @@ function TestInherit.test_an_encoding_must_be_a_table()
 end
 
 function TestInherit.test_plan_has_a_line_for_each_family()
-  local text = plan_page.text(plan_of("{ kind = 'alibi_causal' }"))
+  local text = plan_page.text(make_plan("{ kind = 'alibi_causal' }"))
   lu.assertStrContains(text, "encoding    encoder: score = x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - "
     .. "abs(x.distance))\n            decoder: queries see themselves and the keys before them; score = x.score + "
     .. "x.slope * x.distance\n            cross: no positional encoding\n")
-  lu.assertStrContains(plan_page.text(plan_of("{ kind = 'none' }")), "\n            cross: no positional encoding\n")
+  lu.assertStrContains(plan_page.text(make_plan("{ kind = 'none' }")), "\n            cross: no positional encoding\n")
 end
 
 support.run()

@@ -8,7 +8,7 @@ local project = require("project").new(".")
 
 TestLatinEncodings = {}
 
-local function plan_of(name)
+local function make_plan(name)
   return assert(project:plan(("spec/runs/lst_%s.lua"):format(name))).plan
 end
 
@@ -20,7 +20,7 @@ local COUNTS = {
 
 function TestLatinEncodings.test_parameters_are_the_papers()
   for name, counts in pairs(COUNTS) do
-    local plan = plan_of(name)
+    local plan = make_plan(name)
     lu.assertEquals({ plan.parameters, plan.frozen }, counts, name)
   end
 end
@@ -37,7 +37,7 @@ end
 function TestLatinEncodings.test_initial_values_are_the_code_s()
   local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
   local function init(name, tensor)
-    return first_values(plan_of(name), "layers.3." .. tensor)
+    return first_values(make_plan(name), "layers.3." .. tensor)
   end
   lu.assertEquals(init("learned", "position.weight"), { "LH_INIT_NORMAL", 0.2, true })
   lu.assertEquals(init("random", "position.weight"), { "LH_INIT_NORMAL", 1.0, false })
@@ -53,14 +53,14 @@ function TestLatinEncodings.test_initial_values_are_the_code_s()
 end
 
 function TestLatinEncodings.test_logits_are_divided_by_the_temperature()
-  local plan = plan_of("cnope")
+  local plan = make_plan("cnope")
   lu.assertAlmostEquals(plan.first.logit_scale, 100 / math.sqrt(160), 1e-12)
   lu.assertEquals({ plan.first.mask.kind, plan.first.mask.right }, { "causal", 0 })
 end
 
 -- The functions of a generated step that make the table of an encoding, as C.
 local function making(name)
-  local plan = plan_of(name)
+  local plan = make_plan(name)
   local files = assert(gen.files(plan, function(path)
     return support.read("templates/" .. path)
   end, {}))
@@ -89,7 +89,7 @@ int main(void) {
 ]]
 
 -- The 16 rows of 160 numbers that an encoding's generated code makes.
-local function rows_of(name)
+local function compute_rows(name)
   local path = support.write("probe.c", PROBE:format(making(name)))
   local program = path:gsub("%.c$", "")
   local flags = "-std=c11 -O1 -Iinclude -Iruntime"
@@ -123,7 +123,7 @@ end
 
 -- The published numbers: cell 6 is in row 1 and column 2.
 function TestLatinEncodings.test_fixed_tables_are_the_code_s()
-  local one, two = rows_of("1d"), rows_of("2d")
+  local one, two = compute_rows("1d"), compute_rows("2d")
   assert_begins(one[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
   assert_begins(two[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })
   assert_begins(two[7], 80, { 0.841471, 0.540302, 0.713393, 0.700764 })

@@ -10,7 +10,7 @@ local project_module = require("project")
 local tasks = require("spec.task.tasks")
 local safetensors = require("base.safetensors")
 
-local plan_of, small, task = plans.plan_of, plans.small, plans.task
+local make_plan, small, task = plans.make_plan, plans.small, plans.task
 
 local CHUNK = 4096
 
@@ -39,7 +39,7 @@ local WITHOUT_PARAMETERS = {
 function TestParameters.test_counts_are_the_paper_s()
   for _, row in ipairs(COUNTS) do
     for _, sets in ipairs(WITHOUT_PARAMETERS) do
-      lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1], row[4])
+      lu.assertEquals(make_plan(sets, task(row[2], row[3])).parameters, row[1], row[4])
     end
   end
 end
@@ -66,7 +66,7 @@ function TestParameters.test_counts_of_all_tasks_are_the_sheet_s()
       for column, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
         { ["model.spare_token"] = "false" },
         { ["model.spare_token"] = "false", ["encoding.relative.kind"] = "transformer_xl" } }) do
-        lu.assertEquals(plan_of(sets, all[row[i]]).parameters, row[column], row[i])
+        lu.assertEquals(make_plan(sets, all[row[i]]).parameters, row[column], row[i])
       end
       seen = seen + 1
     end
@@ -81,12 +81,12 @@ end
 function TestParameters.test_a_learned_table_adds_its_rows()
   for _, row in ipairs(COUNTS) do
     local facts = task(row[2], row[3])
-    lu.assertEquals(plan_of({ ["encoding.additive.kind"] = "learned" }, facts).parameters, row[1] + 64 * 2048)
+    lu.assertEquals(make_plan({ ["encoding.additive.kind"] = "learned" }, facts).parameters, row[1] + 64 * 2048)
     local sets = { ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }
-    lu.assertEquals(plan_of(sets, facts).parameters, row[1] + 64 * 600)
+    lu.assertEquals(make_plan(sets, facts).parameters, row[1] + 64 * 600)
     sets = { ["encoding.additive.kind"] = "learned", ["encoding.positions.kind"] = "randomized",
       ["encoding.positions.max_position"] = "1001" }
-    lu.assertEquals(plan_of(sets, facts).parameters, row[1] + 64 * 1001)
+    lu.assertEquals(make_plan(sets, facts).parameters, row[1] + 64 * 1001)
   end
 end
 
@@ -95,20 +95,20 @@ function TestParameters.test_relative_adds_a_map_and_two_biases()
   for _, row in ipairs(COUNTS) do
     for _, kind in ipairs({ "index", "randomized" }) do
       local sets = { ["encoding.relative.kind"] = "transformer_xl", ["encoding.positions.kind"] = kind }
-      lu.assertEquals(plan_of(sets, task(row[2], row[3])).parameters, row[1] + 21120, row[4])
+      lu.assertEquals(make_plan(sets, task(row[2], row[3])).parameters, row[1] + 21120, row[4])
     end
   end
-  lu.assertEquals(plan_of({ ["encoding.relative.kind"] = "transformer_xl" }, task(2, 2)).parameters, 270146)
+  lu.assertEquals(make_plan({ ["encoding.relative.kind"] = "transformer_xl" }, task(2, 2)).parameters, 270146)
 end
 
 function TestParameters.test_shaw_adds_a_row_per_distance()
   local sets = { ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "7" }
-  lu.assertEquals(plan_of(sets, task(2, 2)).parameters, 249026 + 5 * 15 * 8)
+  lu.assertEquals(make_plan(sets, task(2, 2)).parameters, 249026 + 5 * 15 * 8)
 end
 
 function TestParameters.test_initial_values_are_the_sheet_s()
-  local plan = plan_of({ ["encoding.additive.kind"] = "learned", ["encoding.relative.kind"] = "transformer_xl" })
-  local want = {
+  local plan = make_plan({ ["encoding.additive.kind"] = "learned", ["encoding.relative.kind"] = "transformer_xl" })
+  local expected = {
     ["layers.4.attention.relative.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
     ["layers.0.attention.relative.content_bias"] = { "LH_INIT_NORMAL", 0.02 },
     ["layers.0.attention.relative.position_bias"] = { "LH_INIT_NORMAL", 0.02 },
@@ -125,21 +125,21 @@ function TestParameters.test_initial_values_are_the_sheet_s()
     ["output.bias"] = { "LH_INIT_CONSTANT", 0 },
   }
   for _, tensor in ipairs(plan.tensors) do
-    if want[tensor.name] then
-      lu.assertEquals({ tensor.init, tensor.value }, want[tensor.name], tensor.name)
-      want[tensor.name] = nil
+    if expected[tensor.name] then
+      lu.assertEquals({ tensor.init, tensor.value }, expected[tensor.name], tensor.name)
+      expected[tensor.name] = nil
     end
   end
-  lu.assertNil((next(want)))
+  lu.assertNil((next(expected)))
 end
 
 local UNIFORM, NORMAL = "LH_INIT_UNIFORM", "LH_INIT_NORMAL"
 
 -- Checks initial values of the named tensors of a plan.
-local function check_initial(plan, want)
+local function check_initial(plan, expected_values)
   local seen = 0
   for _, tensor in ipairs(plan.tensors) do
-    local expected = want[tensor.name]
+    local expected = expected_values[tensor.name]
     if expected then
       lu.assertEquals(tensor.init, expected[1], tensor.name)
       lu.assertAlmostEquals(tensor.value, expected[2], expected[3] or 0, tensor.name)
@@ -147,7 +147,7 @@ local function check_initial(plan, want)
     end
   end
   local count = 0
-  for _ in pairs(want) do
+  for _ in pairs(expected_values) do
     count = count + 1
   end
   lu.assertEquals(seen, count)
@@ -155,7 +155,7 @@ end
 
 -- Ito et al. 2024, width 160, PyTorch's defaults; published numbers to their digits.
 function TestParameters.test_initial_values_of_torch()
-  local plan = plan_of({ ["model.init"] = "torch", ["model.width"] = "160", ["model.feedforward"] = "640",
+  local plan = make_plan({ ["model.init"] = "torch", ["model.width"] = "160", ["model.feedforward"] = "640",
     ["model.bias"] = "all" })
   check_initial(plan, {
     ["embed.token.weight"] = { NORMAL, 1 },
@@ -177,7 +177,7 @@ end
 
 -- Duan and Shi 2024, width 128, 15 tokens: bounds 0.10825 of queries, keys and values, 0.20484 of tokens and output.
 function TestParameters.test_initial_values_of_xavier()
-  local plan = plan_of({ ["model.init"] = "xavier", ["model.width"] = "128", ["model.feedforward"] = "512",
+  local plan = make_plan({ ["model.init"] = "xavier", ["model.width"] = "128", ["model.feedforward"] = "512",
     ["model.bias"] = "all", ["model.activation"] = "swiglu" }, task(13, 15))
   lu.assertEquals(plan.tokens, 15)
   check_initial(plan, {
@@ -201,11 +201,11 @@ function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
   for file in lfs.dir("tests/reference") do
     local name = file:match("^(abc_.*)%.safetensors$")
     if name then
-      local plan, want = assert(project:plan(("tests/specs/networks/%s.lua"):format(name))).plan, {}
+      local plan, bounds = assert(project:plan(("tests/specs/networks/%s.lua"):format(name))).plan, {}
       for tensor, bound in assert(safetensors.open("tests/reference/" .. file)).metadata.xavier:gmatch("(%S+) (%S+)") do
-        want[tensor], count = { UNIFORM, tonumber(bound), 1e-9 }, count + 1
+        bounds[tensor], count = { UNIFORM, tonumber(bound), 1e-9 }, count + 1
       end
-      check_initial(plan, want)
+      check_initial(plan, bounds)
     end
   end
   lu.assertTrue(count >= 120, count)
@@ -223,26 +223,26 @@ local SHAPES = {
 }
 
 function TestLayout.test_names_and_shapes()
-  local want = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
+  local expected = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
   for l = 0, 1 do
     for _, rest in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
       "attention.value.weight 16 16", "attention.output.weight 16 16", "norm1.scale 16", "norm1.offset 16",
       "feedforward.up.weight 16 32", "feedforward.up.bias 32", "feedforward.down.weight 32 16",
       "feedforward.down.bias 16", "norm2.scale 16", "norm2.offset 16" }) do
-      want[#want + 1] = ("layers.%d.%s"):format(l, rest)
+      expected[#expected + 1] = ("layers.%d.%s"):format(l, rest)
     end
   end
-  want[#want + 1] = "output.weight 16 5"
-  want[#want + 1] = "output.bias 5"
-  local got = {}
-  local plan = plan_of(SHAPES[3])
+  expected[#expected + 1] = "output.weight 16 5"
+  expected[#expected + 1] = "output.bias 5"
+  local actual = {}
+  local plan = make_plan(SHAPES[3])
   for i, tensor in ipairs(plan.tensors) do
-    got[i] = tensor.name .. " " .. table.concat(tensor.shape, " ")
+    actual[i] = tensor.name .. " " .. table.concat(tensor.shape, " ")
     lu.assertEquals(tensor.rank, #tensor.shape)
     lu.assertEquals(tensor.shape_text, table.concat(tensor.shape, ", "))
   end
-  lu.assertEquals(got, want)
-  lu.assertEquals(plan.tensor_count, #want)
+  lu.assertEquals(actual, expected)
+  lu.assertEquals(plan.tensor_count, #expected)
 end
 
 -- Calls visit(index) for every element of a tensor.
@@ -260,7 +260,7 @@ end
 
 function TestLayout.test_elements_do_not_overlap_and_are_inside()
   for _, sets in ipairs(SHAPES) do
-    local plan = plan_of(sets)
+    local plan = make_plan(sets)
     local owner, count = {}, 0
     for _, tensor in ipairs(plan.tensors) do
       each_element(tensor, function(index)
@@ -280,7 +280,7 @@ function TestLayout.test_elements_do_not_overlap_and_are_inside()
 end
 
 function TestLayout.test_queries_keys_and_values_share_rows()
-  local plan = plan_of(small())
+  local plan = make_plan(small())
   local at = {}
   for _, tensor in ipairs(plan.tensors) do
     at[tensor.name] = tensor
@@ -295,23 +295,23 @@ function TestLayout.test_queries_keys_and_values_share_rows()
   end
   lu.assertEquals(at["output.weight"].stride, 16) -- five classes, padded to a whole vector
   lu.assertEquals(plan.class_columns, 16)
-  lu.assertEquals(plan_of({}, task(2, 17)).class_columns, 32)
+  lu.assertEquals(make_plan({}, task(2, 17)).class_columns, 32)
 end
 
 -- Parameters of geometric attention: a bias per head, padded to a whole vector, and a map to two directions for every
 -- head.
 function TestLayout.test_geometric_attention()
-  local none = plan_of({})
-  local plan = plan_of({ ["encoding.normaliser.kind"] = "geometric" })
-  local plain = plan_of({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })
+  local none = make_plan({})
+  local plan = make_plan({ ["encoding.normaliser.kind"] = "geometric" })
+  local plain = make_plan({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })
   lu.assertEquals(plan.parameters - none.parameters, 5 * (64 + 64 * 16 + 16 + 3))
   lu.assertEquals(plain.parameters - none.parameters, 5 * (64 + 2))
   lu.assertEquals(plan.parameter_elements - none.parameter_elements, 5 * (64 + 64 * 16 + 16 + 16))
   lu.assertEquals(plain.parameter_elements - none.parameter_elements, 5 * (64 + 16))
-  local padded = plan_of({ ["encoding.normaliser.kind"] = "geometric", ["model.heads"] = "4" })
+  local padded = make_plan({ ["encoding.normaliser.kind"] = "geometric", ["model.heads"] = "4" })
   lu.assertEquals(padded.attentions[1].asks.width, 16)
   lu.assertEquals(padded.parameters - none.parameters, 5 * (64 + 64 * 8 + 8 + 3))
-  lu.assertEquals(plan_of({ ["encoding.normaliser.kind"] = "softmax" }).digest, none.digest)
+  lu.assertEquals(make_plan({ ["encoding.normaliser.kind"] = "softmax" }).digest, none.digest)
 end
 
 support.run()

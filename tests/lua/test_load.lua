@@ -24,7 +24,7 @@ local function value(loaded, path)
   return node and node.value, node and node.origin
 end
 
-local function assert_refused(text, message)
+local function refuse(text, message)
   local loaded, d = load_text(text)
   lu.assertNil(loaded)
   lu.assertStrContains(d:text(), message)
@@ -44,34 +44,34 @@ function TestSandbox:tearDown()
 end
 
 function TestSandbox.test_endless_loop_is_stopped()
-  assert_refused("local n = 0\nwhile true do n = n + 1 end",
+  refuse("local n = 0\nwhile true do n = n + 1 end",
     "probe.lua:2:1: error: still running after 100000 instructions")
 end
 
 function TestSandbox:test_recursion_is_stopped()
   sandbox.INSTRUCTIONS = self.instructions
-  assert_refused("local function f() return 1 + f() end\nreturn f()", "a function calls itself without end")
+  refuse("local function f() return 1 + f() end\nreturn f()", "a function calls itself without end")
 end
 
 function TestSandbox.test_endless_tail_calls_are_stopped()
-  assert_refused("local function f() return f() end\nreturn f()", "still running")
+  refuse("local function f() return f() end\nreturn f()", "still running")
 end
 
 -- Concatenation doubles memory in one instruction, a table grows by one; both end early, with a message.
 function TestSandbox:test_memory_is_bounded()
   sandbox.INSTRUCTIONS = self.instructions
-  assert_refused("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
-  assert_refused("local s = 'x'\nfor i = 1, 9 do s = s .. s .. s .. s .. s .. s .. s .. s .. s end\nreturn { s }",
+  refuse("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
+  refuse("local s = 'x'\nfor i = 1, 9 do s = s .. s .. s .. s .. s .. s .. s .. s .. s end\nreturn { s }",
     "probe.lua:2:1: error: uses more than 64 MB of memory, which its 8 joins of texts could multiply")
-  assert_refused("local s = '0123456789'\nfor i = 1, 9 do s = s" .. (" .. s"):rep(49) .. " end\nreturn { s }",
+  refuse("local s = '0123456789'\nfor i = 1, 9 do s = s" .. (" .. s"):rep(49) .. " end\nreturn { s }",
     "probe.lua:2:1: error: uses more than 10 MB")
-  assert_refused("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
+  refuse("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
 end
 
 -- An instruction that exceeds all memory counts like the remaining memory.
 function TestSandbox:test_long_strings_count_as_work()
   sandbox.INSTRUCTIONS = self.instructions
-  assert_refused("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
+  refuse("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
     "probe.lua:3:1: error: still running")
 end
 
@@ -99,27 +99,27 @@ function TestSandbox.test_many_errors_take_little_time()
   lu.assertNil(resolved)
   lu.assertStrContains(d:text(), "40000 errors, 39980 more not shown")
   lu.assertTrue(os.clock() - began < 10, "hints of errors that are not shown")
-  assert_refused(("-"):rep(600000), "found 600000 bytes; expected at most 524288")
+  refuse(("-"):rep(600000), "found 600000 bytes; expected at most 524288")
 end
 
 function TestSandbox.test_library_names_are_named()
   for _, name in ipairs({ "os", "io", "require", "math", "string", "debug", "coroutine", "pcall", "setmetatable",
     "load",
     "print", "_G", "error", "collectgarbage", "rawget", "next", "getmetatable" }) do
-    local d = assert_refused("return {\n  x = " .. name .. ".y,\n}", '"' .. name
+    local d = refuse("return {\n  x = " .. name .. ".y,\n}", '"' .. name
       .. '" is not defined; a spec has no I/O')
     lu.assertStrContains(d:text(), "probe.lua:2:7: error:")
   end
 end
 
 function TestSandbox.test_globals_cannot_be_set()
-  assert_refused("width = 64\nreturn {}", '1:1: error: "width" is set as a global')
+  refuse("width = 64\nreturn {}", '1:1: error: "width" is set as a global')
 end
 
 function TestSandbox.test_strings_have_no_methods()
-  assert_refused("return { x = ('x'):rep(3) }", "attempt to index a string value")
-  assert_refused("local s = 'x'\nreturn { x = s.rep }", "attempt to index a string value")
-  assert_refused("return { x = '1' + 1 }", "attempt to perform arithmetic on a string value")
+  refuse("return { x = ('x'):rep(3) }", "attempt to index a string value")
+  refuse("local s = 'x'\nreturn { x = s.rep }", "attempt to index a string value")
+  refuse("return { x = '1' + 1 }", "attempt to perform arithmetic on a string value")
   lu.assertEquals(("x"):rep(2), "xx")
 end
 
@@ -131,34 +131,34 @@ function TestSandbox.test_string_metatable_is_restored_after_a_failure()
 end
 
 function TestSandbox.test_bytecode_is_refused()
-  assert_refused(string.dump(function() return {} end), "this is precompiled Lua")
+  refuse(string.dump(function() return {} end), "this is precompiled Lua")
 end
 
 function TestSandbox.test_syntax_errors_have_positions()
-  assert_refused("return {\n  a = 1\n  b = 2,\n}", "probe.lua:3:3: error: not valid Lua: '}' expected")
-  assert_refused("return {\n  a = 1,", "probe.lua:2:3: error: not valid Lua")
-  assert_refused("return " .. ("{"):rep(300), "not valid Lua")
+  refuse("return {\n  a = 1\n  b = 2,\n}", "probe.lua:3:3: error: not valid Lua: '}' expected")
+  refuse("return {\n  a = 1,", "probe.lua:2:3: error: not valid Lua")
+  refuse("return " .. ("{"):rep(300), "not valid Lua")
 end
 
 function TestSandbox.test_results_that_are_no_spec()
-  assert_refused("local x = 1", "the file returns nothing")
-  assert_refused("return 5", "the file returns 5")
-  assert_refused("return function() end", "the file returns a function")
-  assert_refused("", "the file is empty")
-  assert_refused("local t = {}\nt.t = { t }\nreturn t", "the table contains itself")
-  assert_refused("local t = {}\nt[{}] = 1\nreturn t", "a key is a table")
-  assert_refused("return { [true] = 1 }", "a key is true")
-  assert_refused("return { [0.5] = 1 }", "a key is 0.5")
-  assert_refused("return { a = { 1, nil, 3 } }", "a: the list has item 3 but no item 2")
-  assert_refused("return { a = { [0] = 1 } }", "the list has item 0")
-  assert_refused("return { a = 0 / 0 }", "a: NaN is not a finite number")
-  assert_refused("return { a = { 1, -1 / 0 } }", "a[2]: -inf is not a finite number")
-  assert_refused("local t = {}\nfor i = 1, 40 do t = { t } end\nreturn t", "nested deeper")
-  assert_refused("local t = {}\nfor i = 1, 9 do t = { t, t, t, t } end\nreturn t", "more than 150000 values")
+  refuse("local x = 1", "the file returns nothing")
+  refuse("return 5", "the file returns 5")
+  refuse("return function() end", "the file returns a function")
+  refuse("", "the file is empty")
+  refuse("local t = {}\nt.t = { t }\nreturn t", "the table contains itself")
+  refuse("local t = {}\nt[{}] = 1\nreturn t", "a key is a table")
+  refuse("return { [true] = 1 }", "a key is true")
+  refuse("return { [0.5] = 1 }", "a key is 0.5")
+  refuse("return { a = { 1, nil, 3 } }", "a: the list has item 3 but no item 2")
+  refuse("return { a = { [0] = 1 } }", "the list has item 0")
+  refuse("return { a = 0 / 0 }", "a: NaN is not a finite number")
+  refuse("return { a = { 1, -1 / 0 } }", "a[2]: -inf is not a finite number")
+  refuse("local t = {}\nfor i = 1, 40 do t = { t } end\nreturn t", "nested deeper")
+  refuse("local t = {}\nfor i = 1, 9 do t = { t, t, t, t } end\nreturn t", "more than 150000 values")
 end
 
 function TestSandbox.test_functions_may_not_compare()
-  local d = assert_refused("return {\n  score = function(x) return x.a < 0 end,\n}",
+  local d = refuse("return {\n  score = function(x) return x.a < 0 end,\n}",
     "2:34: error: `<` inside a function body")
   lu.assertEquals(d:count(), 1)
 end
@@ -217,7 +217,7 @@ function TestLoad.test_encoding_kind_is_short_for_use()
   lu.assertEquals(value(loaded, "encoding.rotation.kind"), "rope")
   lu.assertEquals(value(loaded, "encoding.positions.kind"), "randomized")
   lu.assertNil(value(loaded, "encoding.kind"))
-  assert_refused('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: conflicts with encoding.use")
+  refuse('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: conflicts with encoding.use")
 end
 
 function TestLoad.test_lists_replace()
@@ -310,17 +310,17 @@ end
 function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
-  local function task_of(text, sets)
+  local function load_task(text, sets)
     local d = require("base.diagnostics").new()
     local loaded = load_module.spec(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
     local fields = loaded.tree.fields.task.fields
     return fields.kind and (fields.kind.unstated or fields.kind.value), fields.source and fields.source.value
   end
-  lu.assertEquals({ task_of('return { use = "./base_task.lua", task = { source = "x.c" } }') }, { nil, "x.c" })
-  lu.assertEquals({ task_of('return { use = "./own_task.lua", task = { kind = "even_pairs" } }') }, { "even_pairs" })
-  lu.assertEquals({ task_of('return { task = { use = "./base_task.lua", source = "y.c" } }') }, { nil, "y.c" })
+  lu.assertEquals({ load_task('return { use = "./base_task.lua", task = { source = "x.c" } }') }, { nil, "x.c" })
+  lu.assertEquals({ load_task('return { use = "./own_task.lua", task = { kind = "even_pairs" } }') }, { "even_pairs" })
+  lu.assertEquals({ load_task('return { task = { use = "./base_task.lua", source = "y.c" } }') }, { nil, "y.c" })
   local set = { { path = "task.source", text = "z.c" } }
-  lu.assertEquals({ task_of('return { task = { kind = "bucket_sort" } }', set) }, { "--set task.source=z.c", "z.c" })
+  lu.assertEquals({ load_task('return { task = { kind = "bucket_sort" } }', set) }, { "--set task.source=z.c", "z.c" })
 end
 
 -- Paths in a spec are relative to its file.
@@ -346,30 +346,30 @@ function TestLoad.test_cycles_are_reported_with_their_chain()
   local loaded, d = load_spec(two)
   lu.assertNil(loaded)
   lu.assertStrContains(d:text(), "uses itself: two.lua -> one.lua -> two.lua")
-  assert_refused('return { model = { use = "./probe.lua" } }', "model.use: uses itself: probe.lua -> probe.lua")
+  refuse('return { model = { use = "./probe.lua" } }', "model.use: uses itself: probe.lua -> probe.lua")
   support.write("three.lua", 'return { model = { use = "./probe.lua" } }')
-  assert_refused('return { model = { use = "./three.lua" } }', "probe.lua -> three.lua -> probe.lua")
+  refuse('return { model = { use = "./three.lua" } }', "probe.lua -> three.lua -> probe.lua")
 end
 
 -- The rest of the spec is still read, so that its errors are reported in the same run.
 function TestLoad.test_unknown_presets_list_existing_ones()
-  local function assert_told(text, message)
+  local function assert_message(text, message)
     local loaded, d = load_text(text)
     lu.assertTrue(loaded ~= nil)
     lu.assertStrContains(d:text(), message)
     return d
   end
-  local d = assert_told('return { model = { use = "small_encodr" } }',
+  local d = assert_message('return { model = { use = "small_encodr" } }',
     "model.use: there is no small_encodr.lua in spec/models")
   lu.assertStrContains(d:text(),
     "expected: duan_encoder_decoder, lst_encoder, ruoss_decoder, ruoss_encoder, small_encoder, "
       .. "small_encoder_decoder\n")
   lu.assertStrContains(d:text(), 'hint: did you mean "small_encoder"?')
-  assert_told('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
-  assert_refused("return { model = { use = 5 } }", "model.use: 5 is no name")
-  assert_refused('return { model = { use = "../../secret" } }', 'model.use: "../../secret" names nothing')
-  assert_refused('return { use = "ruoss" }', 'use: "ruoss" names nothing')
-  assert_refused('return { use = "./gone.lua" }', "cannot read gone.lua: No such file")
+  assert_message('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
+  refuse("return { model = { use = 5 } }", "model.use: 5 is no name")
+  refuse('return { model = { use = "../../secret" } }', 'model.use: "../../secret" names nothing')
+  refuse('return { use = "ruoss" }', 'use: "ruoss" names nothing')
+  refuse('return { use = "./gone.lua" }', "cannot read gone.lua: No such file")
 end
 
 TestSet = {}
@@ -447,9 +447,9 @@ function TestPipes.test_pipes_are_not_opened()
     ["task.source"] = 'task = { source = "pipe.c" }, encoding = { kind = "none" }',
   }) do
     local path = support.write("pipes/probe.lua", "return { " .. fields .. " }")
-    local said = support.shell(("timeout 60 lua5.4 generator/main.lua check '%s' 2>&1; echo $?"):format(path))
-    lu.assertStrContains(said, "found a named pipe; expected a file", false, field)
-    lu.assertStrContains(said, "\n1\n", false, field)
+    local output = support.shell(("timeout 60 lua5.4 generator/main.lua check '%s' 2>&1; echo $?"):format(path))
+    lu.assertStrContains(output, "found a named pipe; expected a file", false, field)
+    lu.assertStrContains(output, "\n1\n", false, field)
   end
   for verb, what in pairs({ check = "spec", ["sweep --dry-run"] = "study" }) do
     lu.assertStrContains(support.shell(("timeout 60 lua5.4 generator/main.lua %s '%s/pipe.lua'"):format(verb, folder)),

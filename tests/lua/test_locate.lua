@@ -6,17 +6,17 @@ local lu = require("luaunit")
 
 TestLocate = {}
 
-local function at(text, path)
+local function read_origin(text, path)
   local place = locate.place(locate.fields(text), path)
   return place.line .. ":" .. place.col
 end
 
 function TestLocate.test_fields_nested_and_lists()
   local text = "-- c\nreturn {\n  eval = { lengths = { list = { 40, 80, 400 } } },\n  a = 1\n}\n"
-  lu.assertEquals(at(text, ""), "2:8")
-  lu.assertEquals(at(text, "eval"), "3:3")
-  lu.assertEquals(at(text, "eval.lengths.list[3]"), "3:41")
-  lu.assertEquals(at(text, "a"), "4:3")
+  lu.assertEquals(read_origin(text, ""), "2:8")
+  lu.assertEquals(read_origin(text, "eval"), "3:3")
+  lu.assertEquals(read_origin(text, "eval.lengths.list[3]"), "3:41")
+  lu.assertEquals(read_origin(text, "a"), "4:3")
 end
 
 function TestLocate.test_fields_after_strings_and_comments()
@@ -27,10 +27,10 @@ return { -- } a comment, with { and "
 ]], ["quoted"] = 5; [2] = 7,
 }]==]
   text = text:gsub("''", "")
-  lu.assertEquals(at(text, "t"), "2:23")
-  lu.assertEquals(at(text, "u"), "2:49")
-  lu.assertEquals(at(text, "quoted"), "4:5")
-  lu.assertEquals(at(text, "[2]"), "4:21")
+  lu.assertEquals(read_origin(text, "t"), "2:23")
+  lu.assertEquals(read_origin(text, "u"), "2:49")
+  lu.assertEquals(read_origin(text, "quoted"), "4:5")
+  lu.assertEquals(read_origin(text, "[2]"), "4:21")
 end
 
 function TestLocate.test_fields_after_expressions_and_functions()
@@ -40,15 +40,15 @@ return {
   f = function(x) if a then return { b = 1, c = 2 } end for i = 1, 2 do end return { d = 3 } end, g = (1 + 2) * 3,
   h = helper { y = 1 }, k = 2,
 }]]
-  lu.assertEquals(at(text, "g"), "3:99")
-  lu.assertEquals(at(text, "k"), "4:25")
-  lu.assertEquals(at(text, "f.b"), "3:3")
+  lu.assertEquals(read_origin(text, "g"), "3:99")
+  lu.assertEquals(read_origin(text, "k"), "4:25")
+  lu.assertEquals(read_origin(text, "f.b"), "3:3")
 end
 
 function TestLocate.test_position_falls_back_to_the_surrounding_table()
-  lu.assertEquals(at("return {\n  a = base,\n}", "a.b.c[2].d"), "2:3")
-  lu.assertEquals(at("local t = {}\nreturn t", "a.b"), "2:1")
-  lu.assertEquals(at("", "a"), "1:1")
+  lu.assertEquals(read_origin("return {\n  a = base,\n}", "a.b.c[2].d"), "2:3")
+  lu.assertEquals(read_origin("local t = {}\nreturn t", "a.b"), "2:1")
+  lu.assertEquals(read_origin("", "a"), "1:1")
 end
 
 function TestLocate.test_fields_never_fail()

@@ -13,7 +13,7 @@ TestMasks = {}
 local HIDDEN = "."
 
 -- The plan of an encoder-decoder whose families have these facets.
-local function plan_of(facets, heads)
+local function make_plan(facets, heads)
   local resolved, info, d = support.check_text(("return { task = { kind = 'bucket_sort' }, encoding = { %s }, model = "
     .. "{ kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1, heads = %d, width = 32 }, "
     .. "precision = 'float64', train = { use = 'quick' } }"):format(facets, heads or 1))
@@ -21,7 +21,7 @@ local function plan_of(facets, heads)
   return plan_module.build(resolved, { task = info.task })
 end
 
-local function family_of(plan, name)
+local function find_family(plan, name)
   for _, family in ipairs(plan.attentions) do
     if family.name == name then
       return family
@@ -31,7 +31,7 @@ end
 
 -- Rows of a head as text, with 1 for a visible key.
 local function ones(facets, name, T, S)
-  local rows = mask_page.cells(family_of(plan_of(facets), name), T, S)[1]
+  local rows = mask_page.cells(find_family(make_plan(facets), name), T, S)[1]
   local words = {}
   for i, row in ipairs(rows) do
     local cells = {}
@@ -45,7 +45,7 @@ end
 
 -- Rows of a head with the values added to scores, "." for a hidden key.
 local function gains(facets, name, T, S)
-  local rows, words = mask_page.cells(family_of(plan_of(facets), name), T, S)[1], {}
+  local rows, words = mask_page.cells(find_family(make_plan(facets), name), T, S)[1], {}
   for i, row in ipairs(rows) do
     local cells = {}
     for j, value in ipairs(row) do
@@ -83,8 +83,8 @@ function TestMasks.test_configurations()
     lu.assertEquals(ones(("kind = %q"):format(name), "decoder", 2, 2), expected[2], name)
   end
   lu.assertEquals(ones("kind = 'abc_b'", "encoder", 1, 3), "111")
-  lu.assertEquals(plan_of("kind = 'abc_c'").additive.period, 3)
-  lu.assertEquals(plan_of("kind = 'abc_d'").additive.kind, "none")
+  lu.assertEquals(make_plan("kind = 'abc_c'").additive.period, 3)
+  lu.assertEquals(make_plan("kind = 'abc_d'").additive.kind, "none")
 end
 
 -- ---- lines ----
@@ -125,9 +125,9 @@ function TestMasks.test_a_corner_needs_no_line()
   local alone = "cross = { lines = { list = {}, zero_corner = '%s' } }"
   lu.assertEquals(gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
   for _, corner in ipairs({ "lines", "none" }) do
-    lu.assertEquals(family_of(plan_of(alone:format(corner)), "cross").mask.kind, "none")
+    lu.assertEquals(find_family(make_plan(alone:format(corner)), "cross").mask.kind, "none")
   end
-  lu.assertEquals(family_of(plan_of(alone:format("all")), "cross").mask.flat[2], nil)
+  lu.assertEquals(find_family(make_plan(alone:format("all")), "cross").mask.flat[2], nil)
 end
 
 -- Lines of direction 1 are a table by distance, hidden beyond its ends.
@@ -137,7 +137,7 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
     value[distance] = distance * 0.5 - 0.25
     list[#list + 1] = line(1, distance, value[distance])
   end
-  local rows = mask_page.cells(family_of(plan_of(cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
+  local rows = mask_page.cells(find_family(make_plan(cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
   for i = 0, 5 do
     for j = 0, 6 do
       lu.assertEquals(rows[i + 1][j + 1], value[j - i] or false, ("%d %d"):format(i, j))
@@ -148,7 +148,7 @@ end
 function TestMasks.test_corners_columns_and_transparent_rows()
   local two = "cross = { lines = { %s, " .. line(1, 0, 2.5) .. ", " .. line(0, 0, 1, 1) .. " } }"
   local function heads(choice)
-    local family = family_of(plan_of(two:format(choice), 4), "cross")
+    local family = find_family(make_plan(two:format(choice), 4), "cross")
     local words = {}
     for h, rows in ipairs(mask_page.cells(family, 2, 3)) do
       local cells = {}
@@ -173,8 +173,8 @@ end
 -- matters.
 function TestMasks.test_gains_that_are_too_large()
   local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. line(1, 0, "-1e20") .. " } }"
-  lu.assertEquals(family_of(plan_of(facets:format("1")), "cross").mask.flat[1].value, -1e20)
-  local plan, problem = plan_of(facets:format("1e-4"))
+  lu.assertEquals(find_family(make_plan(facets:format("1")), "cross").mask.flat[1].value, -1e20)
+  local plan, problem = make_plan(facets:format("1e-4"))
   lu.assertNil(plan)
   lu.assertEquals(problem.what, "the value -1e+20, divided by the temperature 0.0001, is too large for a score")
   lu.assertEquals(problem.expected, "at most 1e+20")
@@ -199,9 +199,9 @@ local function compiled(folder, name, compiler, plan, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   local path = support.write(folder .. "/" .. name, text)
   local program = path:gsub("%.(%l+)$", "_%1")
-  local said, good = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
+  local output, good = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
     path:match("^(.*)/"), program, path))
-  assert(good, said)
+  assert(good, output)
   return program
 end
 
@@ -259,13 +259,13 @@ end
 
 function TestMasks.test_generated_code_has_the_same_cells()
   for name, case in pairs(FAMILIES) do
-    local plan = plan_of(case[1], case[3])
-    local family = family_of(plan, case[2])
-    local want, words = expected(family, case[2] ~= "cross")
+    local plan = make_plan(case[1], case[3])
+    local family = find_family(plan, case[2])
+    local expected_table, words = expected(family, case[2] ~= "cross")
     support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, template, nil, family))))
     for _, source in ipairs(SOURCES) do
       local text = support.shell(compiled(name, source[1], source[2], plan, family) .. " " .. words)
-      local row, seen = differing(want, text)
+      local row, seen = differing(expected_table, text)
       lu.assertEquals(seen, row, name .. " " .. source[1])
     end
   end

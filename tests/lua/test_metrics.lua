@@ -16,7 +16,7 @@ function TestMetrics.tearDown()
 end
 
 -- A study of one cell with a model of this kind, and its report.
-local function study_of(kind, report)
+local function new_study(kind, report)
   return { report = report, cells = { { runs = {}, spec = { resolved = { model = { kind = kind } } } } } }
 end
 
@@ -25,25 +25,25 @@ function TestMetrics.test_the_default_follows_model_and_paper()
   local ours = { metric = "exact_match", above = 99 }
   local paper = { { kind = "table", published = "ruoss_2023/table1" } }
   for _, case in ipairs({
-    { study_of("encoder"), {}, "accuracy", ours },
-    { study_of("decoder"), {}, "exact_match", ours },
-    { study_of("encoder_decoder"), {}, "exact_match", ours },
-    { study_of("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
-    { study_of("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
+    { new_study("encoder"), {}, "accuracy", ours },
+    { new_study("decoder"), {}, "exact_match", ours },
+    { new_study("encoder_decoder"), {}, "exact_match", ours },
+    { new_study("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
+    { new_study("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
       { metric = "accuracy", above = 90 } },
-    { study_of("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
+    { new_study("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
       { metric = "exact_match", above = 90 } },
-    { study_of("decoder", paper), { metric = "loss" }, "loss", ours },
-    { study_of("decoder"), { metric = "accuracy" }, "accuracy", ours },
-    { study_of("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
+    { new_study("decoder", paper), { metric = "loss" }, "loss", ours },
+    { new_study("decoder"), { metric = "accuracy" }, "accuracy", ours },
+    { new_study("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
       { metric = "accuracy", above = 95 } },
   }) do
     local scored = metrics.scored(case[1], case[2])
     lu.assertEquals({ scored.split, scored.select or "", scored.metric, scored.generalises }, { "test", "", case[3],
       case[4] })
   end
-  local mixed = study_of("encoder")
-  mixed.cells[2] = study_of("decoder").cells[1]
+  local mixed = new_study("encoder")
+  mixed.cells[2] = new_study("decoder").cells[1]
   lu.assertEquals(metrics.scored(mixed, {}).metric, "exact_match")
 end
 
@@ -81,12 +81,12 @@ end
 
 -- The share that generalises depends on the criterion, not on the metric of the scores.
 function TestMetrics.test_share_of_runs_that_generalise()
-  local function good(scored)
+  local function get_share(scored)
     return reports.make_study("good", reports.SCORES, scored).cells[2].summary.good
   end
-  lu.assertEquals(good({ generalises = { metric = "accuracy", above = 96 } }), 2 / 6)
-  lu.assertEquals(good({ generalises = { metric = "exact_match", above = 24 } }), 1)
-  lu.assertEquals(good({}), 0) -- all lines have an exact match of 0.25
+  lu.assertEquals(get_share({ generalises = { metric = "accuracy", above = 96 } }), 2 / 6)
+  lu.assertEquals(get_share({ generalises = { metric = "exact_match", above = 24 } }), 1)
+  lu.assertEquals(get_share({}), 0) -- all lines have an exact match of 0.25
   lu.assertEquals(metrics.criterion_text({ metric = "exact_match", above = 99.9 }), "exact match above 99.9%")
 end
 

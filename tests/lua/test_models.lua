@@ -15,16 +15,17 @@ local project = project_module.new(".")
 
 TestFields = {}
 
-local function tensors_of(sets)
+local function list_tensors(sets)
   local names = {}
-  for _, t in ipairs(plans.plan_of(plans.small(sets)).tensors) do
+  for _, t in ipairs(plans.make_plan(plans.small(sets)).tensors) do
     names[t.name] = t.shape
   end
   return names
 end
 
 function TestFields.test_biases()
-  local none, some, all = tensors_of({ ["model.bias"] = "none" }), tensors_of(), tensors_of({ ["model.bias"] = "all" })
+  local none, some, all = list_tensors({ ["model.bias"] = "none" }), list_tensors(),
+    list_tensors({ ["model.bias"] = "all" })
   for _, name in ipairs({ "attention.query", "attention.key", "attention.value", "attention.output" }) do
     lu.assertNil(some["layers.1." .. name .. ".bias"], name)
     lu.assertNotNil(all["layers.1." .. name .. ".bias"], name)
@@ -38,7 +39,7 @@ function TestFields.test_biases()
 end
 
 function TestFields.test_norms()
-  local rms, pre = tensors_of({ ["model.norm.kind"] = "rms" }), tensors_of({ ["model.norm.place"] = "pre" })
+  local rms, pre = list_tensors({ ["model.norm.kind"] = "rms" }), list_tensors({ ["model.norm.place"] = "pre" })
   lu.assertEquals({ rms["layers.0.norm1.scale"], rms["layers.0.norm1.offset"], rms["norm.scale"] }, { { 16 } })
   lu.assertEquals({ pre["layers.0.norm1.scale"], pre["layers.0.norm1.offset"], pre["norm.scale"] },
     { { 16 }, { 16 }, { 16 } })
@@ -46,17 +47,17 @@ end
 
 function TestFields.test_gates_have_two_halves()
   for _, kind in ipairs({ "swiglu", "geglu" }) do
-    local tensors = tensors_of({ ["model.activation"] = kind })
+    local tensors = list_tensors({ ["model.activation"] = kind })
     lu.assertEquals({ tensors["layers.0.feedforward.gate.weight"], tensors["layers.0.feedforward.up.weight"],
       tensors["layers.0.feedforward.down.weight"] }, { { 16, 32 }, { 16, 32 }, { 32, 16 } })
   end
-  lu.assertNil(tensors_of({ ["model.activation"] = "gelu" })["layers.0.feedforward.gate.weight"])
+  lu.assertNil(list_tensors({ ["model.activation"] = "gelu" })["layers.0.feedforward.gate.weight"])
 end
 
 -- With a tied output there is neither weight nor bias; the table has rows for input, output and separator.
 function TestFields.test_tied()
-  local separate, tied = tensors_of({ ["model.kind"] = "decoder" }),
-    tensors_of({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
+  local separate, tied = list_tensors({ ["model.kind"] = "decoder" }),
+    list_tensors({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
   lu.assertEquals({ separate["output.weight"], separate["output.bias"], separate["embed.token.weight"] },
     { { 16, 5 }, { 5 }, { 11, 16 } })
   lu.assertEquals({ tied["output.weight"], tied["output.bias"], tied["embed.token.weight"] },
@@ -65,7 +66,7 @@ end
 
 -- A decoder's sequences have the length of an encoder's.
 function TestFields.test_a_decoder_s_tokens()
-  local encoder, decoder = plans.plan_of({}), plans.plan_of({ ["model.kind"] = "decoder" })
+  local encoder, decoder = plans.make_plan({}), plans.make_plan({ ["model.kind"] = "decoder" })
   lu.assertEquals({ decoder.mean_tokens, decoder.longest_training, decoder.flops_per_step },
     { encoder.mean_tokens, encoder.longest_training, encoder.flops_per_step })
 end
@@ -152,22 +153,22 @@ end
 
 -- Messages on the reasons why a token of the input cannot answer.
 function TestFields.test_readouts_that_are_refused()
-  local function refused(spec, expected, ...)
+  local function refuse(spec, expected, ...)
     local result, message = project:plan(spec, { ... })
     lu.assertTrue(result == nil, expected)
     lu.assertStrContains(message, expected)
   end
-  refused("bucket_sort_none", '"last" cannot be used with this task: bucket_sort has n outputs', "model.readout=last")
-  refused("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe',
+  refuse("bucket_sort_none", '"last" cannot be used with this task: bucket_sort has n outputs', "model.readout=last")
+  refuse("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe',
     "model.readout=probe")
-  refused("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
-  refused("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
-  refused("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",
+  refuse("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
+  refuse("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
+  refuse("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",
     "model.embedding=linear")
   local file = support.write("read_out.lua", [[return { model = { readout = "last" },
     task = { data = "train.jsonl", input_symbols = 3, output_symbols = 2 } }]])
   support.write("train.jsonl", '{"input":[0],"target":[1]}\n')
-  refused(file, "examples of files have any number of outputs")
+  refuse(file, "examples of files have any number of outputs")
 end
 
 -- The small spec of a task, and the tokens of its decoder.
@@ -256,7 +257,7 @@ end
 
 -- Parts of a program for decoding; an encoder has none, nor has a model with dropout in evaluation.
 function TestFields.test_decoders_have_code_for_decoding()
-  local function decodes(id)
+  local function can_decode(id)
     local plan = assert(project:plan(id, {})).plan
     local words, file = {}, nil
     for _, f in ipairs(assert(project:files(plan))) do
@@ -269,10 +270,10 @@ function TestFields.test_decoders_have_code_for_decoding()
     lu.assertEquals(next(words) ~= nil, file ~= nil, id)
     return file
   end
-  lu.assertNil(decodes("tests/specs/parity_rope.lua"))
-  lu.assertNil(decodes("tests/specs/emulated_encoder_decoder.lua"))
-  lu.assertNotStrContains(decodes("tests/specs/parity_decoder_rope.lua"), "decode_begin")
-  local file = decodes("tests/specs/parity_float64_encoder_decoder.lua")
+  lu.assertNil(can_decode("tests/specs/parity_rope.lua"))
+  lu.assertNil(can_decode("tests/specs/emulated_encoder_decoder.lua"))
+  lu.assertNotStrContains(can_decode("tests/specs/parity_decoder_rope.lua"), "decode_begin")
+  local file = can_decode("tests/specs/parity_float64_encoder_decoder.lua")
   local ahead = file:match("decoder_layer_prepare%b()%s*(%b{})")
   lu.assertStrContains(ahead, "w->source.rows")
   lu.assertNotStrContains(ahead, "w->target")
@@ -283,9 +284,9 @@ end
 function TestFields.test_tensors_of_an_encoder_decoder()
   local sizes = { ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "1", ["model.decoder_layers"] = "6",
     ["model.width"] = "128", ["model.feedforward"] = "512", ["model.bias"] = "all" }
-  local one = plans.plan_of(sizes)
+  local one = plans.make_plan(sizes)
   sizes["model.encoder_layers"] = "0"
-  local none = plans.plan_of(sizes)
+  local none = plans.make_plan(sizes)
   lu.assertEquals(one.parameters - none.parameters, 198272 + 256)
   lu.assertEquals(none.parameters, 6 * 264576 + 256 + none.tokens * 128 + 129 * none.classes)
   local names = {}
@@ -342,7 +343,7 @@ function TestDerived.test_every_model_has_both_passes()
     for _, place in ipairs({ "post", "pre" }) do
       for _, norm in ipairs({ "layer", "rms" }) do
         for _, activation in ipairs({ "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" }) do
-          local plan = plans.plan_of(plans.small({ ["model.kind"] = kind, ["model.norm.place"] = place,
+          local plan = plans.make_plan(plans.small({ ["model.kind"] = kind, ["model.norm.place"] = place,
             ["model.norm.kind"] = norm, ["model.activation"] = activation,
             ["model.tied"] = kind == "decoder" and "true" or nil }))
           lu.assertNil(seen[plan.model_digest])

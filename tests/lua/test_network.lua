@@ -46,13 +46,13 @@ local function build(describe, chunk, given, section)
   }, chunk)
 end
 
-local function machine_of(describe, number, section)
+local function make_machine(describe, number, section)
   local net = build(describe, nil, nil, section)
   return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
 end
 
 -- A sorted list of { name, values, gradients } of every parameter.
-local function tensors_of(m, gradients)
+local function list_tensors(m, gradients)
   local list = {}
   for scope, repetitions in pairs(m.values) do
     for i, set in pairs(repetitions) do
@@ -72,12 +72,12 @@ end
 
 -- Whether the change of the loss along a random direction of these tensors agrees with their gradients.
 local function agrees(m, tensors, random)
-  local moves, want = {}, 0
+  local moves, expected_derivative = {}, 0
   for i, t in ipairs(tensors) do
     moves[i] = {}
     for k = 1, #t[2] do
       moves[i][k] = random:below(2001) / 1000 - 1.001
-      want = want + moves[i][k] * t[3][k]
+      expected_derivative = expected_derivative + moves[i][k] * t[3][k]
     end
   end
   local function move(step)
@@ -92,7 +92,7 @@ local function agrees(m, tensors, random)
   move(-2 * STEP)
   local numeric = (above - m:loss()) / (2 * STEP)
   move(STEP)
-  return math.abs(numeric - want) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
+  return math.abs(numeric - expected_derivative) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
 end
 
 -- nil, or the tensors whose gradients are wrong in all tries.
@@ -101,7 +101,7 @@ local function wrong_gradients(m, number)
   for try = 1, TRIES do
     local random = new_random(number * TRIES + try)
     m:draw(random)
-    local tensors, left = tensors_of(m, m:differentiate()), {}
+    local tensors, left = list_tensors(m, m:differentiate()), {}
     if agrees(m, tensors, random) then
       return nil
     end
@@ -118,7 +118,7 @@ end
 
 local function check(name, describe, text, section)
   local ok, wrong = xpcall(function()
-    return wrong_gradients(machine_of(describe, 1, section), 1)
+    return wrong_gradients(make_machine(describe, 1, section), 1)
   end, function(err)
     return type(err) == "table" and err.what or debug.traceback(err)
   end)
@@ -192,11 +192,11 @@ local CASES = {
     return net:add(b.result, outside)
   end),
   ["names of a block around it"] = embedded(function(net, x)
-    local kept = net:product("map", x, networks.WIDTH)
+    local stored = net:product("map", x, networks.WIDTH)
     local b = net:block("layer", 2, "A block.")
     local h = b:input(x)
     b:output(b:add(h, b:product("map", h, networks.WIDTH)))
-    return net:add(b.result, net:product("late", kept, networks.WIDTH))
+    return net:add(b.result, net:product("late", stored, networks.WIDTH))
   end),
   ["a pre-norm block before one that keeps its input"] = embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
@@ -241,7 +241,7 @@ end
 function TestNetworks.test_evaluation_gives_the_logits_of_training()
   for number = 1, NETWORKS // 3 do
     local describe, _, section = random_network(number)
-    local m = machine_of(describe, number, section)
+    local m = make_machine(describe, number, section)
     m.drops = false
     m:loss()
     local logits = m.logits
@@ -253,7 +253,7 @@ end
 
 -- A block in which every kind of error can be planted: dropout, a sum that is read twice, a rectified product.
 local function planted(plant)
-  local m = machine_of(in_block(2, function(b, h)
+  local m = make_machine(in_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
     local s = b:add(a, b:feedforward(a, { hidden = 32, activation = "relu", bias = true }), 0.3)
     return b:add(s, b:product("map", b:norm("norm2", s), networks.WIDTH))
@@ -264,7 +264,7 @@ local function planted(plant)
   return not ok or wrong ~= nil
 end
 
-local function first(list, kind)
+local function find_first(list, kind)
   for _, b in ipairs(list) do
     if b.kind == kind then
       return b
@@ -274,7 +274,7 @@ end
 
 local PLANTED = {
   ["two kept values in one buffer"] = function(lists)
-    first(lists.forward, "add_norm").out.name = first(lists.forward, "attention").out.name
+    find_first(lists.forward, "add_norm").out.name = find_first(lists.forward, "attention").out.name
   end,
   ["a mask that another site overwrites"] = function(lists)
     for _, op in ipairs(lists.forward) do
@@ -282,7 +282,7 @@ local PLANTED = {
     end
   end,
   ["a gradient in the stream's buffer"] = function(lists)
-    first(lists.backward, "attention_grad").dy = first(lists.backward, "norm_grad").to
+    find_first(lists.backward, "attention_grad").dy = find_first(lists.backward, "norm_grad").to
   end,
   ["a contribution that is stored, not added"] = function(lists)
     for _, b in ipairs(lists.backward) do
@@ -311,7 +311,7 @@ TestLabelledRows = {}
 
 -- A scope's two lists as one text: + before operations on labelled rows alone, ~ before a buffer that is expanded to
 -- all rows.
-local function marked(found, executed, scope)
+local function mark_partial(found, executed, scope)
   local words = {}
   for _, op in ipairs(executed[scope].forward) do
     words[#words + 1] = (found.partial[op] and "+" or "") .. op.out.name
@@ -376,7 +376,7 @@ function TestLabelledRows.test_unused_rows_are_left_out()
     local executed = derive_lists(net)
     local found = labelled_rows.derive(net, executed)
     local block = found and net.scopes.layer
-    lu.assertEquals({ found and marked(found, executed, net), block and marked(found, executed, block) },
+    lu.assertEquals({ found and mark_partial(found, executed, net), block and mark_partial(found, executed, block) },
       { case[2], case[3] }, name)
   end
 end

@@ -12,17 +12,17 @@ TestOneSided = {}
 local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = { %s },
   model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
 
-local function spec_of(encoding, kind)
+local function make_spec(encoding, kind)
   local spec, message = project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "decoder")))
   lu.assertTrue(spec ~= nil, message)
   return spec
 end
 
-local function plan_of(encoding, kind)
-  return spec_of(encoding, kind).plan
+local function make_plan(encoding, kind)
+  return make_spec(encoding, kind).plan
 end
 
-local function shape_of(plan, name)
+local function find_shape(plan, name)
   for _, tensor in ipairs(plan.tensors) do
     if tensor.name == name then
       return tensor.shape
@@ -47,7 +47,7 @@ local function reaches(n, power)
 end
 
 -- min(31, 16 + floor(16 ln(n / 16) / ln 8)), or n itself below 16.
-local function bucket_of(n)
+local function compute_bucket(n)
   local bucket = math.min(n, 16)
   while n >= 16 and bucket < 31 and reaches(n, 64 + 3 * (bucket - 15)) do
     bucket = bucket + 1
@@ -58,58 +58,60 @@ end
 function TestOneSided.test_t5_has_its_decoder_s_buckets()
   local edges = {}
   for n = 1, 200 do
-    edges[#edges + 1] = bucket_of(n) > bucket_of(n - 1) and tostring(n) or nil
+    edges[#edges + 1] = compute_bucket(n) > compute_bucket(n - 1) and tostring(n) or nil
   end
   local expected_cross = "x.score + lookup(x.bias, bucket(abs(x.distance), { " .. table.concat(edges, ", ") .. " }))"
-  lu.assertEquals(plan_of("kind = 't5'").resolved.encoding.score, expected_cross)
-  lu.assertEquals(plan_of("kind = 't5', mask = { kind = 'causal' }", "encoder").resolved.encoding.score, expected_cross)
-  local expected_score = plan_of("kind = 't5'", "encoder").resolved.encoding.score
-  local encoding = plan_of("kind = 't5', cross = { use = 't5' }", "encoder_decoder").resolved.encoding
+  lu.assertEquals(make_plan("kind = 't5'").resolved.encoding.score, expected_cross)
+  lu.assertEquals(make_plan("kind = 't5', mask = { kind = 'causal' }", "encoder").resolved.encoding.score,
+    expected_cross)
+  local expected_score = make_plan("kind = 't5'", "encoder").resolved.encoding.score
+  local encoding = make_plan("kind = 't5', cross = { use = 't5' }", "encoder_decoder").resolved.encoding
   lu.assertEquals({ encoding.score, encoding.decoder.score, encoding.cross }, { expected_score, expected_cross })
-  lu.assertEquals(plan_of("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
+  lu.assertEquals(make_plan("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
 end
 
 -- Differences of unsorted positions have both signs under any mask.
 function TestOneSided.test_unsorted_differences_have_both_sides()
   local sampled_positions = ", positions = { kind = 'randomized', reading = 'difference', sorted = %s }"
-  lu.assertNil(plan_of("kind = 'shaw'" .. sampled_positions:format("false")).resolved.encoding.relative.sides)
-  lu.assertEquals(plan_of("kind = 'shaw'" .. sampled_positions:format("true")).resolved.encoding.relative.sides, "left")
+  lu.assertNil(make_plan("kind = 'shaw'" .. sampled_positions:format("false")).resolved.encoding.relative.sides)
+  lu.assertEquals(make_plan("kind = 'shaw'" .. sampled_positions:format("true")).resolved.encoding.relative.sides,
+    "left")
 end
 
 function TestOneSided.test_tables_have_rows_of_visible_keys()
-  local table_of = "layers.0.attention.relative.table"
-  lu.assertEquals(shape_of(plan_of("kind = 'shaw'"), table_of)[1], 17)
-  lu.assertEquals(shape_of(plan_of("kind = 'shaw', relative = { sides = 'both' }"), table_of)[1], 33)
-  lu.assertEquals(shape_of(plan_of("kind = 'shaw'", "encoder"), table_of)[1], 33)
-  lu.assertEquals(shape_of(plan_of("kind = 'distance_table'"), "score.bias")[2], 65)
-  lu.assertEquals(shape_of(plan_of("kind = 'distance_table'", "encoder"), "score.bias")[2], 129)
-  local pair = plan_of("kind = 'shaw'", "encoder_decoder")
+  local table_name = "layers.0.attention.relative.table"
+  lu.assertEquals(find_shape(make_plan("kind = 'shaw'"), table_name)[1], 17)
+  lu.assertEquals(find_shape(make_plan("kind = 'shaw', relative = { sides = 'both' }"), table_name)[1], 33)
+  lu.assertEquals(find_shape(make_plan("kind = 'shaw'", "encoder"), table_name)[1], 33)
+  lu.assertEquals(find_shape(make_plan("kind = 'distance_table'"), "score.bias")[2], 65)
+  lu.assertEquals(find_shape(make_plan("kind = 'distance_table'", "encoder"), "score.bias")[2], 129)
+  local pair = make_plan("kind = 'shaw'", "encoder_decoder")
   local rows = { pair.attentions[1].relative.rows, pair.attentions[2].relative.rows }
   lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
 end
 
 -- A list is indexed as in the spec, or in a decoder by the remaining entries.
 function TestOneSided.test_lists_of_distances_have_visible_ones()
-  local function values_of(list, per, kind)
-    local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
+  local function read_values(list, per, kind)
+    local spec = make_spec(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
       .. "= { per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(per, list),
       kind)
     return spec.plan.resolved.encoding.parameters.bias.values
   end
-  lu.assertEquals(values_of("1, 2, 3, 4, 5", "model", "decoder"), { 1, 2, 3 })
-  lu.assertEquals(values_of("1, 2, 3, 4, 5", "head", "decoder"), { 1, 2, 3, 1, 2, 3 })
-  lu.assertEquals(values_of("1, 2, 3, 4, 5, 6, 7, 8, 9, 10", "head", "decoder"), { 1, 2, 3, 6, 7, 8 })
-  lu.assertEquals(values_of("1, 2, 3", "model", "decoder"), { 1, 2, 3 })
-  lu.assertEquals(values_of("7, 8", "head", "decoder"), { 7, 7, 7, 8, 8, 8 })
-  lu.assertEquals(values_of("1, 2, 3, 4, 5", "model", "encoder"), { 1, 2, 3, 4, 5 })
-  local _, message = pcall(values_of, "1, 2, 3, 4", "model", "decoder")
+  lu.assertEquals(read_values("1, 2, 3, 4, 5", "model", "decoder"), { 1, 2, 3 })
+  lu.assertEquals(read_values("1, 2, 3, 4, 5", "head", "decoder"), { 1, 2, 3, 1, 2, 3 })
+  lu.assertEquals(read_values("1, 2, 3, 4, 5, 6, 7, 8, 9, 10", "head", "decoder"), { 1, 2, 3, 6, 7, 8 })
+  lu.assertEquals(read_values("1, 2, 3", "model", "decoder"), { 1, 2, 3 })
+  lu.assertEquals(read_values("7, 8", "head", "decoder"), { 7, 7, 7, 8, 8, 8 })
+  lu.assertEquals(read_values("1, 2, 3, 4, 5", "model", "encoder"), { 1, 2, 3, 4, 5 })
+  local _, message = pcall(read_values, "1, 2, 3, 4", "model", "decoder")
   lu.assertStrContains(message, "expected: a list of 1 (for all), 5 (its values, of which those above distance 0 are "
     .. "left out, since no query sees what is behind it) or 3 (those up to distance 0)")
 end
 
 -- A run of an earlier version has both sides, and its spec records it.
 function TestOneSided.test_a_run_keeps_the_sides_it_had()
-  local older = plan_of("kind = 'shaw', relative = { sides = 'both' }")
+  local older = make_plan("kind = 'shaw', relative = { sides = 'both' }")
   local text = assert(respec.text(older.resolved))
   lu.assertStrContains(text, 'sides = "both"')
   lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, older.digest)
@@ -117,7 +119,7 @@ end
 
 function TestOneSided.test_parameters_without_a_gradient_are_reported()
   local function warnings(encoding, kind)
-    return table.concat(spec_of(encoding, kind).warnings, "\n")
+    return table.concat(make_spec(encoding, kind).warnings, "\n")
   end
   for _, preset in ipairs({ "t5", "shaw", "distance_table", "kerple_log", "cyclic", "alibi_learned" }) do
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
@@ -130,11 +132,11 @@ function TestOneSided.test_parameters_without_a_gradient_are_reported()
   lu.assertStrContains(warnings("relative = { kind = 'shaw', sides = 'both' }"),
     "encoding.relative.sides: the vectors of distances 1 to 16 never get a gradient")
   local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { shape = 6, init = 0 } }"
-  local said = warnings(score:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
+  local warning = warnings(score:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
     "encoder")
-  lu.assertStrContains(said, "encoding.parameters.a never gets a gradient: the score only takes steps of it")
-  lu.assertStrContains(said, "encoding.parameters.b: 2 of its 6 values (index 4 to 5) never get a gradient: no pair of "
-    .. "tokens reads them")
+  lu.assertStrContains(warning, "encoding.parameters.a never gets a gradient: the score only takes steps of it")
+  lu.assertStrContains(warning, "encoding.parameters.b: 2 of its 6 values (index 4 to 5) never get a gradient: no pair "
+    .. "of tokens reads them")
   lu.assertStrContains(warnings("kind = 'distance_table', mask = { kind = 'window', left = 4 }"),
     "60 of its 65 values (index -64 to -5)")
   local crossing = "cross = { kind = 'distance_table', mask = { kind = 'window', left = 4, right = 1 } }"
@@ -144,7 +146,7 @@ end
 -- A term of the score that is equal for all keys of a query does not change the weights.
 function TestOneSided.test_terms_that_softmax_cancels_are_reported()
   local function warnings(encoding, kind)
-    return table.concat(spec_of(encoding, kind or "encoder").warnings, "\n")
+    return table.concat(make_spec(encoding, kind or "encoder").warnings, "\n")
   end
   local cancels = " never gets a gradient: all keys of a query get the same addition, which softmax cancels"
   for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
@@ -152,28 +154,28 @@ function TestOneSided.test_terms_that_softmax_cancels_are_reported()
   end
   local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
   local expected_score = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
-  for formula, said in pairs({
+  for formula, warning in pairs({
     ["x.score + x.a * x.b"] = expected_score, ["x.b * (x.score - exp(x.a))"] = "encoding.parameters.a" .. cancels,
     ["x.score + x.a * x.distance + x.b * x.query_index"] = "encoding.parameters.b" .. cancels,
     ["select(less(x.query_index, 3), x.score + x.a, x.score) / (1 + x.b * x.b)"] = "encoding.parameters.a" .. cancels,
     ["x.score + sum(4, function(i) return x.a * i + x.b * x.key_index end)"] = "encoding.parameters.a" .. cancels,
     ["max(x.score + x.a, 0) + x.b * x.key"] = "", ["x.a * x.score + x.b * x.distance"] = "",
   }) do
-    lu.assertEquals(warnings(score:format(formula)), said, formula)
+    lu.assertEquals(warnings(score:format(formula)), warning, formula)
   end
 end
 
 function TestOneSided.test_biases_of_keys_are_reported()
-  local said = ": the biases of keys never get a gradient: all keys of a query get the same addition, which softmax "
+  local warning = ": the biases of keys never get a gradient: all keys of a query get the same addition, which softmax "
     .. "cancels"
   local function warnings(encoding, kind)
     return table.concat(assert(project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "encoder")),
       { "model.bias=all" })).warnings, "\n")
   end
-  lu.assertEquals(warnings("kind = 'none'"), "model.bias" .. said)
-  lu.assertEquals(warnings("kind = 'alibi'", "encoder_decoder"), "model.bias" .. said)
+  lu.assertEquals(warnings("kind = 'none'"), "model.bias" .. warning)
+  lu.assertEquals(warnings("kind = 'alibi'", "encoder_decoder"), "model.bias" .. warning)
   for _, kind in ipairs({ "encoder", "encoder_decoder" }) do
-    lu.assertEquals(warnings("projections = { bias = true }", kind), "encoding.projections.bias" .. said)
+    lu.assertEquals(warnings("projections = { bias = true }", kind), "encoding.projections.bias" .. warning)
   end
   for _, encoding in ipairs({ "kind = 'rope'", "kind = 'geometric'", "projections = { bias = false }",
     "score = function(x) return tanh(x.score) end", "score = function(x) return x.score * x.distance end" }) do

@@ -143,7 +143,7 @@ end
 
 -- Positions in a spec that the network does not use are reported.
 function TestErrors.test_unused_encodings_are_reported()
-  local function refused(encoding, text, ...)
+  local function refuse(encoding, text, ...)
     local result, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
       model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
       encoding = { kind = "]] .. encoding .. '" } }')
@@ -152,13 +152,13 @@ function TestErrors.test_unused_encodings_are_reported()
       lu.assertStrContains(message, words)
     end
   end
-  refused('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', with_block(FULL),
+  refuse('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', with_block(FULL),
     "encoding.lines: is read by nothing in net.lua", "an attention")
-  refused("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
+  refuse("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
     "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
-  refused("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
-  refused("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
-  refused("window", with_block(FULL), "is read by nothing in net.lua")
+  refuse("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
+  refuse("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
+  refuse("window", with_block(FULL), "is read by nothing in net.lua")
   good(with_block(FULL))
 end
 

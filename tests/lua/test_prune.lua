@@ -15,12 +15,12 @@ local function pruned(text)
     lines[#lines + 1] = rest or line
     map[#map + 1] = { { file or "one", #lines } }
   end
-  local kept, places = prune.prune(lines, map)
-  lu.assertEquals(#places, #kept)
+  local lines_left, places = prune.prune(lines, map)
+  lu.assertEquals(#places, #lines_left)
   for at, place in ipairs(places) do
-    lu.assertEquals(lines[place[1][2]], kept[at])
+    lu.assertEquals(lines[place[1][2]], lines_left[at])
   end
-  return table.concat(kept, "\n")
+  return table.concat(lines_left, "\n")
 end
 
 function TestPrune.test_called_functions_are_kept_with_their_callees()

@@ -41,14 +41,14 @@ local function program(body)
   return assemble.program(parse.module("k.ptx", HEAD .. body .. "\n\tret;\n}\n"))
 end
 
-local function problem_of(body)
+local function find_problem(body)
   local done, problem = pcall(program, body)
   lu.assertFalse(done, body)
   return type(problem) == "table" and problem.message or problem
 end
 
 -- The operations of the kernel, without the two of the called function.
-local function operations_of(body)
+local function list_operations(body)
   local found = {}
   for operation in program(body):gmatch("\ndo %d+ [%w_]+ %-?%d+ ([%w_]+)") do
     found[#found + 1] = operation
@@ -57,12 +57,12 @@ local function operations_of(body)
 end
 
 function TestPtx.test_program_names_an_operation_for_every_instruction()
-  lu.assertEquals(operations_of("\tadd.s32 %r1, %r2, 7;\n$L_a:\n\t@!%p1 bra $L_a;\n" ..
+  lu.assertEquals(list_operations("\tadd.s32 %r1, %r2, 7;\n$L_a:\n\t@!%p1 bra $L_a;\n" ..
     "\tld.shared.v2.f32 {%f1, %f2}, [%r1+8];"), "add_s32 bra load_u32_4 ret")
 end
 
 function TestPtx.test_program_moves_arguments_to_the_parameters_of_the_called()
-  lu.assertEquals(operations_of("\t{ // callseq 0, 0\n\t.reg .b32 temp_param_reg;\n\t.param .b32 param0;\n" ..
+  lu.assertEquals(list_operations("\t{ // callseq 0, 0\n\t.reg .b32 temp_param_reg;\n\t.param .b32 param0;\n" ..
     "\tst.param.b32 [param0+0], %r1;\n\tcall.uni \n\tcallee, \n\t(\n\tparam0\n\t);\n\t} // callseq 0"),
     "hand_4 call ret")
 end
@@ -107,8 +107,8 @@ local UNKNOWN = {
 
 function TestPtx.test_text_unknown_statements_are_errors_with_line_and_text()
   for _, case in ipairs(UNKNOWN) do
-    local want = ("k.ptx:%d: %s"):format(FIRST + 1, case[2])
-    lu.assertEquals(problem_of("\tmov.u32 %r1, 1;\n" .. case[1]):sub(1, #want), want)
+    local expected = ("k.ptx:%d: %s"):format(FIRST + 1, case[2])
+    lu.assertEquals(find_problem("\tmov.u32 %r1, 1;\n" .. case[1]):sub(1, #expected), expected)
   end
 end
 

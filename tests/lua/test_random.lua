@@ -12,7 +12,7 @@ local project = require("project").new(".")
 
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 5 -- number of narrow networks, and of wide ones
 
-local function files_of(plan)
+local function render_files(plan)
   local list, text = assert(project:files(plan, plan.device and true)), {}
   for _, file in ipairs(list) do
     text[file.path] = file.text
@@ -21,7 +21,7 @@ local function files_of(plan)
 end
 
 -- The plan, and the files by name, of a spec with these fields whose encoder this description replaces.
-local function made(describe, encoding, width, eval)
+local function render(describe, encoding, width, eval)
   local plan
   random_specs.describe(describe, function()
     local path = support.write("network.lua", ([[
@@ -30,7 +30,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s }, train = { lengths =
 ]]):format(encoding or 'kind = "none"', eval or "", width or 16))
     plan = assert(project:plan(path)).plan
   end)
-  return plan, files_of(plan)
+  return plan, render_files(plan)
 end
 
 -- ---- names that are defined twice ----
@@ -46,7 +46,7 @@ local function add_once(known, name, place)
 end
 
 -- Names of a text's functions that begin in column 1; on the CPU also those of the kernels.
-local function functions_of(text, place, known)
+local function list_functions(text, place, known)
   for line in without_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
     if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef") then
@@ -55,7 +55,7 @@ local function functions_of(text, place, known)
   end
 end
 
-local function members_of(text, place)
+local function list_members(text, place)
   for body, struct in without_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
     local known = {}
     for name in body:gsub("%b[]", ""):gmatch("([%w_]+)%s*[,;]") do
@@ -64,7 +64,7 @@ local function members_of(text, place)
   end
 end
 
-local function constants_of(text, place, known)
+local function list_constants(text, place, known)
   for name in without_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
     add_once(known, name, place)
   end
@@ -98,14 +98,14 @@ local function check_names(text, place)
     known[name] = true
   end
   for _, part in ipairs(cpu_parts(text)) do
-    functions_of(text[part], place .. " " .. part, known)
-    members_of(text[part], place .. " " .. part)
-    constants_of(text[part], place .. " " .. part, constants)
+    list_functions(text[part], place .. " " .. part, known)
+    list_members(text[part], place .. " " .. part)
+    list_constants(text[part], place .. " " .. part, constants)
   end
   if text["device.cu"] then
-    functions_of(text["device.cu"], place .. " device.cu", {})
-    members_of(text["device.cu"], place .. " device.cu")
-    constants_of(text["device.cu"], place .. " device.cu", {})
+    list_functions(text["device.cu"], place .. " device.cu", {})
+    list_members(text["device.cu"], place .. " device.cu")
+    list_constants(text["device.cu"], place .. " device.cu", {})
   end
 end
 
@@ -113,7 +113,7 @@ TestRandom = {}
 
 local function check_random(id)
   random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
-    check_names(files_of(plan), id)
+    check_names(render_files(plan), id)
     if plan.no_device_code then
       local files, message = project:files(plan, true)
       lu.assertNil(files)
@@ -154,7 +154,7 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do
     for _, width in ipairs({ 16, 256 }) do
-      local _, text = made(attending("stage", function(b, s)
+      local _, text = render(attending("stage", function(b, s)
         return b:norm("norm1", s)
       end), encoding, width)
       for path, part in pairs(text) do
@@ -165,7 +165,7 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
 end
 
 function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
-  local _, text = made(embedded(function(net, x)
+  local _, text = render(embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local sum = net:add(x, net:product("map", x, 16)) -- sum1 of the network
     local h = b:input(sum)
@@ -177,7 +177,7 @@ function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
 end
 
 function TestNames.test_names_of_kernels_and_other_functions()
-  local _, text = made(attending("layer", function(b, s)
+  local _, text = render(attending("layer", function(b, s)
     local y = b:product("layer_norm", b:product("gelu", s, 16), 16, { bias = true })
     local z = b:add(b:activation("tanh", y, "gelu"), b:product("residual_norm", b:norm("norm1", s), 16), 0.1)
     return b:add(b:add(s, z, 0.2), b:product("drop", z, 16), 0.3)
@@ -188,7 +188,7 @@ end
 -- Unused functions are left out of device code, even if a value has the function's name; compilers would refuse them.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   for kind, has in pairs({ layer = true, rms = false }) do
-    local _, text = made(attending("layer", function(b, s)
+    local _, text = render(attending("layer", function(b, s)
       return b:norm("norm1", b:product("layer_norm", s, 16), kind)
     end))
     lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, has, kind)
@@ -197,7 +197,7 @@ end
 
 -- Every rate is named after the first value with that dropout; a name in use gets a number.
 function TestNames.test_dropouts_of_several_rates_and_one_name()
-  local plan, text = made(embedded(function(net, x)
+  local plan, text = render(embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local h, outside = b:input(net:norm("norm1", x)), b:external(x)
     local s = b:add(b:add(h, b:attention("self", h, h), 0.1), outside, 0.2)
@@ -215,10 +215,10 @@ end
 -- Each array has an address in shared memory.
 function TestNames.test_shared_memory_for_addresses_of_many_arrays()
   local few, many
-  few = made(attending("layer", function(b, s)
+  few = render(attending("layer", function(b, s)
     return b:norm("norm1", s)
   end))
-  many = made(attending("layer", function(b, s)
+  many = render(attending("layer", function(b, s)
     for i = 1, 30 do
       s = b:norm("norm" .. i, b:add(s, b:product("map" .. i, s, 16)))
     end
@@ -230,7 +230,7 @@ end
 
 -- Factors of one and differences of zero are not printed.
 function TestNames.test_operations_without_effect_are_not_printed()
-  local plan, text = made(attending("layer", function(b, s)
+  local plan, text = render(attending("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
   end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")
   lu.assertEquals({ plan.cpu.places, plan.device.places }, { 1, 1 })
@@ -243,7 +243,7 @@ end
 -- A stream that is embedded twice has two functions, each with its own scale.
 function TestNames.test_two_embeddings_of_one_stream()
   for _, width in ipairs({ 16, 256 }) do
-    local plan, text = made(function(net)
+    local plan, text = render(function(net)
       local source, tokens = net:stream("source"), net:table("token")
       local x = net:embed("embedding", source, { table = tokens, scale = 4, place = net.additive })
       local again = net:embed("again", source, { table = tokens, scale = 2, place = net.additive })
@@ -293,7 +293,7 @@ TestPlaces = {}
 
 -- Errors of a description whose block of `layers` has dropout at this number of places.
 local function dropping(places, layers)
-  local ok, problem = pcall(made, embedded(function(net, x)
+  local ok, problem = pcall(render, embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")
     local h = b:input(x)
     local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))

@@ -23,17 +23,17 @@ local function run(templates, plan)
   end)
 end
 
-local function check_text(template, want)
+local function check_text(template, expected)
   local text, err = run(template)
-  lu.assertEquals(text or err, want)
+  lu.assertEquals(text or err, expected)
 end
 
--- want: "line:col: what" or "line:col: what | hint".
-local function check_error(template, want)
+-- expected: "line:col: what" or "line:col: what | hint".
+local function check_error(template, expected)
   local text, err = run(template)
-  lu.assertNil(text, "rendered instead of: " .. want)
-  local got = ("%d:%d: %s"):format(err.line, err.col, err.what)
-  lu.assertEquals(want:find(" | ", 1, true) and got .. " | " .. (err.hint or "") or got, want)
+  lu.assertNil(text, "rendered instead of: " .. expected)
+  local actual = ("%d:%d: %s"):format(err.line, err.col, err.what)
+  lu.assertEquals(expected:find(" | ", 1, true) and actual .. " | " .. (err.hint or "") or actual, expected)
   return err
 end
 
@@ -124,9 +124,9 @@ local PAGES = {
 
 function TestText.test_slots()
   local plan = { flag = true, name = "cap", n = 4, terms = { { page = "a", n = 3 }, { page = "b", own = "b" } } }
-  local function check(text, want)
-    local got, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
-    lu.assertEquals(got or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
+  local function check(text, expected)
+    local actual, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
+    lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), expected)
   end
   check('{\n    % slot("members")\n}\n', "{\n    int cap_6;\n    int b;\n}\n")
   check('  % slot("members", { name = "cup", flag = false })\n', "  int cup_6;\n")
@@ -163,8 +163,8 @@ TestNumbers = {}
 function TestNumbers.test_f32_has_the_fewest_digits_and_a_suffix()
   local cases = { [0.1] = "0.1f", [1 / 3] = "0.33333333f", [1e20] = "1e+20f", [3] = "3.0f", [-2.0] = "-2.0f",
     [16777217] = "16777217.0f", [1e-40] = "1e-40f" }
-  for value, want in pairs(cases) do
-    lu.assertEquals(literals.f32(value), want)
+  for value, expected in pairs(cases) do
+    lu.assertEquals(literals.f32(value), expected)
   end
 end
 
@@ -276,9 +276,9 @@ end
 TestFunctions = {}
 
 -- Checks that the parameters and constants of C functions are those that their bodies use.
-local function check_c(template, want)
+local function check_c(template, expected)
   local text, err = render.render("t.c.tpl", PLAN, function() return template end)
-  lu.assertEquals(text or err, want)
+  lu.assertEquals(text or err, expected)
 end
 
 function TestFunctions.test_a_function_has_the_parameters_that_its_body_mentions()
@@ -357,16 +357,16 @@ TestWrap = {}
 local LONG = ("x"):rep(60)
 
 -- Checks the lines of a C template's output, each with its template line.
-local function check_wrapped(template, want)
+local function check_wrapped(template, expected)
   local text, map = render.render("t.c.tpl", PLAN, function()
     return table.concat(template, "\n") .. "\n"
   end)
-  local got = {}
+  local actual = {}
   for line in text:gmatch("([^\n]*)\n") do
     lu.assertTrue(#line <= 120, line)
-    got[#got + 1] = ("%d: %s"):format(map[#got + 1][1][2], line)
+    actual[#actual + 1] = ("%d: %s"):format(map[#actual + 1][1][2], line)
   end
-  lu.assertEquals(got, want)
+  lu.assertEquals(actual, expected)
 end
 
 function TestWrap.test_code_is_broken_in_its_outermost_brackets()

@@ -15,7 +15,7 @@ local report = require("lab.study.report.report")
 local reports = require("reports")
 local settings = require("lab.study.report.settings")
 
-local spec_of, make_study, SCORES, project = reports.spec_of, reports.make_study, reports.SCORES, reports.project
+local make_spec, make_study, SCORES, project = reports.make_spec, reports.make_study, reports.SCORES, reports.project
 
 -- Anchors of a page that are defined twice or not at all.
 local function problem_of_anchors(page)
@@ -69,9 +69,9 @@ end
 function TestPage.test_report_of_a_folder()
   local study = make_study("whole", SCORES)
   local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
-  local said = {}
+  local output = {}
   local code, message = report.run({ project = project, runs = root, say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end })
   lu.assertTrue(code == 0 or code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil, message)
   local page = support.read(root .. "/report/index.html")
@@ -82,7 +82,7 @@ function TestPage.test_report_of_a_folder()
   local text = support.read(root .. "/report/report.txt")
   lu.assertStrContains(text, "13 of 14 runs have a score (1 failed)")
   lu.assertStrContains(text, "lr0.1-seed1: failed, exit code 1")
-  lu.assertStrContains(said[1], "13 of 14 runs have a score (1 failed)")
+  lu.assertStrContains(output[1], "13 of 14 runs have a score (1 failed)")
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
 end
 
@@ -169,11 +169,11 @@ local function text_of_items(name, items, value, spec)
         digest = cell.spec.plan.digest })
     end
   end
-  local said = {}
+  local output = {}
   report.run({ project = project, runs = path:match("^(.*)/"), study = path, say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end })
-  return said[1], path
+  return output[1], path
 end
 
 -- A page without a score still describes its axis, as other pages do.
@@ -218,23 +218,23 @@ end
 
 -- Task and title of runs on a file are the spec's name; training lengths are those that the trainer recorded.
 function TestPage.test_runs_on_examples_of_a_file()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local line = reports.eval_line
   local dir = reports.write_run("data_runs", "sums_rope", 1, 0.1, { exit = 0, eval = line(100, "test", 4, 0.75)
     .. line(100, "test", 5, 0.25), facts = { spec = spec, train_lengths = { 3, 4, 5 }, data = { train = "t" },
     machine = "m" } })
-  local said = {}
+  local output = {}
   local root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   report.run({ project = project, runs = root, say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end })
-  lu.assertStrContains(said[1], "Runs of sums_rope\n")
-  lu.assertStrContains(said[1], "1 of 1 run has a score. A score is the accuracy at the last step, in percent. Share "
+  lu.assertStrContains(output[1], "Runs of sums_rope\n")
+  lu.assertStrContains(output[1], "1 of 1 run has a score. A score is the accuracy at the last step, in percent. Share "
     .. "of 100 examples,\n2 lengths 4..5, on the set test.")
-  lu.assertStrMatches(said[1]:match("training lengths  [^\n]*"), "training lengths +3 to 5")
-  lu.assertNotNil(said[1]:find("\nsums_rope +50%.0 %(1%)%*\n"))
-  lu.assertStrContains(said[1], "scored on the examples of training, there are no others")
+  lu.assertStrMatches(output[1]:match("training lengths  [^\n]*"), "training lengths +3 to 5")
+  lu.assertNotNil(output[1]:find("\nsums_rope +50%.0 %(1%)%*\n"))
+  lu.assertStrContains(output[1], "scored on the examples of training, there are no others")
   for _, name in ipairs({ "report.txt", "index.html", "runs.csv", "tables.tex" }) do
     local text = support.read(root .. "/report/" .. name)
     lu.assertNotStrContains(text, "nil")
@@ -260,7 +260,7 @@ end
 
 TestReadings = {}
 
-local function answers_of(spec)
+local function read_answers(spec)
   local map = {}
   for _, item in ipairs(readings.of({ facts = { spec = spec } })) do
     map[item.question] = item.answer
@@ -269,17 +269,17 @@ local function answers_of(spec)
 end
 
 function TestReadings.test_absent_fields_count_as_defaults()
-  local plain = answers_of(spec_of("bucket_sort"))
+  local plain = read_answers(make_spec("bucket_sort"))
   lu.assertEquals({ plain["dropout in evaluation"], plain["spare token"], plain["arithmetic"] },
     { "off", "one", "float32" })
   lu.assertNil(plain["randomized distances"])
-  lu.assertEquals(answers_of(nil), {})
+  lu.assertEquals(read_answers(nil), {})
 end
 
 -- Runs record which labels are in their loss; runs on files do so only if a label was masked.
 function TestReadings.test_labels_in_the_loss()
   local function answer(loss, data)
-    for _, item in ipairs(readings.of({ facts = { spec = spec_of("bucket_sort"), loss = loss, data = data } })) do
+    for _, item in ipairs(readings.of({ facts = { spec = make_spec("bucket_sort"), loss = loss, data = data } })) do
       if item.question == "labels in the loss" then
         return item.answer
       end
@@ -292,13 +292,13 @@ function TestReadings.test_labels_in_the_loss()
 end
 
 function TestReadings.test_the_other_reading_is_named()
-  local spec = spec_of("odds_first")
+  local spec = make_spec("odds_first")
   spec.encoding = { relative = { kind = "transformer_xl" }, positions = { kind = "randomized", max_position = 2048,
     reading = "clamped", draw = "layer", sorted = false, range = "one_based" } }
   spec.eval.dropout, spec.eval.batch, spec.task.options = true, 64, { order = "even" }
-  local got = answers_of(spec)
-  lu.assertEquals({ got["randomized distances"], got["positions are drawn"], got["range of the draws"],
-    got["dropout in evaluation"], got["evaluation batch"], got["order of the outputs"] },
+  local actual = read_answers(spec)
+  lu.assertEquals({ actual["randomized distances"], actual["positions are drawn"], actual["range of the draws"],
+    actual["dropout in evaluation"], actual["evaluation batch"], actual["order of the outputs"] },
     { "clamped to one side", "once per layer", "up to 2048, from 1, unsorted", "on",
       "batches of 64, 50 examples per length", "even" })
 end
@@ -330,7 +330,7 @@ end
 
 -- Settings of examples with other axes than lengths, and of a model with two stacks.
 function TestSettings.test_other_axes_and_models()
-  local spec = spec_of("latin_square")
+  local spec = make_spec("latin_square")
   spec.train.lengths, spec.eval.lengths = nil, nil
   spec.model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 6, heads = 2, width = 16,
     feedforward = 32 }
@@ -347,17 +347,18 @@ function TestSettings.test_other_axes_and_models()
   lu.assertEquals({ map.model, map["training lengths"], map["test lengths"] }, {
     "1 encoder layer and 6 decoder layers, 2 heads, width 16, feed-forward 32", "those of the examples",
     "those of the examples, by vectors 1 to 2" })
-  local said = ""
+  local output = ""
   report.run({ project = project, runs = root, say = function(text)
-    said = said .. text
+    output = output .. text
   end })
-  lu.assertStrContains((said:gsub("%s+", " ")), "A score is the exact match at the last step, in percent. Mean over 2 "
+  lu.assertStrContains((output:gsub("%s+", " ")),
+    "A score is the exact match at the last step, in percent. Mean over 2 "
     .. "values of vectors 1..2, on the set test. Evaluated teacher-forced: the target is given up to each token.")
 end
 
 -- Conditions that are finer than those of the first axis, and trained examples, have tables of their own.
 function TestSettings.test_held_out_examples()
-  local spec = spec_of("addition")
+  local spec = make_spec("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false
   local function line(by, exact, more)
@@ -372,19 +373,19 @@ function TestSettings.test_held_out_examples()
       .. line('"digits":3,"frame":0', 0.25) .. line('"digits":3,"frame":30', 0.125)
       .. line('"digits":3,"carry":0,"frame":30', 0) .. line('"digits":25,"carry":25,"frame":30', 1),
     facts = { spec = spec, data = { train = "addition", by = { "digits", "carry", "frame" } } } })
-  local said = ""
+  local output = ""
   report.run({ project = project, runs = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"), say = function(text)
-    said = said .. text
+    output = output .. text
   end })
-  lu.assertStrContains(said, "task options                     base = 10, odd = x, width = 20")
-  lu.assertStrContains(said, "Exact match in percent by carry\n")
-  lu.assertStrContains(said, "\n0                 37.5\n3 (beyond)        75.0\n")
-  lu.assertStrContains(said, "Exact match in percent by carry in a frame of 30\n")
-  lu.assertStrContains(said, "\n0             0.0\n25          100.0\n")
-  lu.assertStrContains(said, "Exact match in percent by frame\n")
-  lu.assertStrContains(said, "\n0            25.0\n30           12.5\n")
-  lu.assertStrContains(said, "Examples that were trained on, by digits\n")
-  lu.assertStrContains(said, "addition_x  100% of 1 to 2, 12.5% of 3\n")
+  lu.assertStrContains(output, "task options                     base = 10, odd = x, width = 20")
+  lu.assertStrContains(output, "Exact match in percent by carry\n")
+  lu.assertStrContains(output, "\n0                 37.5\n3 (beyond)        75.0\n")
+  lu.assertStrContains(output, "Exact match in percent by carry in a frame of 30\n")
+  lu.assertStrContains(output, "\n0             0.0\n25          100.0\n")
+  lu.assertStrContains(output, "Exact match in percent by frame\n")
+  lu.assertStrContains(output, "\n0            25.0\n30           12.5\n")
+  lu.assertStrContains(output, "Examples that were trained on, by digits\n")
+  lu.assertStrContains(output, "addition_x  100% of 1 to 2, 12.5% of 3\n")
 end
 
 support.run()

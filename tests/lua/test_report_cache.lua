@@ -70,14 +70,14 @@ end
 
 -- Makes a report of a case; returns how often runs were read, the exit code, the output, and the list of runs.
 local function make(name, options)
-  local said = {}
+  local output = {}
   local asked = setmetatable({ project = reports.project, runs = place(name), say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end }, { __index = options or {} })
   reads = 0
   local code, message = report.run(asked)
   assert(code < 4, message)
-  return reads, code, table.concat(said, "\n"), support.read(place(name) .. "/report/runs.csv")
+  return reads, code, table.concat(output, "\n"), support.read(place(name) .. "/report/runs.csv")
 end
 
 -- Makes two reports, the second of which is reused; returns the first one's text and runs.
@@ -88,7 +88,7 @@ local function make_twice(name)
   return text, csv
 end
 
-local function record_of(name)
+local function read_record(name)
   local found
   for file in lfs.dir(root .. "/cache/reports") do
     local path = root .. "/cache/reports/" .. file
@@ -100,7 +100,7 @@ local function record_of(name)
 end
 
 -- Checks that the next report reads the runs again and differs.
-local function assert_made_anew(name, csv_before, pattern)
+local function assert_recomputed(name, csv_before, pattern)
   local count, _, _, csv = make(name)
   lu.assertEquals(count, 1)
   lu.assertNotEquals(csv, csv_before)
@@ -115,9 +115,9 @@ function TestRemembered.testSameSizeInTheSameSecond()
   local _, csv = make_twice("same_size")
   local path = last_run("same_size") .. "/eval.jsonl"
   overwrite(path, reports.scored(70))
-  assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
+  assert_recomputed("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
   overwrite(path, reports.scored(60)) -- directly after the reading: size, inode and second do not change
-  assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
+  assert_recomputed("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
 end
 
 function TestRemembered.testReplacedByRename()
@@ -127,7 +127,7 @@ function TestRemembered.testReplacedByRename()
   overwrite(path .. ".new", reports.scored(70), "wb")
   assert(lfs.touch(path .. ".new", attributes.access, attributes.modification))
   assert(os.rename(path .. ".new", path))
-  assert_made_anew("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
+  assert_recomputed("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
 -- Two folders exchange names: no file has another time.
@@ -141,7 +141,7 @@ function TestRemembered.testFoldersMoved()
   assert(os.rename(dir, dir .. ".away"))
   assert(os.rename(other, dir))
   assert(write.remove_tree(dir .. ".away"))
-  assert_made_anew("moved", csv, ",evaluated,100,accuracy,beyond,70,")
+  assert_recomputed("moved", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
 function TestRemembered.testFolderDeleted()
@@ -183,7 +183,7 @@ end
 
 function TestRemembered.testOfAnotherVersion()
   make_twice("version")
-  local path = record_of("version")
+  local path = read_record("version")
   local text = support.read(path)
   overwrite(path, (text:gsub("report 1", "report 0", 1)), "wb")
   lu.assertEquals((make("version")), 1)
@@ -191,7 +191,7 @@ end
 
 function TestRemembered.testTornAtAnyPlace()
   make_twice("torn")
-  local path = record_of("torn")
+  local path = read_record("torn")
   local text = support.read(path)
   for i = 0, 7 do
     overwrite(path, text:sub(1, #text * i // 8), "wb")

@@ -146,7 +146,7 @@ end
 
 -- Digits within the training frame are labelled so, and not as a length.
 function TestFigures.test_digits_have_their_frame()
-  local spec = reports.spec_of("addition")
+  local spec = reports.make_spec("addition")
   spec.task.options = { width = 61 }
   local text = eval_line(100, "test", 6, 0.5):gsub('"length"', '"digits"')
   local dir = write_run("digits", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
@@ -235,7 +235,7 @@ end
 
 -- The first evaluation during training at the threshold or above; a row without one is blank.
 function TestFigures.test_steps_and_time_to_a_threshold()
-  local function texts_of(threshold)
+  local function get_texts(threshold)
     local item, texts = { kind = "reached", rows = "encoding", threshold = threshold }, {}
     local model = time_to_threshold.table(timed_study(), item)
     for i, row in ipairs(model.rows) do
@@ -243,12 +243,12 @@ function TestFigures.test_steps_and_time_to_a_threshold()
     end
     return texts, model
   end
-  local texts, model = texts_of(90)
+  local texts, model = get_texts(90)
   lu.assertEquals(texts, { { "50 ± 0", "8.33 ± 0.00", "2 of 3" }, { "50 ± 0", "0.83 ± 0.00", "2 of 3" } })
   lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "steps", "minutes" })
   lu.assertStrContains(model.title, "Steps and minutes of training to 90% accuracy on the set test")
-  lu.assertEquals(texts_of(70), { { "50 ± 43", "8.33 ± 7.22", "3 of 3" }, { "50 ± 43", "0.83 ± 0.72", "3 of 3" } })
-  lu.assertEquals(texts_of(100.5), { { "", "", "0 of 3" }, { "", "", "0 of 3" } })
+  lu.assertEquals(get_texts(70), { { "50 ± 43", "8.33 ± 7.22", "3 of 3" }, { "50 ± 43", "0.83 ± 0.72", "3 of 3" } })
+  lu.assertEquals(get_texts(100.5), { { "", "", "0 of 3" }, { "", "", "0 of 3" } })
 end
 
 function TestFigures.test_scores_along_an_axis()
@@ -313,7 +313,7 @@ end
 
 -- If most values are near 100, the axis shows the distance from 100 and is labelled so; a loss has a logarithmic axis.
 function TestPicture.test_scales_fit_the_curves()
-  local function panel_of(percent, ...)
+  local function make_panel(percent, ...)
     local panel = { percent = percent, curves = { { points = {} } } }
     for x, y in ipairs({ ... }) do
       panel.curves[1].points[x] = { x, y }
@@ -321,18 +321,18 @@ function TestPicture.test_scales_fit_the_curves()
     scales.fit(panel)
     return panel
   end
-  lu.assertEquals(panel_of(true, 99, 99.5, 60).y, { 0, 100, zoom = true })
-  lu.assertEquals(panel_of(true, 99, 60, 50).y, { 0, 100 })
-  lu.assertEquals(panel_of(true, 100, 100, 100).y, { 0, 100 })
-  lu.assertEquals(panel_of(false, 2, 1, 0.01).y.log, 10)
-  lu.assertEquals(panel_of(false, 2, 1, 0).y, { 0, 2.1 })
-  local zoomed = panel_of(true, 99, 99.5, 60).y
+  lu.assertEquals(make_panel(true, 99, 99.5, 60).y, { 0, 100, zoom = true })
+  lu.assertEquals(make_panel(true, 99, 60, 50).y, { 0, 100 })
+  lu.assertEquals(make_panel(true, 100, 100, 100).y, { 0, 100 })
+  lu.assertEquals(make_panel(false, 2, 1, 0.01).y.log, 10)
+  lu.assertEquals(make_panel(false, 2, 1, 0).y, { 0, 2.1 })
+  local zoomed = make_panel(true, 99, 99.5, 60).y
   lu.assertStrContains(scales.label("accuracy", zoomed), "zoomed")
   lu.assertEquals({ scales.step(100), scales.step(11) }, { 50.0, 5.0 })
 end
 
 -- The pictures of a figure on a page, drawn by gnuplot; nil if it is not installed.
-local function pictures_of(figure)
+local function list_pictures(figure)
   local files = { { path = figure.name .. ".gnuplot", text = curves.script(figure) } }
   local problem, pictures = draw.add(files, { figure.name }, { curves.page(figure) })
   if problem then
@@ -353,7 +353,7 @@ function TestPicture.test_figure_of_the_page()
   lu.assertStrContains(body, '<th scope="row">20</th><td data-line="1">53.00 <small>(52.00 to 54.00)</small></td>')
   lu.assertStrContains(body, '<details class="numbers" open="open">')
   lu.assertNil(body:find("<svg", 1, true))
-  body = figure_page.body(figure, pictures_of(figure))
+  body = figure_page.body(figure, list_pictures(figure))
   lu.assertNil(hostile.problem_of_xml(body))
   lu.assertStrContains(body, 'aria-label="even_pairs: token accuracy in percent by length. rope: 99.00 at 5, 51.00 at '
     .. '30; rand-rope: 99.00 at 5, 96.00 at 30."')
@@ -376,7 +376,7 @@ function TestPicture.test_names_of_lines_are_text()
       legend = { { title = text, style = style } } }
     lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, {})), text)
     if i % 6 == 0 then
-      lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, pictures_of(figure))), text)
+      lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, list_pictures(figure))), text)
     end
   end
 end

@@ -51,7 +51,7 @@ end
 local SCORED = { split = "test", select = "test", metric = "accuracy" }
 
 -- The study of test_runs along the given axes, with a cell for each point and its score.
-local function study_of(axes, scores)
+local function to_study(axes, scores)
   local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
   local keys = { {} }
   for _, axis in ipairs(axes) do
@@ -72,7 +72,7 @@ end
 
 -- One axis: a column of values in the order of the study, the best of them marked, without a mean over the axis.
 function TestViews.test_one_axis()
-  local study = study_of({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
+  local study = to_study({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
   local list = assert(items.check(study, true))
   local model = score_tables.table(study, list[2])
   model.name = "table1"
@@ -145,10 +145,10 @@ end
 
 -- Computed by hand: means 2, 6 and 4 of 3, 3 and 2 scores; mean squares within 1.2, between 12; n0 = (8 - 22 / 8) / 2.
 function TestViews.test_spread_within_and_between()
-  local got = spread.of_groups({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
-  lu.assertEquals({ got.mean, got.groups, got.runs }, { 4.0, 3, 8 })
-  lu.assertAlmostEquals(got.within ^ 2, 6 / 5, 1e-12)
-  lu.assertAlmostEquals(got.between ^ 2, (12 - 6 / 5) / (5.25 / 2), 1e-12)
+  local actual = spread.of_groups({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
+  lu.assertEquals({ actual.mean, actual.groups, actual.runs }, { 4.0, 3, 8 })
+  lu.assertAlmostEquals(actual.within ^ 2, 6 / 5, 1e-12)
+  lu.assertAlmostEquals(actual.between ^ 2, (12 - 6 / 5) / (5.25 / 2), 1e-12)
   lu.assertEquals(spread.of_groups({ { 1, 3 }, { 2, 2 } }).between, 0.0)
   lu.assertNil(spread.of_groups({ { 1 }, { 2 } }).within)
   local item = { kind = "spread", rows = "encoding", of = "task" }
@@ -198,7 +198,7 @@ end
 
 -- Every value of a third axis and a fourth has its page; an axis of a single value has none.
 function TestViews.test_further_axes_are_pages()
-  local study = study_of({ { name = "task", values = { "sort", "parity" } }, { name = "seen", values = { "all" } },
+  local study = to_study({ { name = "task", values = { "sort", "parity" } }, { name = "seen", values = { "all" } },
     { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },
     { name = "depth", values = { "2", "4" } } }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 })
   local titles, shown = {}, {}
@@ -218,7 +218,7 @@ function TestViews.test_further_axes_are_pages()
 end
 
 function TestViews.test_numbers_are_labelled_with_their_axis()
-  local study = study_of({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
+  local study = to_study({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
     { 1, 2 })
   local model = score_tables.table(study, { kind = "table", value = "max", rows = "task", columns = "width" })
   lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "width 8", "width 16" })
@@ -227,17 +227,17 @@ end
 
 -- The unit is that of the longest time; next to a paper's times it is hours.
 function TestViews.test_times_have_a_unit_that_fits()
-  local study = study_of({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
-  local function model_of(first, second, file)
+  local study = to_study({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
+  local function make_model(first, second, file)
     study.cells[1].summary.hours.mean, study.cells[2].summary.hours.mean = first, second
     return score_tables.table(study, { kind = "table", value = "hours", rows = "width" }, file)
   end
-  local model = model_of(2.5 / 3600, 5 / 3600)
+  local model = make_model(2.5 / 3600, 5 / 3600)
   lu.assertStrContains(model.title, "Seconds of training")
   lu.assertEquals({ model.rows[1].cells[1].texts[1], model.rows[2].cells[1].texts[1] }, { "2.50", "5.00" })
-  model = model_of(2.5 / 60, 5 / 3600)
+  model = make_model(2.5 / 60, 5 / 3600)
   lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "minutes", "2.50" })
-  model = model_of(2.5 / 60, 5 / 3600, published.read(project, "ruoss_2023/table1"))
+  model = make_model(2.5 / 60, 5 / 3600, published.read(project, "ruoss_2023/table1"))
   lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "hours", "0.042" })
 end
 
@@ -256,7 +256,7 @@ local function paper_only()
     { name = "encoding", values = encodings } } }
 end
 
-local function best_of(item)
+local function find_best(item)
   local file = type(item.published) == "table" and item.published.file or item.published
   item.kind, item.value, item.rows = "best", "max", "task"
   return score_tables.best(paper_only(), item, assert(published.read(project, file)))
@@ -264,17 +264,17 @@ end
 
 -- Figures that the paper's text derives from its tables.
 function TestViews.test_headline_figures_follow_from_the_published_tables()
-  local gain = best_of({ axis = "encoding", of = RANDOMIZED, against = PLAIN, published = "ruoss_2023/table1" })
+  local gain = find_best({ axis = "encoding", of = RANDOMIZED, against = PLAIN, published = "ruoss_2023/table1" })
   lu.assertEquals(#gain.rows, 17)
   lu.assertEquals(gain.rows[16].cells[3].texts[2], "+11.95")
   lu.assertEquals(gain.rows[17].cells[3].texts[2], "+43.5")
-  local sorting = best_of({ axis = "encoding", of = { "rand-sincos" }, against = { "unsorted" },
+  local sorting = find_best({ axis = "encoding", of = { "rand-sincos" }, against = { "unsorted" },
     published = "ruoss_2023/table3", names = { encoding = {
       ["rand-sincos"] = { encoding = "rand-sincos", sorted = 1 }, unsorted = { encoding = "rand-sincos", sorted = 0 },
     } } })
   lu.assertEquals(sorting.rows[16].cells[3].texts[2], "+15.67")
   lu.assertEquals(sorting.rows[17].cells[3].texts[2], "+76.3")
-  local geometric = best_of({ axis = "encoding", of = RANDOMIZED, against = { "geometric" },
+  local geometric = find_best({ axis = "encoding", of = RANDOMIZED, against = { "geometric" },
     published = { file = "ruoss_2023/table5", of = "table1_best_max", against = "geometric_max" } })
   lu.assertEquals(geometric.rows[16].cells[3].texts[2], "+9.70")
   for _, model in ipairs({ gain, sorting, geometric }) do
@@ -284,7 +284,7 @@ end
 
 TestItems = {}
 
-local function problem_of(item)
+local function find_problem(item)
   local study = paper_only()
   study.path, study.report = "s.lua", { item }
   local list, message = items.check(study)
@@ -345,7 +345,7 @@ function TestItems.test_mistakes_name_the_field()
       'report[1].x: the axis task has the value "even_pairs"\n  expected: values that are numbers' },
   }
   for _, case in ipairs(cases) do
-    lu.assertStrContains(problem_of(case[1]), "s.lua: error: " .. case[2])
+    lu.assertStrContains(find_problem(case[1]), "s.lua: error: " .. case[2])
   end
 end
 
@@ -360,7 +360,7 @@ end
 
 -- An item may be for some values of an axis, also of the axis of pages; a scale may lack some of them.
 function TestItems.test_only_some_values()
-  local study = study_of({ { name = "width", values = { "8", "16", "32" } }, { name = "task", values = { "a", "b" } } },
+  local study = to_study({ { name = "width", values = { "8", "16", "32" } }, { name = "task", values = { "a", "b" } } },
     { 1, 2, 3, 4, 5, 6 })
   study.report = { { kind = "table", value = "max", rows = "task", pages = "width", only = { width = { 8, 32 } } },
     { kind = "table", value = "max", rows = "width", pages = "task", only = { width = { 16 } } } }
@@ -376,7 +376,7 @@ function TestItems.test_only_some_values()
 end
 
 function TestItems.test_names_may_be_numbers()
-  local study = study_of({ { name = "width", values = { "8", "16" } }, { name = "task", values = { "a", "b" } } }, {})
+  local study = to_study({ { name = "width", values = { "8", "16" } }, { name = "task", values = { "a", "b" } } }, {})
   study.report = { { kind = "best", value = "max", rows = "task", axis = "width", of = { 16 }, against = { 8 } },
     { kind = "curves", lines = "task", where = { width = 16 } } }
   local list = assert(items.check(study))
@@ -385,7 +385,7 @@ end
 
 -- On numbers there is also a figure of the score.
 function TestItems.test_defaults_along_numbers()
-  local study = study_of({ { name = "encoding", values = { "rope", "none" } },
+  local study = to_study({ { name = "encoding", values = { "rope", "none" } },
     { name = "width", values = { "8", "16" } } }, {})
   local list = assert(items.check(study))
   lu.assertEquals({ #list, list[5].kind, list[5].x, list[5].lines, list[5].show }, { 5, "axis", "width", "encoding" })

@@ -16,7 +16,7 @@ return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, en
   train = { batch = 4, steps = 70, lengths = { 1, 4 } }, eval = { lengths = { 3, 6 }, examples = 8 } }]]
 
 -- The options of a sweep of the probe; out: a folder of runs next to it.
-local function options_of(more)
+local function make_options(more)
   local spec = support.write("flags/probe.lua", SPEC)
   local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
     out = spec:gsub("[^/]*$", "runs") }
@@ -28,7 +28,7 @@ end
 
 -- The study that these arguments request, or nil and the message.
 local function settle(more)
-  local options = options_of(more)
+  local options = make_options(more)
   local _, message = require("lab.stop").catch(requested_study.settle, options)
   if message then
     return nil, message
@@ -38,7 +38,7 @@ local function settle(more)
   return study, message, options
 end
 
-local function refused(more, ...)
+local function refuse(more, ...)
   local study, message = settle(more)
   lu.assertNil(study)
   for _, text in ipairs({ ... }) do
@@ -131,31 +131,31 @@ function TestFlags.test_older_grid_keeps_its_cells()
 end
 
 function TestFlags.test_mistakes()
-  refused({ axes = { "model.widht=3" } }, "--axis model.widht=3: error: model.widht: no such field", 'mean "width"')
-  refused({ axes = { "lr=1e-3" } }, "--axis lr=1e-3: error: lr: no such field", 'mean "train.learning_rate"')
-  refused({ axes = { "model.width=big" } }, "--axis model.width=big: error: model.width")
-  refused({ axes = { "encoding=alibi,rop" } }, "there is no rop.lua in spec/encodings", 'mean "rope"')
-  refused({ axes = { "encoding" } }, "--axis encoding: error: not of the form FIELD=VALUES")
-  refused({ axes = { "encoding=" } }, "has no value")
-  refused({ axes = { "train.lengths={1,4},{1" } }, "not closed")
-  refused({ axes = { "train.lengths={1} --" } }, "--axis train.lengths={1} --: error")
-  refused({ axes = { "model.layers=3:1" } }, "3:1 ends before it starts")
-  refused({ axes = { "model.layers=1:2,2" } }, "2 occurs twice")
-  refused({ axes = { "model.layers=1", "model.layers=2" } }, "a second axis model.layers")
-  refused({ axes = { "model.layers=1", "model=small_encoder" } }, "model replaces model.layers")
-  refused({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
-  refused({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
-  refused({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
-  refused({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is no number')
-  refused({ axes = { "train.learning_rate=1" }, rates = "1" }, "conflicts with an axis of train.learning_rate")
-  refused({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
-  refused({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
+  refuse({ axes = { "model.widht=3" } }, "--axis model.widht=3: error: model.widht: no such field", 'mean "width"')
+  refuse({ axes = { "lr=1e-3" } }, "--axis lr=1e-3: error: lr: no such field", 'mean "train.learning_rate"')
+  refuse({ axes = { "model.width=big" } }, "--axis model.width=big: error: model.width")
+  refuse({ axes = { "encoding=alibi,rop" } }, "there is no rop.lua in spec/encodings", 'mean "rope"')
+  refuse({ axes = { "encoding" } }, "--axis encoding: error: not of the form FIELD=VALUES")
+  refuse({ axes = { "encoding=" } }, "has no value")
+  refuse({ axes = { "train.lengths={1,4},{1" } }, "not closed")
+  refuse({ axes = { "train.lengths={1} --" } }, "--axis train.lengths={1} --: error")
+  refuse({ axes = { "model.layers=3:1" } }, "3:1 ends before it starts")
+  refuse({ axes = { "model.layers=1:2,2" } }, "2 occurs twice")
+  refuse({ axes = { "model.layers=1", "model.layers=2" } }, "a second axis model.layers")
+  refuse({ axes = { "model.layers=1", "model=small_encoder" } }, "model replaces model.layers")
+  refuse({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
+  refuse({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
+  refuse({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
+  refuse({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is no number')
+  refuse({ axes = { "train.learning_rate=1" }, rates = "1" }, "conflicts with an axis of train.learning_rate")
+  refuse({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
+  refuse({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
 end
 
 function TestFlags.test_a_changed_study_is_refused_and_kept()
   local _, _, options = settle({ axes = { "model.layers=1" } })
   assert(write.file(options.study, options.given.text .. "-- changed\n"))
-  refused({ axes = { "model.layers=1" } }, "found a changed study")
+  refuse({ axes = { "model.layers=1" } }, "found a changed study")
 end
 
 function TestFlags.test_paths_as_seen_from_a_folder()
@@ -173,7 +173,7 @@ return { title = "choice", base = { use = "./probe.lua" }, scales = { small = {}
   { name = "width", values = { { name = 16, spec = { model = { width = 16 } } },
     { name = 32, spec = { model = { width = 32 } } } } } } }]]
 
-local function chosen(words, only)
+local function list_chosen(words, only)
   support.write("flags/probe.lua", SPEC)
   local file, studies = support.write("flags/choice.lua", STUDY), {}
   for i, word in ipairs(words) do
@@ -192,24 +192,24 @@ function TestChoice.tearDown()
 end
 
 function TestChoice.test_cells_by_name_and_by_axis()
-  lu.assertEquals(chosen({ "" }), { "rope_16", "rope_32", "none_16", "none_32" })
-  lu.assertEquals(chosen({ ":none_16,rope_32" }), { "rope_32", "none_16" })
-  lu.assertEquals(chosen({ ":none_16", ":rope_32" }), { "rope_32", "none_16" })
-  local ids, _, options = chosen({ ":small:none_16" })
+  lu.assertEquals(list_chosen({ "" }), { "rope_16", "rope_32", "none_16", "none_32" })
+  lu.assertEquals(list_chosen({ ":none_16,rope_32" }), { "rope_32", "none_16" })
+  lu.assertEquals(list_chosen({ ":none_16", ":rope_32" }), { "rope_32", "none_16" })
+  local ids, _, options = list_chosen({ ":small:none_16" })
   lu.assertEquals({ ids, options.scale }, { { "none_16" }, "small" })
-  lu.assertEquals(chosen({ "" }, { "width=32" }), { "rope_32", "none_32" })
-  lu.assertEquals(chosen({ "" }, { "width=32,16", "encoding = none" }), { "none_16", "none_32" })
-  lu.assertEquals(chosen({ "" }, { "width=32", "width=16.0" }), { "rope_16", "rope_32", "none_16", "none_32" })
-  lu.assertEquals(chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
+  lu.assertEquals(list_chosen({ "" }, { "width=32" }), { "rope_32", "none_32" })
+  lu.assertEquals(list_chosen({ "" }, { "width=32,16", "encoding = none" }), { "none_16", "none_32" })
+  lu.assertEquals(list_chosen({ "" }, { "width=32", "width=16.0" }), { "rope_16", "rope_32", "none_16", "none_32" })
+  lu.assertEquals(list_chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
 end
 
 -- The choice in the arguments of a job that continues with the same cells.
 function TestChoice.test_as_words()
-  local _, _, options = chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
+  local _, _, options = list_chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
   local words = choice.command(options.choice, options.study)
   lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",
     "encoding=none,rope" })
-  _, _, options = chosen({ "" })
+  _, _, options = list_chosen({ "" })
   lu.assertEquals(choice.command(options.choice, "s"), { "s" })
 end
 
@@ -221,7 +221,7 @@ function TestChoice.test_mistakes()
     ["expected: 16, 32"] = { { "" }, { "width=48" } }, ["found no axis and value"] = { { "" }, { "width" } },
     ["found a second study"] = { { ":rope_16", ":small:none_16" } },
     ["no cell that all of these select"] = { { ":rope_16" }, { "width=32" } } }) do
-    local ids, message = chosen(case[1], case[2])
+    local ids, message = list_chosen(case[1], case[2])
     lu.assertNil(ids)
     lu.assertStrContains(message, expected)
   end

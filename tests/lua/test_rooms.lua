@@ -82,7 +82,7 @@ local function modules()
   return list
 end
 
-local function path_of(module)
+local function get_path(module)
   return (module:find("^lab%.") and "" or "generator/") .. module:gsub("%.", "/") .. ".lua"
 end
 
@@ -92,7 +92,7 @@ for i, row in ipairs(ROOMS) do
 end
 
 -- The room of a module: the innermost folder with a row; nil: none.
-local function room_of(module)
+local function get_room(module)
   local room = module
   while room and not rows[room] do
     room = room:match("^(.*)%.[^.]*$")
@@ -103,7 +103,7 @@ end
 -- The modules that a module requires, by name.
 local function required(module)
   local list = {}
-  for name in support.read(path_of(module)):gmatch('require%(?%s*"([%w_.]+)"') do
+  for name in support.read(get_path(module)):gmatch('require%(?%s*"([%w_.]+)"') do
     list[#list + 1] = name
   end
   return list
@@ -113,10 +113,10 @@ end
 local function arrows()
   local from = {}
   for _, module in ipairs(modules()) do
-    local room = room_of(module) or "no room"
+    local room = get_room(module) or "no room"
     from[room] = from[room] or {}
     for _, name in ipairs(required(module)) do
-      local other = not LIBRARIES[name] and room_of(name)
+      local other = not LIBRARIES[name] and get_room(name)
       if other and other ~= room then
         from[room][other] = ("%s requires %s"):format(module, name)
       end
@@ -129,7 +129,7 @@ TestRooms = {}
 
 function TestRooms.test_every_module_is_in_a_room()
   for _, module in ipairs(modules()) do
-    lu.assertNotNil(room_of(module), path_of(module) .. ": its folder has no row in the table above")
+    lu.assertNotNil(get_room(module), get_path(module) .. ": its folder has no row in the table above")
   end
 end
 
@@ -140,7 +140,7 @@ function TestRooms.test_required_modules_exist()
   end
   for module in pairs(there) do
     for _, name in ipairs(required(module)) do
-      lu.assertTrue(LIBRARIES[name] or there[name] or false, ("%s requires %s"):format(path_of(module), name))
+      lu.assertTrue(LIBRARIES[name] or there[name] or false, ("%s requires %s"):format(get_path(module), name))
     end
   end
 end
@@ -171,9 +171,9 @@ end
 -- Apart from command lines, main loads the lab only for verbs that need it, so that training does not pay for it.
 function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   for _, module in ipairs({ "main", "lab.verbs" }) do
-    for line in support.read(path_of(module)):gmatch("[^\n]+") do
+    for line in support.read(get_path(module)):gmatch("[^\n]+") do
       local name = line:match("^%S.*require%(\"(lab%.[%w_.]+)\"")
-      local small = not name or room_of(name) == "lab.cli" or room_of(name) == "lab.stop"
+      local small = not name or get_room(name) == "lab.cli" or get_room(name) == "lab.stop"
       lu.assertFalse(not small and line or false, module .. " loads the lab for every verb")
     end
   end
@@ -199,7 +199,7 @@ function TestRooms.test_no_module_requires_itself_indirectly()
 end
 
 -- The target of a template, or the content of its folder.
-local function folder_of(path)
+local function get_folder(path)
   return path:match("^attention/([^/]+)") or path:match("^[^/]+")
 end
 
@@ -222,7 +222,7 @@ local function templates()
     end
   end
   for path in pairs(includes) do
-    local folder = folder_of(path)
+    local folder = get_folder(path)
     if folder ~= "parts" then
       reach(path, folder)
     end
@@ -272,8 +272,8 @@ end
 function TestTemplates.test_folders_share_only_parts()
   for path, others in pairs((templates())) do
     for _, other in ipairs(others) do
-      local folder = folder_of(other)
-      lu.assertTrue(folder == "parts" or folder == folder_of(path), ("%s includes %s"):format(path, other))
+      local folder = get_folder(other)
+      lu.assertTrue(folder == "parts" or folder == get_folder(path), ("%s includes %s"):format(path, other))
     end
   end
 end

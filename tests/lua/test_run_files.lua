@@ -27,7 +27,7 @@ end
 -- A run whose spec or facts differ by the entries of these tables.
 local function changed(facts, spec)
   local all = facts or {}
-  all.spec = reports.spec_of("bucket_sort")
+  all.spec = reports.make_spec("bucket_sort")
   for name, value in pairs(spec or {}) do
     all.spec[name] = value
   end
@@ -100,7 +100,7 @@ function TestDamage.test_run_json_as_a_whole()
     ["[]"] = "found a list; expected an object",
     ["null"] = "found null; expected an object", ["{} x"] = "found no JSON", ["{}"] = "id: found nothing",
     [("["):rep(3000000)] = "found JSON too deep to be read; expected JSON", ["{1:2}"] = "found an object",
-    ['/* "spec":' .. json.encode(reports.spec_of("bucket_sort")) .. ' */ null'] = "found null; expected an object",
+    ['/* "spec":' .. json.encode(reports.make_spec("bucket_sort")) .. ' */ null'] = "found null; expected an object",
     [("x"):rep((4 << 20) + 1)] = "found 4194305 bytes; expected at most 4194304",
   }) do
     local path = support.write("whole/run.json", text)
@@ -163,25 +163,25 @@ function TestDamage.test_a_large_file_takes_little_memory()
   collectgarbage("stop")
   local before = collectgarbage("count")
   local run = runs.read(dir)
-  local held = collectgarbage("count") - before
+  local memory = collectgarbage("count") - before
   collectgarbage("restart")
   assert_damaged(run, "eval.jsonl: line 2: found more than 65536 bytes; expected at most 65536")
-  lu.assertTrue(held < 4096) -- KiB
+  lu.assertTrue(memory < 4096) -- KiB
 end
 
 -- Lines cross the ends of pieces in every way.
 function TestDamage.test_lines_across_blocks()
-  local lines, want = {}, 0
+  local lines, expected = {}, 0
   for i = 1, 3000 do
     lines[i] = eval_line(i, "during", 11 + i % 7, 0.5):gsub("\n", (" "):rep(i % 97) .. "\n")
   end
   local dir = write_run("blocks", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) .. '{"step":4' })
   local notes = {}
   lu.assertNil(run_files.evaluations(dir, notes, function(row)
-    want = want + 1
-    lu.assertEquals(row.step, want)
+    expected = expected + 1
+    lu.assertEquals(row.step, expected)
   end))
-  lu.assertEquals({ want, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
+  lu.assertEquals({ expected, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
 end
 
 -- The start of a line without an end is found in one search, for any length of earlier lines.
@@ -292,12 +292,11 @@ local function make_root()
   return root, write_run("verbs", "bad_run", 1, 0.1, { exit = 0, eval = scored(60), facts = { id = "../../x" } })
 end
 
-local function say()
-end
+local function mute() end
 
 function TestVerbs.test_report_continues_and_names_damaged_runs()
   local root, bad = make_root()
-  local code, message = report.run({ project = reports.project, runs = root, say = say })
+  local code, message = report.run({ project = reports.project, runs = root, say = mute })
   lu.assertEquals(code, 1)
   local damage = bad .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
   lu.assertStrContains(message, "1 run is damaged and left out")
@@ -310,7 +309,8 @@ end
 
 function TestVerbs.test_two_runs_of_which_one_is_damaged()
   local root, bad = make_root()
-  local code, message = compare.run({ runs = root .. "/good_run/" .. DIGEST .. "/lr0.1-seed1", other = bad, say = say })
+  local run = ("%s/good_run/%s/lr0.1-seed1"):format(root, DIGEST)
+  local code, message = compare.run({ runs = run, other = bad, say = mute })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, bad .. '/run.json: id: found "../../x"')
 end
@@ -327,7 +327,7 @@ function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
     local root = make_root()
     support.write(("verbs/out/%s/in the way"):format(write.temporary(name)), "")
-    local code, message = report.run({ project = reports.project, runs = root, say = say, out = root .. "/out" })
+    local code, message = report.run({ project = reports.project, runs = root, say = mute, out = root .. "/out" })
     lu.assertEquals(code, 4)
     lu.assertStrContains(message, "nothing was written")
     local names = {}
@@ -344,7 +344,7 @@ function TestVerbs.test_results_stay_in_their_folder()
   local root = make_root()
   local outside = support.write("outside/precious", "x"):match("^(.*)/")
   assert(lfs.link(outside, root .. "/report", true))
-  local code, message = report.run({ project = reports.project, runs = root, say = say })
+  local code, message = report.run({ project = reports.project, runs = root, say = mute })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "/report is a link")
   local folder, reason = write.below(root, "report")

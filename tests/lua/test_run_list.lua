@@ -159,18 +159,18 @@ end
 
 function TestRuns.test_names_that_are_refused()
   local none, rope = root .. "/bucket_sort_none", root .. "/bucket_sort_rope"
-  local function refused(path, name, text)
+  local function refuse(path, name, text)
     local code, message = run("rename", { path }, { name = name })
     lu.assertEquals(code, 1)
     lu.assertStrContains(message, text)
     lu.assertEquals(write.names(root), { "bucket_sort_none", "bucket_sort_rope" })
   end
-  refused(none, "bucket_sort_rope", "there is an entry of this name already")
-  refused(none, "No", "a letter a-z")
-  refused(rope .. "/" .. reports.DIGEST, "other", "a name belongs to all runs of a spec")
+  refuse(none, "bucket_sort_rope", "there is an entry of this name already")
+  refuse(none, "No", "a letter a-z")
+  refuse(rope .. "/" .. reports.DIGEST, "other", "a name belongs to all runs of a spec")
   local path = ("%s/%s/lr0.1-seed0/run.json"):format(rope, reports.DIGEST)
   assert(write.file(path, "\n" .. write.read(path)))
-  refused(rope, "other", "is not as trainers write it")
+  refuse(rope, "other", "is not as trainers write it")
 end
 
 support.run()

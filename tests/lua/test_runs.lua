@@ -6,7 +6,7 @@ local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("lab.study.read.runs")
 
-local eval_line, spec_of, write_run, scored = reports.eval_line, reports.spec_of, reports.write_run, reports.scored
+local eval_line, make_spec, write_run, scored = reports.eval_line, reports.make_spec, reports.write_run, reports.scored
 
 TestRuns = {}
 
@@ -42,7 +42,7 @@ end
 -- Lines of older trainers have "train" and "test"; they are read by the training lengths of the spec. Lengths between
 -- training lengths are in no score, and validation is a separate stream.
 function TestRuns.test_splits_of_older_and_newer_lines()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.train.lengths = { list = { 4, 20 } }
   spec.eval.lengths = { list = { 4, 12, 20, 30 } }
   local older = eval_line(100, "train", 4, 1) .. eval_line(100, "test", 12, 0.5) .. eval_line(100, "train", 20, 0.75)
@@ -67,7 +67,7 @@ end
 
 -- A run without lengths beyond training is scored between training lengths if it was evaluated there.
 function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
   local run = runs.read(write_run("gaps", "rr", 1, 0.1, { facts = { spec = spec },
     eval = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5) }))
@@ -94,7 +94,7 @@ function TestRuns.test_states()
 end
 
 function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.train.lengths.last = 40
   local run = runs.read(write_run("within", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
     eval = eval_line(100, "in_distribution", 20, 0.5)
@@ -105,7 +105,7 @@ end
 
 -- A run on examples of a file; the trainer records the lengths in it, and the split names the evaluated file.
 local function data_run(name, split, facts)
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   facts.spec = spec
   return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
@@ -159,7 +159,7 @@ end
 
 -- Lines have no set if evaluations during training have only one; seconds continue to the last step.
 function TestRuns.test_one_set_during_training_and_seconds_of_the_last_step()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.eval.during = { every = 50, splits = { "validation" } }
   local run = runs.read(write_run("alone", "rr", 1, 0.1, { exit = 0,
     eval = eval_line(50, "during", 20, 0.5) .. scored(90),
@@ -199,7 +199,7 @@ end
 
 -- Frames other than the training frame are separate, for any digits; the score excludes them.
 function TestRuns.test_frames_are_separate()
-  local facts = { data = { train = "addition", by = { "digits", "frame" } }, spec = reports.spec_of("addition") }
+  local facts = { data = { train = "addition", by = { "digits", "frame" } }, spec = reports.make_spec("addition") }
   local run = runs.read(write_run("frames", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "test", '{"digits":1,"frame":0}', 0) .. by_line(100, "test", '{"digits":1}', 1)
       .. by_line(100, "test", '{"digits":2}', 0.5) .. by_line(100, "test", '{"digits":2,"frame":80}', 0.25)
@@ -211,7 +211,7 @@ end
 
 -- Noise levels are separate; a run's own evaluations are those with the least noise.
 function TestRuns.test_noise_levels_are_separate()
-  local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.spec_of("latin_square") }
+  local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.make_spec("latin_square") }
   facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
   local run = runs.read(write_run("noise", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "validation", '{"vectors":1,"noise":0}', 1)
@@ -231,7 +231,7 @@ end
 
 -- Finer conditions have examples of their own if a number on the first axis is itself a condition.
 function TestRuns.test_finer_conditions_are_separate()
-  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
+  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.make_spec("addition") }
   facts.spec.eval.novel = false
   local run = runs.read(write_run("finer", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "test", '{"digits":1}', 1, ',"trained":0.5')
@@ -248,7 +248,7 @@ end
 -- Lines with trained examples, and without: the spec determines which count.
 function TestRuns.test_lines_of_new_examples_are_separate()
   for _, novel in ipairs({ false, true }) do
-    local spec = reports.spec_of("addition")
+    local spec = reports.make_spec("addition")
     spec.eval.novel = novel
     local run = runs.read(write_run("novel", "rr", novel and 1 or 0, 0.1, { exit = 0,
       facts = { data = { train = "addition", by = { "digits" } }, spec = spec },
@@ -277,8 +277,8 @@ local function new_line(split, length, more)
     table.concat(parts, ","))
 end
 
-local function generative(eval)
-  local spec = spec_of("bucket_sort")
+local function make_generative_run(eval)
+  local spec = make_spec("bucket_sort")
   spec.model.kind, spec.train.lengths = "decoder", { list = { 2, 5, 10 } }
   spec.eval = eval or spec.eval
   return spec
@@ -288,7 +288,7 @@ end
 function TestRuns.test_lines_in_the_current_form()
   local lines = { new_line("in_distribution", 5, { ended_early = 0.25, not_ended = 0 }), new_line("between", 7),
     new_line("beyond", 20), new_line("validation", 5, { accuracy = 1 }) }
-  local facts = { spec = generative() }
+  local facts = { spec = make_generative_run() }
   local run = runs.read(write_run("today", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines), facts = facts }))
   lu.assertEquals({ run.state, run.decoding, run.other_decoding, run.notes }, { "evaluated", "greedy", false, {} })
   lu.assertEquals({ run.test, run.train }, { run.beyond, run.in_distribution })
@@ -326,7 +326,7 @@ end
 -- In older lines of a generative model, accuracy is teacher-forced; lengths that training skips are between.
 function TestRuns.test_older_lines_get_current_names()
   local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)
-  local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
+  local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = eval_line(50, "during", 20, 0.5) .. eval, metrics = '{"step":10,"accuracy":0.5}\n' }))
   lu.assertEquals({ run.decoding, run.other_decoding, run.beyond.decoding }, { "teacher_forced", true,
     "teacher_forced" })
@@ -342,7 +342,7 @@ end
 function TestRuns.test_decodings_are_not_mixed()
   local eval = eval_line(100, "test", 20, 0.75) .. eval_line(100, "test", 30, 0.75) .. new_line("beyond", 20)
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
-    local spec = generative({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
+    local spec = make_generative_run({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
     local run = runs.read(write_run("both_kinds", "rr", 1, 0.1, { exit = 0, eval = eval, facts = { spec = spec } }))
     lu.assertEquals({ run.decoding, run.other_decoding, run.test.lengths }, { decoding, true, lengths })
   end
@@ -352,18 +352,18 @@ end
 function TestRuns.test_lines_without_counted_labels()
   local nothing = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
     exact_match_low = false, exact_match_high = false }
-  local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
+  local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = new_line("beyond", 20, nothing) .. new_line("beyond", 30) }))
   lu.assertEquals({ run.notes, run.beyond.uncounted }, { {}, { true, false } })
   lu.assertEquals({ runs.score(run), runs.score(run, "test", "exact_match") }, { 50.0, 25.0 })
-  run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
+  run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = new_line("beyond", 20, { accuracy = false }) }))
   lu.assertEquals(run.notes, { "eval.jsonl: line 1: accuracy: found nothing; expected a number from 0 to 1" })
 end
 
 -- With two axes in_distribution requires both within training; beyond on one axis and on both are separate.
 function TestRuns.test_parts_of_two_axes()
-  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
+  local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.make_spec("addition") }
   local run = runs.read(write_run("two_axes", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "test", '{"digits":1,"carry":0}', 1)
       .. by_line(100, "test", '{"digits":1,"carry":5}', 0.5, ',"beyond":["carry"]')
@@ -379,7 +379,7 @@ end
 
 -- A file's score is the share of its examples, with any number per length.
 function TestRuns.test_scores_of_a_file_count_examples()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local run = runs.read(write_run("weighted", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
@@ -403,7 +403,7 @@ function TestRuns.test_a_torn_line_is_skipped_and_reported()
 end
 
 function TestRuns.test_a_brace_in_a_string_of_the_spec()
-  local spec = spec_of("bucket_sort")
+  local spec = make_spec("bucket_sort")
   spec.source = "odd}name.lua"
   local run = runs.read(write_run("brace", "rr", 1, 0.1, { exit = 0, eval = scored(50), facts = { spec = spec } }))
   lu.assertEquals(run.facts.spec.source, "odd}name.lua")

@@ -13,13 +13,13 @@ local traced = require("expression.traced")
 
 local HEAD = 'return { task = { kind = "bucket_sort" }, model = { heads = 4, layers = 2 }, encoding = { '
 
-local function good(encoding, sets, head)
+local function accept(encoding, sets, head)
   local resolved, info, d = support.check_text((head or "") .. HEAD .. encoding .. " } }", sets)
   lu.assertEquals(d:text(), "")
   return resolved, info
 end
 
-local function refused(encoding, message, sets, head)
+local function refuse(encoding, message, sets, head)
   local resolved, _, d = support.check_text((head or "") .. HEAD .. encoding .. " } }", sets)
   lu.assertNil(resolved)
   lu.assertStrContains(d:text(), message)
@@ -32,7 +32,7 @@ end
 
 -- The formula of a function body.
 local function formula(body, rest, head)
-  return good(("score = function(x) %s end%s"):format(body, rest and ", " .. rest or ""), nil, head).encoding.score
+  return accept(("score = function(x) %s end%s"):format(body, rest and ", " .. rest or ""), nil, head).encoding.score
 end
 
 local TABLE = "parameters = { bias = { index = { -2, 2 }, init = 0, outside = 'clip' } }"
@@ -166,7 +166,7 @@ function TestTracing.test_drawn_distances_are_not_the_indices_difference()
   lu.assertEquals(raw, "x.score - abs((x.key_index - x.query_index))")
   lu.assertEquals(formula("return x.score + x.key_index + x.query_index", random):find("x.total", 1, true), nil)
   for _, symbol in ipairs({ "query", "key" }) do
-    local text = refused(("score = function(x) return x.score + x.%s end, %s"):format(symbol, random),
+    local text = refuse(("score = function(x) return x.score + x.%s end, %s"):format(symbol, random),
       ("x.%s is not defined if distances are sampled"):format(symbol))
     lu.assertStrContains(text, 'encoding.positions.reading = "difference"')
   end
@@ -195,14 +195,14 @@ function TestTracing.test_other_uses_of_traced_values_are_refused()
     ["return x.score + log(x.distance)"] = "log", ["return x.score / x.distance"] = "divisor",
     ["return x.score + pow(10, 400)"] = "pow(10, 400) is not a finite number",
   }) do
-    local text = refused("score = function(x) " .. body .. " end", message)
+    local text = refuse("score = function(x) " .. body .. " end", message)
     lu.assertStrContains(text, "probe.lua:1:")
     lu.assertStrContains(text, "error: encoding.score: ")
     lu.assertNotStrContains(text, "traceback")
   end
-  refused("score = function(x) return x.bias end, " .. TABLE, "returns a whole table")
+  refuse("score = function(x) return x.bias end, " .. TABLE, "returns a whole table")
   for _, body in ipairs({ "x.bias * 2", "abs(x.bias)", "x.bias[1]", "x.bias(1)", "x.bias.a", "-x.bias" }) do
-    refused("score = function(x) return x.score + " .. body .. " end, " .. TABLE,
+    refuse("score = function(x) return x.score + " .. body .. " end, " .. TABLE,
       "x.bias has 5 values: read one with lookup(x.bias, index)")
   end
 end
@@ -220,19 +220,19 @@ function TestTracing.test_comparisons_are_refused_even_where_no_word_stands()
 end
 
 function TestTracing.test_x_belongs_to_its_function()
-  refused("score = { function(x) keep[1] = x return 2 * x.score end, function() return keep[1].score + 1 end }",
+  refuse("score = { function(x) keep[1] = x return 2 * x.score end, function() return keep[1].score + 1 end }",
     "x is used outside the function that it was given to", nil, "local keep = {}\n")
 end
 
 function TestTracing.test_mistakes_have_their_line_and_word()
-  local function at(head, body, place)
-    refused("score = function(x)\n" .. body .. "\nend", "probe.lua:" .. place .. ": error: encoding.score", nil, head)
+  local function check_position(head, body, place)
+    refuse("score = function(x)\n" .. body .. "\nend", "probe.lua:" .. place .. ": error: encoding.score", nil, head)
   end
-  at("", "local a = 1\nreturn x.score + sqrt(-1)", "3:18")
-  at("", "return log(-abs(x.score) - 1)", "2:8") -- a call replaces its caller
-  at("local function bad(a)\n  return log(a)\nend\n", "return x.score + bad(-1)", "2:10")
-  at("local function bad(a)\n  return a / 0\nend\n", "return 1 + bad(x.score)", "2:12")
-  at("", "return x.score + sum(2, function(m)\n  return m / 0\nend)", "3:12")
+  check_position("", "local a = 1\nreturn x.score + sqrt(-1)", "3:18")
+  check_position("", "return log(-abs(x.score) - 1)", "2:8") -- a call replaces its caller
+  check_position("local function bad(a)\n  return log(a)\nend\n", "return x.score + bad(-1)", "2:10")
+  check_position("local function bad(a)\n  return a / 0\nend\n", "return 1 + bad(x.score)", "2:12")
+  check_position("", "return x.score + sum(2, function(m)\n  return m / 0\nend)", "3:12")
 end
 
 function TestTracing.test_limits_hold_while_tracing()
@@ -243,7 +243,7 @@ function TestTracing.test_limits_hold_while_tracing()
     ["local s = 'x' for i = 1, 99 do s = s .. s end return x.score"] = "uses more than 16 MB",
     ["local function f(a) return 1 + f(a) end return f(1)"] = "", -- the reached limit depends on their sizes
   }) do
-    refused("score = function(x) " .. body .. " end", message)
+    refuse("score = function(x) " .. body .. " end", message)
   end
   sandbox.INSTRUCTIONS, sandbox.MEMORY = table.unpack(limits)
   lu.assertEquals(("strings have their methods"):upper(), "STRINGS HAVE THEIR METHODS")
@@ -254,20 +254,20 @@ end
 function TestTracing.test_large_formulas_are_reported_at_any_operation()
   for _, step in ipairs({ "pow(s, 1.5 + i)", "select(less(s, i), s + i, s - 2 * i)", "s / (i + abs(s))",
     "s + lookup(x.bias, x.distance + i)" }) do
-    refused("score = function(x) local s = x.score for i = 1, 2000 do s = " .. step .. " end return s end, " .. TABLE,
+    refuse("score = function(x) local s = x.score for i = 1, 2000 do s = " .. step .. " end return s end, " .. TABLE,
       "more than 2048 operations")
   end
 end
 
 function TestTracing.test_strings_have_no_methods()
-  refused("score = function(x) return x.score + ('2'):rep(2) end", "attempt to index a string value")
+  refuse("score = function(x) return x.score + ('2'):rep(2) end", "attempt to index a string value")
 end
 
 TestParameters = {}
 
 -- A parameter of a spec in the planner's form.
 local function parameter(text, use)
-  local resolved, info = good(("score = function(x) return x.score + %s end, parameters = { p = %s }"):format(
+  local resolved, info = accept(("score = function(x) return x.score + %s end, parameters = { p = %s }"):format(
     use or "x.p * x.head", text))
   return resolved.encoding.parameters.p, info.score.parameters[1]
 end
@@ -306,7 +306,7 @@ function TestParameters.test_lists_are_spread_over_heads_and_indices()
 end
 
 function TestParameters.test_constants_of_the_model_are_written_into_the_formula()
-  local resolved, info = good("score = function(x) return x.score - x.width * x.head end, parameters = { width = 4 }")
+  local resolved, info = accept("score = function(x) return x.score - x.width * x.head end, parameters = { width = 4 }")
   lu.assertEquals(resolved.encoding.score, "x.score - 4 * x.head")
   lu.assertEquals(info.score.parameters, {})
   lu.assertEquals(resolved.encoding.parameters.width.values, { 4.0 })
@@ -324,19 +324,19 @@ function TestParameters.test_alibi_slopes()
 end
 
 function TestParameters.test_lists_that_fit_nothing_name_the_lengths()
-  refused("score = function(x) return x.score + " .. LOOKUP .. " end, "
+  refuse("score = function(x) return x.score + " .. LOOKUP .. " end, "
     .. "parameters = { p = { shape = 3, per = 'head', init = { 1, 2 } } }",
     "expected: a list of 1 (for all), 3 (its values), 4 (one per head) or 12 (4 heads x 3 values: head after head)\n")
-  refused("score = function(x) return x.score + x.p end, parameters = { p = { 1, 2 } }",
+  refuse("score = function(x) return x.score + x.p end, parameters = { p = { 1, 2 } }",
     "encoding.parameters.p: the list has 2 values")
-  refused("score = function(x) return x.score + x.p end, parameters = { p = { values = { { 1 } } } }",
+  refuse("score = function(x) return x.score + x.p end, parameters = { p = { values = { { 1 } } } }",
     "encoding.parameters.p.values[1]: a table is no number")
 end
 
 TestEntries = {}
 
 function TestEntries.test_lists_apply_in_order()
-  local resolved, info = good("score = { { use = 'alibi' }, { use = 'window', width = 3 }, "
+  local resolved, info = accept("score = { { use = 'alibi' }, { use = 'window', width = 3 }, "
     .. "{ score = function(x) return x.score * x.slope end, parameters = { slope = { per = 'layer', init = 1 } } }, "
     .. "function(x) return 2 * x.score end }")
   lu.assertEquals(resolved.encoding.score, "2 * ((x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - "
@@ -351,22 +351,22 @@ function TestEntries.test_lists_apply_in_order()
 end
 
 function TestEntries.test_one_entry_is_a_score_with_parameters()
-  local want = good("score = { use = 'window', width = 3 }").encoding
-  lu.assertEquals(want.score, "x.score - select(less_equal(abs(x.distance), 3), 0, 10000)")
+  local expected_encoding = accept("score = { use = 'window', width = 3 }").encoding
+  lu.assertEquals(expected_encoding.score, "x.score - select(less_equal(abs(x.distance), 3), 0, 10000)")
   for _, text in ipairs({ "score = { { use = 'window', width = 3 } }", "use = 'window', parameters = { width = 3 }",
     "kind = 'window', parameters = { width = { values = 3 } }",
     "score = { use = 'window', parameters = { width = 3 } }",
     "score = { use = 'window' }, parameters = { width = 3 }" }) do
-    lu.assertEquals(good(text).encoding, want, text)
+    lu.assertEquals(accept(text).encoding, expected_encoding, text)
   end
 end
 
 function TestEntries.test_three_of_a_name()
   local entry = "{ score = function(x) return x.score + x.a end, parameters = { a = { init = 0 } } }"
-  lu.assertEquals(good(("score = { %s, %s, %s }"):format(entry, entry, entry)).encoding.score,
+  lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, entry, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
   local taken = entry:gsub("%f[%w]a%f[%W]", "a_2")
-  lu.assertEquals(good(("score = { %s, %s, %s }"):format(entry, taken, entry)).encoding.score,
+  lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, taken, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
 end
 
@@ -374,28 +374,28 @@ function TestEntries.test_entries_may_come_from_a_user_s_files()
   support.write("mine/two.lua", "return { encoding = { score = { { use = 'alibi' }, { use = './one.lua', b = 5 } } } }")
   support.write("mine/one.lua", "return { encoding = { score = function(x) return x.score * x.b end, "
     .. "parameters = { b = 2 } } }")
-  lu.assertStrContains(good("score = { { use = './mine/two.lua' }, { use = './mine/one.lua' } }").encoding.score, "5")
-  refused("score = { use = './mine/two.lua', b = 3 }", "is a list of scores, and cannot be changed here")
+  lu.assertStrContains(accept("score = { { use = './mine/two.lua' }, { use = './mine/one.lua' } }").encoding.score, "5")
+  refuse("score = { use = './mine/two.lua', b = 3 }", "is a list of scores, and cannot be changed here")
   support.write("mine/cycle.lua", "return { encoding = { score = { use = './cycle.lua' } } }")
-  refused("score = { { use = './mine/cycle.lua' }, { use = 'alibi' } }",
+  refuse("score = { { use = './mine/cycle.lua' }, { use = 'alibi' } }",
     "uses itself: mine/cycle.lua -> mine/cycle.lua")
 end
 
 function TestEntries.test_an_error_in_a_preset_is_reported_there()
   support.write("mine/bad.lua", "return { encoding = {\n  score = function(x)\n    return x.score + x.slop\n  end } }")
-  local text = refused("score = { { use = 'alibi' }, { use = './mine/bad.lua' } }", "unknown symbol x.slop")
+  local text = refuse("score = { { use = 'alibi' }, { use = './mine/bad.lua' } }", "unknown symbol x.slop")
   lu.assertStrContains(text, "mine/bad.lua:3:24: error: encoding.score[2]: ")
 end
 
 function TestEntries.test_another_score_drops_inherited_parameters()
-  local resolved = good("use = 'alibi', score = function(x) return 2 * x.score end")
+  local resolved = accept("use = 'alibi', score = function(x) return 2 * x.score end")
   lu.assertEquals(resolved.encoding.score, "2 * x.score")
   lu.assertNil(resolved.encoding.parameters)
-  resolved = good("use = 'alibi', score = function(x) return x.score * x.slope end")
+  resolved = accept("use = 'alibi', score = function(x) return x.score * x.slope end")
   lu.assertEquals(resolved.encoding.parameters.slope.values, { 0.25, 0.0625, 0.015625, 0.00390625 })
-  resolved = good("use = 'alibi', score = { { use = 'window' }, { use = 'cyclic' } }")
+  resolved = accept("use = 'alibi', score = { { use = 'window' }, { use = 'cyclic' } }")
   lu.assertNil(resolved.encoding.parameters.slope)
-  refused("use = 'alibi', score = function(x) return 2 * x.score end, parameters = { width = 3 }",
+  refuse("use = 'alibi', score = function(x) return 2 * x.score end, parameters = { width = 3 }",
     "parameter width is not used")
   support.write("base.lua", HEAD .. "kind = 'alibi' } }")
   resolved = support.check_text("return { use = './base.lua', "
@@ -404,11 +404,11 @@ function TestEntries.test_another_score_drops_inherited_parameters()
 end
 
 function TestEntries.test_inherited_parameters_change_one_by_one()
-  local slope = good("use = 'alibi', parameters = { slope = { init = 1 } }").encoding.parameters.slope
+  local slope = accept("use = 'alibi', parameters = { slope = { init = 1 } }").encoding.parameters.slope
   lu.assertEquals(slope, { per = "head", learned = true, init = 1.0 })
-  slope = good("use = 'alibi_learned', parameters = { slope = { 1, 2, 3, 4 } }").encoding.parameters.slope
+  slope = accept("use = 'alibi_learned', parameters = { slope = { 1, 2, 3, 4 } }").encoding.parameters.slope
   lu.assertEquals(slope, { per = "head", learned = false, values = { 1, 2, 3, 4 } })
-  slope = good("use = 'alibi_learned', parameters = { slope = { per = 'layer_head' } }").encoding.parameters.slope
+  slope = accept("use = 'alibi_learned', parameters = { slope = { per = 'layer_head' } }").encoding.parameters.slope
   lu.assertEquals({ slope.per, slope.learned }, { "layer_head", true })
 end
 
@@ -416,18 +416,18 @@ function TestEntries.test_the_command_line_sets_parameters()
   local sets = set("encoding.parameters.width", "4")
   for _, text in ipairs({ "use = 'window'", "score = { use = 'window', width = 3 }", "kind = 'window'",
     "use = 'window', parameters = { width = 3 }" }) do
-    local resolved, info = good(text, sets)
+    local resolved, info = accept(text, sets)
     lu.assertStrContains(resolved.encoding.score, "abs(x.distance), 4)")
     lu.assertEquals(info.origins["encoding.parameters.width"], "--set encoding.parameters.width=4")
   end
-  lu.assertStrContains(good("use = 'alibi'", set("encoding.score", "{ use = 'window', width = 5 }")).encoding.score,
+  lu.assertStrContains(accept("use = 'alibi'", set("encoding.score", "{ use = 'window', width = 5 }")).encoding.score,
     "5")
-  refused("use = 'alibi'", "5 does not fit here", set("encoding.score", "5"))
-  refused("use = 'alibi'", "hint: a function cannot come from the command line; a preset can",
+  refuse("use = 'alibi'", "5 does not fit here", set("encoding.score", "5"))
+  refuse("use = 'alibi'", "hint: a function cannot come from the command line; a preset can",
     set("encoding.score", "function(x) return 2 * x.score end"))
-  refused("use = 'alibi'", "a function cannot come from the command line",
+  refuse("use = 'alibi'", "a function cannot come from the command line",
     set("encoding.score", "{ function(x) return 2 * x.score end }"))
-  refused("use = 'alibi'", "parameter width is not used", sets)
+  refuse("use = 'alibi'", "parameter width is not used", sets)
 end
 
 TestResolved = {}
@@ -436,16 +436,16 @@ function TestResolved.test_random_positions_are_used_by_a_score_that_reads_them(
   local random = RANDOM:format("")
   for text, used in pairs({ ["abs(x.distance)"] = true, ["x.query_index"] = false, ["x.head"] = false,
     ["x.key_index - x.query_index"] = false }) do
-    local resolved, info = good(("score = function(x) return x.score - (%s) end, %s"):format(text, random))
+    local resolved, info = accept(("score = function(x) return x.score - (%s) end, %s"):format(text, random))
     lu.assertEquals(resolved.encoding.positions.draw, used and "layer" or "pass", text)
     lu.assertEquals(#info.warnings, used and 0 or 1, text)
   end
-  local resolved = good("use = 'alibi', " .. RANDOM:format(", draw = 'pass'"))
+  local resolved = accept("use = 'alibi', " .. RANDOM:format(", draw = 'pass'"))
   lu.assertEquals(resolved.encoding.positions.draw, "pass")
 end
 
 function TestResolved.test_print_shows_formula_and_parameters()
-  local resolved, info = good("score = { { use = 'alibi_learned' }, { use = 't5' }, { use = 'window' } }")
+  local resolved, info = accept("score = { { use = 'alibi_learned' }, { use = 't5' }, { use = 'window' } }")
   local text = resolved_spec.text(resolved, info.origins)
   lu.assertStrContains(text, "encoding.score ", nil)
   lu.assertStrContains(text, "= " .. resolved.encoding.score .. " ")
@@ -458,14 +458,14 @@ end
 
 function TestResolved.test_the_same_spec_gives_the_same_formula()
   local text = "score = { { use = 'fire' }, { use = 'kerple_power' }, { use = 't5' } }"
-  local first, again = good(text), good(text)
+  local first, again = accept(text), accept(text)
   lu.assertEquals(first, again)
 end
 
 TestGraphs = {}
 
-local function planned(body)
-  local resolved, info = good("score = function(x) " .. body .. " end, parameters = { a = { per = 'head', init = 1 } }")
+local function make_plan(body)
+  local resolved, info = accept("score = function(x) " .. body .. " end, " .. SLOPE:gsub("slope", "a"))
   local facts = { kind = "bucket_sort", input_symbols = { "a", "b" }, output_symbols = { "a", "b" },
     input_length = "n", output_length = "n", chance = 0.5 }
   return plan_module.build(resolved, { task = facts, score = info.score })
@@ -482,7 +482,7 @@ function TestGraphs.test_formulas_are_walked_as_graphs()
       .. "return x.score + select(t, x.a, 1)",
     "local s = x.score for i = 1, 200 do s = tanh(s) * x.a + i end return s",
   }) do
-    local plan, problem = planned(body)
+    local plan, problem = make_plan(body)
     lu.assertTrue(plan ~= nil, problem and problem.what)
     lu.assertTrue(#plan.attentions[1].score.formula < 30000, body)
   end
@@ -490,7 +490,7 @@ end
 
 -- A chain that is too long for a line gets local names from its far end, in linear time.
 function TestGraphs.test_long_chains_become_python_in_linear_time()
-  local _, info = good("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
+  local _, info = accept("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
     .. "return s end, parameters = { a = { init = 1 } }")
   local began = os.clock()
   local lines = require("expression.torch").formula(info.score.root).lines
@@ -501,7 +501,7 @@ end
 function TestGraphs.test_gradients_have_a_limit_too()
   local limit = ir.DERIVED
   ir.DERIVED = 300
-  local plan, problem = planned("local s = x.score for i = 1, 20 do s = s * tanh(s) * x.a end return s")
+  local plan, problem = make_plan("local s = x.score for i = 1, 20 do s = s * tanh(s) * x.a end return s")
   ir.DERIVED = limit
   lu.assertNil(plan)
   lu.assertEquals({ problem.field, problem.what },
@@ -514,7 +514,7 @@ function TestGraphs.test_parameters_have_a_limit_together()
     list[i] = ("t%d = { shape = 16384, per = 'layer_head', init = 1 }"):format(i)
     uses[i] = ("lookup(x.t%d, 0)"):format(i)
   end
-  refused("score = function(x) return x.score + " .. table.concat(uses, " + ") .. " end, parameters = { "
+  refuse("score = function(x) return x.score + " .. table.concat(uses, " + ") .. " end, parameters = { "
     .. table.concat(list, ", ") .. " }", "the parameters have more than 1048576 values together")
 end
 
@@ -523,7 +523,7 @@ TestScoreDigests = {}
 local function digests(encoding)
   local facts = { kind = "bucket_sort", input_symbols = { "a", "b" }, output_symbols = { "a", "b" },
     input_length = "n", output_length = "n", chance = 0.5, baseline = 0.5, baseline_name = "guess" }
-  local plan = assert(plan_module.build(good(encoding), { task = facts }))
+  local plan = assert(plan_module.build(accept(encoding), { task = facts }))
   return plan.digest, plan.model_digest
 end
 
@@ -564,8 +564,8 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
   for entry in lfs.dir("spec/encodings") do
     local name = entry:match("^(.*)%.lua$")
     if name and not OF_CELLS[name] and not name:find("^abc_") then -- presets for encoder-decoders: test_masks.lua
-      local resolved = good(("use = %q"):format(name))
-      good(("use = %q, positions = { kind = 'randomized' }"):format(name))
+      local resolved = accept(("use = %q"):format(name))
+      accept(("use = %q, positions = { kind = 'randomized' }"):format(name))
       lu.assertEquals(resolved.encoding.score, FORMULAS[name] or resolved.encoding.score)
       count = count + (resolved.encoding.score and 1 or 0)
     end
@@ -584,8 +584,8 @@ function TestPresets.test_t5_buckets_are_t5_s()
     for _, edge in ipairs(edges) do
       count = count + (edge <= n and 1 or 0)
     end
-    local want = n < 8 and n or math.min(15, 8 + math.floor(math.log(n / 8) / math.log(16) * 8 + 1e-9))
-    lu.assertEquals(count, want, n)
+    local expected_encoding = n < 8 and n or math.min(15, 8 + math.floor(math.log(n / 8) / math.log(16) * 8 + 1e-9))
+    lu.assertEquals(count, expected_encoding, n)
   end
 end
 

@@ -59,7 +59,7 @@ local function each_preset(visit)
   lu.assertTrue(count >= 12 * #READINGS)
 end
 
-local function body_of(code, name)
+local function find_body(code, name)
   return code:match("\nINLINE [^\n]* " .. name .. "%(.-\n}\n")
 end
 
@@ -143,7 +143,7 @@ function TestExpressions.test_alibi_learned()
     .. 'parameters = { slope = { per = "head", init = "alibi_slopes" } }')
   lu.assertStrContains(layout, "reals by_distance; /* [HEADS][query - key] */")
   lu.assertStrContains(layout, "(real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));")
-  lu.assertEquals(body_of(code, "make_score"), [[
+  lu.assertEquals(find_body(code, "make_score"), [[
 
 INLINE void make_score(const step_view *v, const score_tables *s, int first, int stride) {
     const parameters *p = v->p;
@@ -156,7 +156,7 @@ INLINE void make_score(const step_view *v, const score_tables *s, int first, int
     }
 }
 ]])
-  lu.assertEquals(body_of(code, "score_pair"), [[
+  lu.assertEquals(find_body(code, "score_pair"), [[
 
 INLINE real score_pair(const score_tables *s, int h, int i, int j, real logit) {
     return logit + s->by_distance[h * s->distances + i - j];

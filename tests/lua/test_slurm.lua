@@ -83,7 +83,7 @@ end
 TestPacking = {}
 
 -- A cell with the runs of rates by seeds, except some.
-local function cell_of(id, rates, seeds, without)
+local function make_cell(id, rates, seeds, without)
   local cell = { id = id, missing = {}, spec = { plan = { digest = "0123456789abcdef" } } }
   for _, rate in ipairs(rates) do
     for seed = seeds[1], seeds[2] do
@@ -107,17 +107,17 @@ local function show(groups)
 end
 
 function TestPacking.test_groups_are_rectangles_of_what_is_missing()
-  lu.assertEquals(show(packing.groups({ cell_of("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
+  lu.assertEquals(show(packing.groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
     { "a 0.1,0.2 0:1 4", "a 0.1,0.2 2:3 4", "a 0.1,0.2 4:4 2" })
-  lu.assertEquals(show(packing.groups({ cell_of("a", { 0.1, 0.2 }, { 0, 4 }, { ["lr0.2-seed2"] = true }) }, 9)),
+  lu.assertEquals(show(packing.groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }, { ["lr0.2-seed2"] = true }) }, 9)),
     { "a 0.1 0:4 5", "a 0.2 0:1 2", "a 0.2 3:4 2" })
-  lu.assertEquals(show(packing.groups({ cell_of("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
+  lu.assertEquals(show(packing.groups({ make_cell("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
     { "a 1,2 7:7 2", "a 1,2 8:8 2", "a 3 7:7 1", "a 3 8:8 1" })
-  lu.assertEquals(#packing.groups({ cell_of("a", { 1 }, { 0, 9 }), cell_of("b", { 1 }, { 0, 9 }) }, 1), 20)
+  lu.assertEquals(#packing.groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
 end
 
 function TestPacking.test_runs_with_a_folder_are_apart()
-  local cell = cell_of("a", { 1 }, { 0, 3 })
+  local cell = make_cell("a", { 1 }, { 0, 3 })
   cell.missing[2].again, cell.missing[3].again = true, true
   local groups = packing.groups({ cell }, 4)
   lu.assertEquals(show(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
@@ -226,13 +226,13 @@ function TestScript.test_prologue()
     local path = support.write("job.sh", script.text(site, JOB, "false\necho trains\n"))
     return shell.capture({ "sh", "-c", 'exec bash "$1" 2>&1', "sh", path })
   end
-  local said, code = run("modul load cuda/12 2>/dev/null")
+  local output, code = run("modul load cuda/12 2>/dev/null")
   lu.assertEquals(code, 4)
-  lu.assertStrContains(said, "a line of the prologue failed with exit code 127: modul load cuda/12")
-  lu.assertNil(said:find("trains", 1, true))
+  lu.assertStrContains(output, "a line of the prologue failed with exit code 127: modul load cuda/12")
+  lu.assertNil(output:find("trains", 1, true))
   for _, line in ipairs({ "[ -e /nowhere ] && . /nowhere", "true" }) do
-    said, code = run(line)
-    lu.assertEquals({ code, said }, { 0, "trains\n" })
+    output, code = run(line)
+    lu.assertEquals({ code, output }, { 0, "trains\n" })
   end
 end
 
@@ -244,7 +244,7 @@ function TestScript.test_fields_that_a_site_omits_are_absent()
 end
 
 local function tasks()
-  local groups = packing.groups({ cell_of("a", { 0.001 }, { 0, 2 }), cell_of("b", { 1e-05, 0.5 }, { 3, 3 }) }, 2)
+  local groups = packing.groups({ make_cell("a", { 0.001 }, { 0, 2 }), make_cell("b", { 1e-05, 0.5 }, { 3, 3 }) }, 2)
   for _, group in ipairs(groups) do
     group.defaults, group.item, group.flags = "00ff", { copy = group.cell.id .. "-77" }, { "--data=/a b/c.jsonl" }
   end

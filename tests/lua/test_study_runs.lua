@@ -24,7 +24,7 @@ local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d
 -- The text of run.json of the cell's first run, at this step and with this exit code, nil while it runs; kind: kind of
 -- model.
 local function ended(cell, step, code, kind)
-  local run, spec = cell.runs[1], reports.spec_of("bucket_sort")
+  local run, spec = cell.runs[1], reports.make_spec("bucket_sort")
   spec.model.kind = kind
   return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
     learning_rate = run.learning_rate, spec = spec, step = step or json.null,
@@ -172,7 +172,7 @@ end
 local CLOSING = "trainer: error: 3 of 3 runs failed\n"
 local PROGRESS = "[###.................] 3 runs  step 0 to 10 of 99  1.0 model-steps/s\n"
 
-local function printed(...)
+local function capture(...)
   return failures.text(support.write("log.txt", table.concat({ ... })), 0, 8)
 end
 
@@ -180,9 +180,9 @@ function TestFailures.test_failures_of_a_group_are_reported_for_any_order_of_lin
   local text = "    " .. FAILED[1]:gsub("\n", "\n    ")
     .. "learning rate 0.001, seed 10: error: step 2: the loss is nan\n"
     .. "    learning rate 1e+06, seed 0: error: step 2: the loss is nan"
-  lu.assertEquals(printed(WARNED[1], WARNED[2], WARNED[3], FAILED[1], FAILED[2], FAILED[3], CLOSING), text)
-  lu.assertEquals(printed(WARNED[1], FAILED[1], WARNED[2], PROGRESS, FAILED[2], WARNED[3], FAILED[3], CLOSING), text)
-  lu.assertEquals(printed(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
+  lu.assertEquals(capture(WARNED[1], WARNED[2], WARNED[3], FAILED[1], FAILED[2], FAILED[3], CLOSING), text)
+  lu.assertEquals(capture(WARNED[1], FAILED[1], WARNED[2], PROGRESS, FAILED[2], WARNED[3], FAILED[3], CLOSING), text)
+  lu.assertEquals(capture(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
 -- Failures of one part of a cell, whose other parts write to the same log.
@@ -193,14 +193,14 @@ function TestFailures.test_runs_of_another_part_are_left_out()
 end
 
 function TestFailures.test_an_early_failure_is_reported()
-  lu.assertStrContains(printed(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
+  lu.assertStrContains(capture(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
 end
 
 function TestFailures.test_other_failures_show_the_end_of_the_log()
-  lu.assertEquals(printed("compiles\n", "trainer: error: no space left\n  hint: room\n"),
+  lu.assertEquals(capture("compiles\n", "trainer: error: no space left\n  hint: room\n"),
     "    trainer: error: no space left\n      hint: room")
   lu.assertEquals(failures.text(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")
-  lu.assertNil(printed(PROGRESS))
+  lu.assertNil(capture(PROGRESS))
   lu.assertNil(failures.text("/no/such/log.txt", 0, 8))
 end
 

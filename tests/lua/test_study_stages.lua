@@ -35,7 +35,7 @@ return {
   },
 }]]
 
-local function staged(text)
+local function expand_text(text)
   local path = support.write("staged.lua", text or STAGED)
   local out = path:match("^(.*)/") .. "/staged_runs"
   return path, out
@@ -45,7 +45,7 @@ TestStages = {}
 
 function TestStages.setUp()
   stages.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
-  os.execute("rm -rf " .. select(2, staged()))
+  os.execute("rm -rf " .. select(2, expand_text()))
 end
 
 function TestStages.tearDown()
@@ -61,7 +61,7 @@ local function by_id(study)
 end
 
 function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
-  local path, out = staged()
+  local path, out = expand_text()
   local study = expand(path, { out = out })
   local cells = by_id(study)
   local taken, again = cells.teacher_0_taken, cells.teacher_1_again
@@ -80,7 +80,7 @@ end
 
 -- The cell's spec is the verb's, into which the study's fragments are merged: base and values have priority.
 function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
-  local path, out = staged()
+  local path, out = expand_text()
   local source = by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, [[
     return { encoding = { kind = "alibi" }, train = { steps = 100, log_every = 3 }, precision = "float64" }]])
@@ -96,7 +96,7 @@ function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
 end
 
 function TestStages.test_a_waiting_cell_is_no_spec()
-  local path = staged()
+  local path = expand_text()
   local nothing, message = grid.cell(project, path .. ":teacher_1_taken", {})
   lu.assertNil(nothing)
   lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
@@ -104,7 +104,7 @@ function TestStages.test_a_waiting_cell_is_no_spec()
 end
 
 function TestStages.test_a_verb_s_output_is_read_like_a_spec()
-  local path, out = staged()
+  local path, out = expand_text()
   local source = by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")
   local nothing, message = grid.expand(project, path, { out = out })
@@ -133,7 +133,8 @@ function TestStages.test_mistakes()
       "stages[1].cells: is missing" },
   }) do
     local at, to = STAGED:find(wrong, 1, true)
-    local nothing, message = grid.expand(project, (staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
+    local nothing, message = grid.expand(project,
+      (expand_text(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
     lu.assertNil(nothing, expected[1])
     for i = 2, #expected do
       lu.assertStrContains(message, expected[i])

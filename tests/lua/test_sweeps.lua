@@ -83,7 +83,7 @@ end
 -- Only the trainer knows the conditions of examples that a task makes; the sweep knows the decoding.
 function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
-  local spec = reports.spec_of("successor")
+  local spec = reports.make_spec("successor")
   spec.model.kind = "decoder"
   local dir = support.write("run_progress/made/" .. run.dir .. "/run.json", ('{"id":"%s","digest":"%s","seed":%d,'
     .. '"learning_rate":%.17g,"spec":%s,"step":70,"train_seconds":1,"ended":null,"exit":0}\n'):format(cell.id,
@@ -104,7 +104,7 @@ function TestRunProgress.test_epochs()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
   cell.wanted = ledger.wanted(cell)
   lu.assertNil(cell.wanted.total)
-  local spec = reports.spec_of("parity_check")
+  local spec = reports.make_spec("parity_check")
   local dir = support.write("run_progress/epochs/run.json", json.encode({ id = cell.id, digest = cell.spec.plan.digest,
     seed = 0, learning_rate = 1e-3, spec = spec, data = { epoch_batches = 9 } })):match("^(.*)/")
   support.write("run_progress/epochs/metrics.jsonl", '{"step":27}\n')
@@ -118,7 +118,7 @@ end
 TestProgressText = {}
 
 -- A study of tasks by widths, in which each cell has two runs of 100 operations; fill(run, i, j, k) sets states.
-local function grid_of(tasks, widths, fill)
+local function make_grid(tasks, widths, fill)
   local study = { axes = { { name = "task", values = {} }, { name = "width", values = {} } }, cells = {} }
   for i = 1, tasks do
     study.axes[1].values[i] = "task_" .. i
@@ -136,7 +136,7 @@ local function grid_of(tasks, widths, fill)
   return study
 end
 
-local function half_done(run, i, _, k)
+local function finish_half(run, i, _, k)
   run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
   run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
     accuracy = 0.25 } or nil
@@ -148,7 +148,7 @@ local function show(study, lines, columns, failed)
 end
 
 function TestProgressText.test_sums()
-  local total, list = progress_totals.of(grid_of(3, 2, half_done), 99)
+  local total, list = progress_totals.of(make_grid(3, 2, finish_half), 99)
   lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
   lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },
     { 700, 1200, 7 / 12, 5, 50, 0.5 })
@@ -158,13 +158,13 @@ end
 -- Cells of unknown work count like the others; a bar is never full before the end.
 function TestProgressText.test_unknown_work()
   local function unknown(run, i, j, k, cell)
-    half_done(run, i, j, k)
+    finish_half(run, i, j, k)
     cell.wanted = i > 1 and { work = 0 } or cell.wanted
   end
-  local total = progress_totals.of(grid_of(3, 2, unknown), 99)
+  local total = progress_totals.of(make_grid(3, 2, unknown), 99)
   lu.assertEquals({ total.work, total.gone }, { 1200, 700 })
-  total = progress_totals.of(grid_of(3, 2, function(run, i, j, k, cell)
-    half_done(run, i, j, k)
+  total = progress_totals.of(make_grid(3, 2, function(run, i, j, k, cell)
+    finish_half(run, i, j, k)
     cell.wanted = { work = 0 }
   end), 99)
   lu.assertEquals({ total.share, total.is_known }, { 0.5, false })
@@ -173,7 +173,7 @@ end
 
 -- Words for ended runs: those that a sweep continues, and those that it leaves unchanged.
 function TestProgressText.test_words_for_ended_runs()
-  local study = grid_of(1, 2, function(run, _, j, k)
+  local study = make_grid(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
   end)
   lu.assertEquals(show(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to train on, "
@@ -181,7 +181,7 @@ function TestProgressText.test_words_for_ended_runs()
 end
 
 function TestProgressText.test_a_line_for_each_group()
-  lu.assertEquals(show(grid_of(2, 2, half_done)), {
+  lu.assertEquals(show(make_grid(2, 2, finish_half)), {
     "probe: 4 of 8 runs done, 2 running, 2 failed",
     "[############........] 5.0 steps/s; 1 min 15 s left",
     "task width                  done running failed  steps/s   best   left",
@@ -199,7 +199,7 @@ function TestProgressText.test_lines_fit_the_terminal()
     failed[i] = { name = ("a_cell_with_a_long_name lr0.001-seed%d"):format(i), why = ("the loss is nan "):rep(9) }
   end
   for _, size in ipairs({ { 3, 2, 12 }, { 12, 3, 23 }, { 60, 4, 23 }, { 400, 1, 30 } }) do
-    local study = grid_of(size[1], size[2], half_done)
+    local study = make_grid(size[1], size[2], finish_half)
     study.axes[1].name = ("long"):rep(20)
     for _, cell in ipairs(study.cells) do
       cell.key[study.axes[1].name] = cell.key.task
@@ -212,10 +212,10 @@ function TestProgressText.test_lines_fit_the_terminal()
     lu.assertEquals(lines[#lines], "and 6 more failed")
     lu.assertStrContains(table.concat(lines, "\n"), "task_1")
   end
-  local lines = show(grid_of(12, 3, half_done), 23, 80)
+  local lines = show(make_grid(12, 3, finish_half), 23, 80)
   lu.assertEquals({ #lines, lines[3]:match("^(%S+ )") .. lines[3]:match("%S+", 6), lines[4]:match("%d+/%d+") },
     { 15, "task done", "3/6" })
-  lines = show(grid_of(60, 4, half_done), 23, 80)
+  lines = show(make_grid(60, 4, finish_half), 23, 80)
   lu.assertEquals(lines[#lines], "and 42 more: 168 of 336 runs done")
 end
 
@@ -232,13 +232,13 @@ end
 
 -- The test has no terminal.
 function TestProgressText.test_plain_lines_without_a_terminal()
-  local got = {}
+  local actual = {}
   local plain = display.open(1)
-  plain.stream = { write = function(_, ...) got[#got + 1] = table.concat({ ... }) end, flush = function() end }
+  plain.stream = { write = function(_, ...) actual[#actual + 1] = table.concat({ ... }) end, flush = function() end }
   plain.live = false
   plain:show({ "a", "b" })
   plain:say("c")
-  lu.assertEquals({ table.concat(got), plain:size() }, { "a\nb\nc\n", nil })
+  lu.assertEquals({ table.concat(actual), plain:size() }, { "a\nb\nc\n", nil })
 end
 
 function TestProgressText.test_why_a_run_failed()

@@ -207,7 +207,7 @@ end
 -- A run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share of the
 -- 2-D sinusoid. sigma nil: the table is the fixed 1-D sinusoid.
 local function add_run(sigma, seed, percent, start)
-  local spec = reports.spec_of("latin_square")
+  local spec = reports.make_spec("latin_square")
   spec.model.width = 16
   spec.encoding.additive = { kind = sigma and "learned" or "sinusoid" }
   local dir = reports.write_run("tables", sigma and ("learn_%d"):format(10 * sigma) or "line", seed, 0.1, { exit = 0,
@@ -234,13 +234,13 @@ end
 
 local function run(root, words)
   local given = assert(cli.parse(table.move(words or {}, 1, #(words or {}), 4, { "analyze", "tables", root }), "."))
-  local said = {}
+  local output = {}
   given.project = reports.project
   given.say = function(text)
-    said[#said + 1] = text
+    output[#output + 1] = text
   end
   local code, message = analyze.run(given)
-  return code, message or "", table.concat(said, "\n")
+  return code, message or "", table.concat(output, "\n")
 end
 
 local function without_gnuplot(code, message)
@@ -256,11 +256,11 @@ function TestVerb.test_files()
     end
   end
   add_run(nil, 1, 60)
-  local code, message, said = run(root)
+  local code, message, output = run(root)
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
-  lu.assertStrContains(said, "Before training, the distance correlates with the final accuracy at -0.9")
-  lu.assertStrContains(said, "1 of 2 runs have no checkpoint of step 0")
-  lu.assertStrContains(said, "distance at unit norm, step 0")
+  lu.assertStrContains(output, "Before training, the distance correlates with the final accuracy at -0.9")
+  lu.assertStrContains(output, "1 of 2 runs have no checkpoint of step 0")
+  lu.assertStrContains(output, "distance at unit norm, step 0")
   local function read(name)
     return support.read(root .. "/tables/" .. name)
   end
@@ -281,7 +281,7 @@ function TestVerb.test_files()
   lu.assertStrContains(read("similarity.csv"), "line,line,start,0,,\n")
   lu.assertStrContains(read("tables.gnuplot"), "$rotated4 << EOD")
   -- The line after the tables names the picture if gnuplot has drawn it.
-  lu.assertEquals(read("tables.txt"), (code == 0 and said:match("^(.*)\n[^\n]*$") or said) .. "\n")
+  lu.assertEquals(read("tables.txt"), (code == 0 and output:match("^(.*)\n[^\n]*$") or output) .. "\n")
 end
 
 -- Tables of zeros have a norm, but no distance at unit norm.
@@ -291,9 +291,9 @@ function TestVerb.test_tables_of_zeros()
   for seed = 1, 3 do
     root = add_run(0, seed, 50 + seed, true)
   end
-  local code, message, said = run(root)
+  local code, message, output = run(root)
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
-  lu.assertStrContains(said, "distance at unit norm, step 0")
+  lu.assertStrContains(output, "distance at unit norm, step 0")
   lu.assertStrContains(support.read(root .. "/tables/correlations.csv"), "\nlearn_0,start,mean,unit,0,,\n")
 end
 
@@ -311,8 +311,8 @@ function TestVerb.test_mistakes()
     .. reports.eval_line(100, "validation", 20, 0.5) })
   write.file(dir .. "/checkpoint.safetensors", (safetensors.file({}, {})))
   if has_lapack then
-    local _, _, said = run(root)
-    lu.assertStrContains(said, "none: has no position table")
+    local _, _, output = run(root)
+    lu.assertStrContains(output, "none: has no position table")
   end
   write.file(dir .. "/checkpoint.safetensors", (safetensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
     values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
@@ -341,12 +341,12 @@ function TestVerb.test_foreign_names()
       write.file(dir .. "/run.json", json.encode(facts))
     end
   end
-  local code, message, said = run(root)
+  local code, message, output = run(root)
   lu.assertTrue(code == 1 or without_gnuplot(code, message), message)
   lu.assertStrContains(message, "damaged and left out:")
-  lu.assertNil(hostile.problem_of_text(message) or hostile.problem_of_text(said))
+  lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(output))
   for _, name in ipairs({ "tables.csv", "correlations.csv", "similarity.csv", "tables.gnuplot" }) do
-    lu.assertNil(hostile.problem_of(name, support.read(root .. "/tables/" .. name)))
+    lu.assertNil(hostile.find_problem(name, support.read(root .. "/tables/" .. name)))
   end
 end
 

@@ -14,11 +14,11 @@ function TestTensors.tearDown()
   support.clean()
 end
 
-local function bytes_of(header, data)
+local function make_file(header, data)
   return string.pack("<I8", #header) .. header .. data
 end
 
-local function refused(bytes, what)
+local function refuse(bytes, what)
   local path = support.write("bad.safetensors", bytes)
   local opened, message = safetensors.open(path)
   lu.assertNil(opened)
@@ -80,15 +80,15 @@ end
 
 function TestTensors.test_damaged_files_are_refused()
   local whole = support.read(REFERENCE)
-  refused("", "cut short")
-  refused("1234567", "cut short")
-  refused(whole:sub(1, 100), "cut short")
-  refused(whole:sub(1, -2), "of its shape")
-  refused(bytes_of("{", ""), "no JSON")
-  refused(bytes_of('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}', "12345678"), "a: bytes 0 to 4")
-  refused(bytes_of('{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}', "12345678"), "a: bytes 8 to 16 of 8")
-  refused(bytes_of('{"a":{"dtype":"F9","shape":[2],"data_offsets":[0,8]}}', "12345678"), "a: no dtype")
-  refused(bytes_of('{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}', "12345678"), "a: bytes")
+  refuse("", "cut short")
+  refuse("1234567", "cut short")
+  refuse(whole:sub(1, 100), "cut short")
+  refuse(whole:sub(1, -2), "of its shape")
+  refuse(make_file("{", ""), "no JSON")
+  refuse(make_file('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}', "12345678"), "a: bytes 0 to 4")
+  refuse(make_file('{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}', "12345678"), "a: bytes 8 to 16 of 8")
+  refuse(make_file('{"a":{"dtype":"F9","shape":[2],"data_offsets":[0,8]}}', "12345678"), "a: no dtype")
+  refuse(make_file('{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}', "12345678"), "a: bytes")
   lu.assertNil((safetensors.open("no/such/file")))
 end
 

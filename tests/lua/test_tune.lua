@@ -14,11 +14,11 @@ local tuning = require("plan.deriving.tuning")
 
 local SPEC = "parity_check_sinusoid"
 
-local function planned(...)
+local function plan_text(...)
   return assert(project:plan(SPEC, { ... })).plan
 end
 
-local function value_at(plan, level, name)
+local function get_value(plan, level, name)
   for _, choice in ipairs(plan.tuned[level].choices) do
     if choice.name == name then
       return choice.value, choice.from
@@ -30,20 +30,20 @@ TestModel = {}
 
 -- Choices that were made by hand before the performance model existed, from measurements; see docs/tuning.md.
 function TestModel.test_of_the_base_model()
-  local plan = planned()
-  lu.assertEquals(value_at(plan, 1, "product_tile"), "6x4")
-  lu.assertEquals(value_at(plan, 2, "product_tile"), "6x2")
-  lu.assertEquals(value_at(plan, 1, "gradient_tile"), "4x6")
-  lu.assertEquals(value_at(plan, 2, "gradient_tile"), "4x3")
+  local plan = plan_text()
+  lu.assertEquals(get_value(plan, 1, "product_tile"), "6x4")
+  lu.assertEquals(get_value(plan, 2, "product_tile"), "6x2")
+  lu.assertEquals(get_value(plan, 1, "gradient_tile"), "4x6")
+  lu.assertEquals(get_value(plan, 2, "gradient_tile"), "4x3")
 end
 
 -- Ten vectors in a row: five columns divide them, four do not.
 function TestModel.test_tiles_follow_the_width()
-  lu.assertEquals(value_at(planned("model.width=160", "model.feedforward=640"), 1, "product_tile"), "5x5")
+  lu.assertEquals(get_value(plan_text("model.width=160", "model.feedforward=640"), 1, "product_tile"), "5x5")
 end
 
 function TestModel.test_more_cache_takes_more_tokens()
-  local plan, least = planned(), nil
+  local plan, least = plan_text(), nil
   for _, kilobytes in ipairs({ 256, 512, 1024, 2048 }) do
     local tokens = tonumber(tuning.defaults(plan, levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens)
     lu.assertTrue(not least or tokens >= least)
@@ -53,11 +53,11 @@ function TestModel.test_more_cache_takes_more_tokens()
 end
 
 function TestModel.test_every_default_is_legal()
-  local plan = planned("precision=float64")
+  local plan = plan_text("precision=float64")
   for i, level in ipairs(levels) do
     for name, value in pairs(tuning.defaults(plan, level, tuning.ANY_MACHINE)) do
       lu.assertTrue(tuning.values(plan, level)[name][value])
-      lu.assertEquals(value_at(plan, i, name), value)
+      lu.assertEquals(get_value(plan, i, name), value)
     end
   end
 end
@@ -65,7 +65,7 @@ end
 -- Registers hold sums, a row of weights and their factors. Sizes are multiples of 16.
 function TestModel.test_tiles_fit_their_registers_and_rows_divide_sizes()
   for _, level in ipairs(levels) do
-    local values = tuning.values(planned(), level)
+    local values = tuning.values(plan_text(), level)
     for _, name in ipairs({ "product_tile", "gradient_tile" }) do
       for _, tile in ipairs(values[name]) do
         local rows, columns = tile:match("(%d+)x(%d+)")
@@ -104,10 +104,10 @@ end
 
 -- A choice that can change a rounding is a field of the spec, and its default is the value of older specs.
 function TestFiles.test_tokens_of_a_training_block_are_part_of_the_plan()
-  lu.assertEquals(planned("train.block_tokens=84").digest, planned().digest)
-  local other = planned("train.block_tokens=126")
-  lu.assertNotEquals(other.digest, planned().digest)
-  lu.assertEquals({ other.block_tokens, other.model_digest }, { 126, planned().model_digest })
+  lu.assertEquals(plan_text("train.block_tokens=84").digest, plan_text().digest)
+  local other = plan_text("train.block_tokens=126")
+  lu.assertNotEquals(other.digest, plan_text().digest)
+  lu.assertEquals({ other.block_tokens, other.model_digest }, { 126, plan_text().model_digest })
 end
 
 TestRemembered = {}
@@ -130,26 +130,26 @@ local CHOICES = { product_tile = "8x3", gradient_tile = "4x4", gradient_prefetch
 
 function TestRemembered.test_stored_choices_are_used_and_printed_by_plan()
   in_folder(function()
-    local plan = planned()
+    local plan = plan_text()
     local key = tuned.key(project, plan, "x86-64-v4")
     local path = assert(tune.write(key, { date = "2026-11-23", choices = CHOICES, gain = { train = 1.02 } }))
     lu.assertEquals(json.decode(support.read(path)).gain.train, 1.02)
     lu.assertEquals(tuned.apply(project, plan), {})
-    lu.assertEquals({ value_at(plan, 1, "product_tile") }, { "8x3", "tuned 2026-11-23" })
-    lu.assertEquals({ value_at(plan, 2, "product_tile") }, { "6x2", "model" })
+    lu.assertEquals({ get_value(plan, 1, "product_tile") }, { "8x3", "tuned 2026-11-23" })
+    lu.assertEquals({ get_value(plan, 2, "product_tile") }, { "6x2", "model" })
     local page = require("lab.pages.plan_page").text(plan)
     lu.assertStrContains(page, "product_tile             8x3                       x86-64-v4: tuned here on 2026-11-23")
     lu.assertStrContains(page, "x86-64: model: the fewest loads per multiply-add with 16 registers")
-    local other = planned("model.width=128")
+    local other = plan_text("model.width=128")
     tuned.apply(project, other)
-    lu.assertEquals(select(2, value_at(other, 1, "product_tile")), "model")
+    lu.assertEquals(select(2, get_value(other, 1, "product_tile")), "model")
   end)
 end
 
 -- Other content is ignored, and reported with its field.
 function TestRemembered.test_invalid_files_are_reported_and_ignored()
   in_folder(function()
-    local plan = planned()
+    local plan = plan_text()
     local key = tuned.key(project, plan, "x86-64-v4")
     local path = assert(tune.write(key, { date = "2026-11-23", choices = CHOICES }))
     local whole = support.read(path)
@@ -174,7 +174,7 @@ function TestRemembered.test_invalid_files_are_reported_and_ignored()
       local warnings = tuned.apply(project, plan)
       lu.assertEquals(#warnings, 1)
       lu.assertStrContains(warnings[1], path .. ": " .. what)
-      lu.assertEquals(select(2, value_at(plan, 1, "product_tile")), "model")
+      lu.assertEquals(select(2, get_value(plan, 1, "product_tile")), "model")
     end
   end)
 end
@@ -274,12 +274,12 @@ local function tuned_by(gain_of, compiles, seconds)
 end
 
 local function read_back()
-  local plan = planned()
+  local plan = plan_text()
   return tuned.read(tuned.key(project, plan, "x86-64"), plan)
 end
 
 local function remembered(date, choices)
-  return assert(tune.write(tuned.key(project, planned(), "x86-64"), { date = date, choices = choices }))
+  return assert(tune.write(tuned.key(project, plan_text(), "x86-64"), { date = date, choices = choices }))
 end
 
 local function faster_without_prefetch(from, to)
@@ -402,7 +402,7 @@ end
 
 function TestRemembered.test_folder_that_cannot_be_read_is_a_warning()
   in_folder(function()
-    local plan = planned()
+    local plan = plan_text()
     remembered("2026-01-02", { product_tile = "4x3" })
     with_fields({ { require("lfs"), "dir", function() error("cannot open it: Permission denied") end } }, function()
       local warnings = tuned.apply(project, plan)
@@ -419,7 +419,7 @@ function TestRemembered.test_control_characters_in_names_are_not_printed()
     local file = assert(io.open(path, "wb"))
     file:write(text)
     file:close()
-    local warnings = tuned.apply(project, planned())
+    local warnings = tuned.apply(project, plan_text())
     lu.assertStrContains(warnings[1], "choices.?[31m: no choice")
   end)
 end
@@ -443,12 +443,12 @@ end
 -- The runtime divides an evaluation into whole blocks of training.
 function TestModel.test_evaluation_takes_whole_blocks()
   for _, tokens in ipairs({ 42, 84, 126 }) do
-    local plan = planned("train.block_tokens=" .. tokens)
+    local plan = plan_text("train.block_tokens=" .. tokens)
     lu.assertEquals(table.concat(tuning.values(plan, levels[1]).evaluation_tokens, " "),
       ("%d %d %d"):format(tokens, 2 * tokens, 3 * tokens))
   end
   for kilobytes, tokens in pairs({ [512] = "84", [1024] = "168" }) do -- values of docs/tuning.md
-    lu.assertEquals(tuning.defaults(planned(), levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens, tokens)
+    lu.assertEquals(tuning.defaults(plan_text(), levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens, tokens)
   end
 end
 
@@ -478,9 +478,9 @@ end
 end
 
 function TestModel.test_shape_has_all_inputs_of_the_choices()
-  local shape = tuning.shape(planned())
-  lu.assertNotEquals(tuning.shape(planned("train.block_tokens=126")), shape)
-  lu.assertNotEquals(tuning.shape(planned("model.activation=gelu")), shape)
+  local shape = tuning.shape(plan_text())
+  lu.assertNotEquals(tuning.shape(plan_text("train.block_tokens=126")), shape)
+  lu.assertNotEquals(tuning.shape(plan_text("model.activation=gelu")), shape)
 end
 
 support.run()

@@ -10,13 +10,13 @@ local resolved_spec = require("spec.resolved")
 
 TestValidate = {}
 
-local function good(text, sets)
+local function accept(text, sets)
   local resolved, info, d = support.check_text(text, sets)
   lu.assertEquals(d:text(), "")
   return resolved, info
 end
 
-local function refused(text, message, sets)
+local function refuse(text, message, sets)
   local resolved, _, d = support.check_text(text, sets)
   lu.assertNil(resolved)
   lu.assertStrContains(d:text(), message)
@@ -25,7 +25,7 @@ end
 local PLAIN = 'task = { kind = "bucket_sort" }, '
 
 function TestValidate.test_defaults_are_the_papers()
-  local resolved = good("return { " .. PLAIN .. "}")
+  local resolved = accept("return { " .. PLAIN .. "}")
   lu.assertEquals(resolved, {
     id = "probe", source = "probe.lua", precision = "float32",
     task = { kind = "bucket_sort" },
@@ -44,18 +44,18 @@ end
 function TestValidate.test_options_of_a_task_are_resolved_with_their_defaults()
   local source_field = 'source = "choices.c"'
   support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
-  local resolved, info = good("return { task = { " .. source_field .. ", options = { base = 10 } } }")
+  local resolved, info = accept("return { task = { " .. source_field .. ", options = { base = 10 } } }")
   lu.assertEquals(resolved.task.options, { order = "up", base = 10 })
   lu.assertEquals({ info.origins["task.options.order"], info.origins["task.options.base"] },
     { "default", "probe.lua:1:53" })
   lu.assertStrContains(resolved_spec.text(resolved, info.origins), 'task.options.base ')
-  lu.assertNil(good("return { " .. PLAIN .. "}").task.options)
+  lu.assertNil(accept("return { " .. PLAIN .. "}").task.options)
 end
 
 function TestValidate.test_a_default_that_is_left_out_may_be_written()
-  local written = good('return { task = { kind = "bucket_sort", computation = 0 }, model = { spare_token = true } }')
-  lu.assertEquals(written, good("return { " .. PLAIN .. "}"))
-  local resolved, info = good('return { task = { kind = "bucket_sort", computation = 2 }, '
+  local written = accept('return { task = { kind = "bucket_sort", computation = 0 }, model = { spare_token = true } }')
+  lu.assertEquals(written, accept("return { " .. PLAIN .. "}"))
+  local resolved, info = accept('return { task = { kind = "bucket_sort", computation = 2 }, '
     .. "model = { spare_token = false } }")
   lu.assertEquals({ resolved.task.computation, resolved.model.spare_token }, { 2, false })
   lu.assertStrContains(info.warnings[1], "model.spare_token: false has no effect")
@@ -64,7 +64,7 @@ end
 -- A table whose fields all have their defaults is left out; otherwise only the other fields are kept.
 function TestValidate.test_a_model_s_defaults_are_left_out()
   local function model(fields)
-    return good("return { " .. PLAIN .. "model = { layers = 2, " .. fields .. " } }").model
+    return accept("return { " .. PLAIN .. "model = { layers = 2, " .. fields .. " } }").model
   end
   local plain = model("")
   lu.assertEquals(model('norm = {}'), plain)
@@ -78,7 +78,7 @@ end
 
 function TestValidate.test_a_decoder_sees_no_right_side()
   local function warnings(kind, mask)
-    local _, info = good(("return { %s model = { kind = %q }, encoding = { mask = %s } }"):format(PLAIN, kind, mask))
+    local _, info = accept(("return { %s model = { kind = %q }, encoding = { mask = %s } }"):format(PLAIN, kind, mask))
     return table.concat(info.warnings, "\n")
   end
   lu.assertStrContains(warnings("decoder", '{ kind = "window", left = 3, right = 2 }'),
@@ -87,7 +87,7 @@ function TestValidate.test_a_decoder_sees_no_right_side()
   lu.assertEquals(warnings("decoder", '{ kind = "window", left = 3, right = 0 }'), "")
   lu.assertEquals(warnings("encoder", '{ kind = "window", left = 3, right = 2 }'), "")
   lu.assertEquals(warnings("encoder_decoder", '{ kind = "window", left = 3, right = 2 }'), "") -- the encoder sees it
-  local _, info = good("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
+  local _, info = accept("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
     encoding = { decoder = { mask = { kind = "window", left = 3, right = 2 } } } }]])
   lu.assertEquals(info.warnings, { "encoding.decoder.mask.right: 2 has no effect: a decoder sees no key behind the "
     .. "query" })
@@ -99,12 +99,12 @@ function TestValidate.test_axes_have_names_of_their_own()
     return ('return { task = { data = "x.jsonl", input_symbols = 3, output_symbols = 3, axes = { %s } } }'):format(
       names)
   end
-  good(spec('"digits", "carry"'))
-  refused(spec('"digits", "length"'), 'task.axes[2]: "length" is a key of its own')
-  refused(spec('"input"'), 'task.axes[1]: "input" is a key of its own')
-  refused(spec('"seed"'), 'task.axes[1]: "seed" is a key of its own')
-  refused(spec('"Digits"'), 'task.axes[1]: "Digits" does not fit here')
-  refused(spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
+  accept(spec('"digits", "carry"'))
+  refuse(spec('"digits", "length"'), 'task.axes[2]: "length" is a key of its own')
+  refuse(spec('"input"'), 'task.axes[1]: "input" is a key of its own')
+  refuse(spec('"seed"'), 'task.axes[1]: "seed" is a key of its own')
+  refuse(spec('"Digits"'), 'task.axes[1]: "Digits" does not fit here')
+  refuse(spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
 end
 
 -- A facet for all attentions applies only to families without their own.
@@ -113,20 +113,20 @@ function TestValidate.test_geometric_attention_is_for_an_encoder()
     encoding = { normaliser = { kind = "geometric" }, %s } }]]
   local softmax = '%s = { normaliser = { kind = "softmax" } }'
   local both = softmax:format("decoder") .. ", " .. softmax:format("cross")
-  lu.assertEquals(good(text:format(both)).encoding.normaliser.kind, "geometric")
-  refused(text:format(softmax:format("cross")), "is only for the encoder's self-attention")
-  refused(text:format(softmax:format("encoder")), "is only for the encoder's self-attention")
+  lu.assertEquals(accept(text:format(both)).encoding.normaliser.kind, "geometric")
+  refuse(text:format(softmax:format("cross")), "is only for the encoder's self-attention")
+  refuse(text:format(softmax:format("encoder")), "is only for the encoder's self-attention")
 end
 
 function TestValidate.test_a_family_uses_no_preset_that_adds_vectors()
   local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
     encoding = { kind = "alibi", cross = { use = "sinusoid" } } }]]
-  refused(text, "encoding.cross.additive: vectors of positions are added to the tokens")
-  refused(text, "hint: encoding.cross uses this preset: write the other facets of it there")
+  refuse(text, "encoding.cross.additive: vectors of positions are added to the tokens")
+  refuse(text, "hint: encoding.cross uses this preset: write the other facets of it there")
 end
 
 function TestValidate.test_defaults_follow_other_fields()
-  local resolved = good("return { " .. PLAIN .. [[
+  local resolved = accept("return { " .. PLAIN .. [[
     model = { dropout = 0.2 }, train = { batch = 5 },
     encoding = { positions = { kind = "randomized", max_position = 3000 }, additive = { kind = "learned" } },
     eval = { lengths = { 5, 9, step = 2 }, during = { every = 10 } } }]])
@@ -134,10 +134,11 @@ function TestValidate.test_defaults_follow_other_fields()
   lu.assertEquals(resolved.encoding.additive, { kind = "learned", rows = 3000, init_sigma = 1.0, dropout = 0.2 })
   lu.assertEquals(resolved.encoding.positions.draw, "pass")
   lu.assertEquals(resolved.eval.during, { every = 10, lengths = { first = 5, last = 9, step = 2 }, examples = 128 })
-  resolved = good("return { " .. PLAIN .. 'encoding = { kind = "rope", positions = { kind = "randomized" } } }')
+  resolved = accept("return { " .. PLAIN .. 'encoding = { kind = "rope", positions = { kind = "randomized" } } }')
   lu.assertEquals(resolved.encoding.positions.draw, "layer")
   for _, kind in ipairs({ "relative", "shaw" }) do
-    resolved = good("return { " .. PLAIN .. ('encoding = { kind = %q, positions = { kind = "randomized" } } }'):format(
+    resolved = accept("return { " .. PLAIN
+      .. ('encoding = { kind = %q, positions = { kind = "randomized" } } }'):format(
       kind))
     lu.assertEquals({ resolved.encoding.positions.draw, resolved.encoding.positions.reading }, { "layer", "drawn" })
   end
@@ -147,7 +148,7 @@ end
 -- Presets are complete, can be changed and switched off, and kind none equals no scaling.
 function TestValidate.test_scalings_of_rope()
   local function rotation(encoding)
-    return good("return { " .. PLAIN .. "encoding = { " .. encoding .. " } }").encoding.rotation
+    return accept("return { " .. PLAIN .. "encoding = { " .. encoding .. " } }").encoding.rotation
   end
   local function rope(scaling)
     return { kind = "rope", base = 10000.0, scaling = scaling }
@@ -161,24 +162,24 @@ function TestValidate.test_scalings_of_rope()
     rope({ kind = "linear", factor = 8.0 }))
   lu.assertEquals(rotation('kind = "rope_yarn", rotation = { scaling = { kind = "none" } }'), rope())
   lu.assertEquals(rotation('kind = "rope_yarn", rotation = { kind = "none" }'), { kind = "none" })
-  refused("return { " .. PLAIN .. "encoding = { rotation = { scaling = { kind = 'linear', factor = 4 } } } }",
+  refuse("return { " .. PLAIN .. "encoding = { rotation = { scaling = { kind = 'linear', factor = 4 } } } }",
     'encoding.rotation.scaling: no such field for kind "none"')
 end
 
 function TestValidate.test_numbers_have_one_form()
-  local resolved = good("return { " .. PLAIN
+  local resolved = accept("return { " .. PLAIN
     .. "model = { dropout = 0 }, train = { steps = 2e6, clip = { max_norm = 2 } } }")
   lu.assertEquals(math.type(resolved.train.steps), "integer")
   lu.assertEquals(math.type(resolved.model.dropout), "float")
   lu.assertEquals(math.type(resolved.train.clip.max_norm), "float")
   lu.assertEquals(math.type(resolved.train.checkpoint.minutes), "float")
-  refused("return { " .. PLAIN .. "train = { steps = 1e300 } }", "train.steps: 1e300 is above 2147483647")
-  refused("return { " .. PLAIN .. "train = { steps = 1.5 } }", "train.steps: 1.5 is not an integer")
+  refuse("return { " .. PLAIN .. "train = { steps = 1e300 } }", "train.steps: 1e300 is above 2147483647")
+  refuse("return { " .. PLAIN .. "train = { steps = 1.5 } }", "train.steps: 1.5 is not an integer")
 end
 
 function TestValidate.test_lengths_forms()
   local function lengths(text)
-    return good("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }").eval.lengths
+    return accept("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }").eval.lengths
   end
   lu.assertEquals(lengths("{ 5, 5 }"), { first = 5, last = 5, step = 1 })
   lu.assertEquals(lengths("{ 1.0, 100000, step = 7 }"), { first = 1, last = 100000, step = 7 })
@@ -193,44 +194,44 @@ function TestValidate.test_lengths_forms()
       ["{ list = 5 }"] = "eval.lengths.list: 5 is no list",
     ["{ { 1, 2 }, 3 }"] = "eval.lengths[1]: a table is no integer",
   }) do
-    refused("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }", message)
+    refuse("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }", message)
   end
 end
 
 function TestValidate.test_functions_fit_no_field()
-  refused("return { " .. PLAIN .. "train = { steps = function() end } }",
+  refuse("return { " .. PLAIN .. "train = { steps = function() end } }",
     "encoding.score takes a function, no other field")
-  refused("return { " .. PLAIN .. "encoding = { scores = function(x) return x end } }", 'did you mean "score"?')
-  refused("return { " .. PLAIN .. "model = function() end }", "model: a function does not fit here")
+  refuse("return { " .. PLAIN .. "encoding = { scores = function(x) return x end } }", 'did you mean "score"?')
+  refuse("return { " .. PLAIN .. "model = function() end }", "model: a function does not fit here")
 end
 
 function TestValidate.test_inherited_fields_of_another_kind_are_dropped()
   support.write("base.lua", "return { " .. PLAIN .. "train = { clip = { max_norm = 2 } } }")
-  local resolved = good('return { use = "./base.lua", train = { clip = { kind = "none" } } }')
+  local resolved = accept('return { use = "./base.lua", train = { clip = { kind = "none" } } }')
   lu.assertEquals(resolved.train.clip, { kind = "none" })
-  resolved = good('return { use = "./base.lua", train = { clip = { kind = "global_norm" } } }')
+  resolved = accept('return { use = "./base.lua", train = { clip = { kind = "global_norm" } } }')
   lu.assertEquals(resolved.train.clip, { kind = "global_norm", max_norm = 2.0 })
-  refused("return { " .. PLAIN .. 'train = { clip = { kind = "none", max_norm = 2 } } }',
+  refuse("return { " .. PLAIN .. 'train = { clip = { kind = "none", max_norm = 2 } } }',
     'train.clip.max_norm: no such field for kind "none"')
 end
 
 function TestValidate.test_sequences_fit_their_encoding()
   local learned = "return { " .. PLAIN .. 'encoding = { additive = { kind = "learned", rows = %d } } }'
-  good(learned:format(1000)) -- 500 in, 500 out
-  refused(learned:format(999), "eval.lengths[2]: length 500, a sequence of 1000 tokens, is past the learned table")
+  accept(learned:format(1000)) -- 500 in, 500 out
+  refuse(learned:format(999), "eval.lengths[2]: length 500, a sequence of 1000 tokens, is past the learned table")
   local random = "return { " .. PLAIN
     .. 'encoding = { kind = "sinusoid", positions = { kind = "randomized", max_position = %d } } }'
-  good(random:format(1000))
-  refused(random:format(999), "is past the range of positions")
+  accept(random:format(1000))
+  refuse(random:format(999), "is past the range of positions")
   local from_one = "encoding = { kind = %q, positions = { kind = 'randomized', max_position = %d, "
     .. "range = 'one_based' } } }"
-  good("return { " .. PLAIN .. from_one:format("alibi", 999)) -- distances to 999 other tokens
-  refused("return { " .. PLAIN .. from_one:format("alibi", 998), "is past the range of positions")
-  good("return { " .. PLAIN .. from_one:format("learned", 1000))
-  refused("return { " .. PLAIN .. from_one:format("learned", 999), "is past the range of positions")
+  accept("return { " .. PLAIN .. from_one:format("alibi", 999)) -- distances to 999 other tokens
+  refuse("return { " .. PLAIN .. from_one:format("alibi", 998), "is past the range of positions")
+  accept("return { " .. PLAIN .. from_one:format("learned", 1000))
+  refuse("return { " .. PLAIN .. from_one:format("learned", 999), "is past the range of positions")
   local during = learned:format(1000):gsub("}$", ", eval = { during = { every = 1, lengths = { 1, 501 } } } }")
-  refused(during, "eval.during.lengths[2]: length 501")
-  refused("return { " .. PLAIN .. [[encoding = { positions = { kind = "randomized" },
+  refuse(during, "eval.during.lengths[2]: length 501")
+  refuse("return { " .. PLAIN .. [[encoding = { positions = { kind = "randomized" },
     additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be drawn")
 end
 
@@ -238,33 +239,33 @@ end
 function TestValidate.test_long_names_of_files()
   for _, name in ipairs({ ("x"):rep(300000), ("x"):rep(300000) .. "/", ("/x"):rep(100000) }) do
     local began = os.clock()
-    refused(("return { task = { source = %q } }"):format(name), "task.source")
-    refused(("return { %smodel = { source = %q } }"):format(PLAIN, name), "model.source")
+    refuse(("return { task = { source = %q } }"):format(name), "task.source")
+    refuse(("return { %smodel = { source = %q } }"):format(PLAIN, name), "model.source")
     lu.assertTrue(os.clock() - began < 5)
   end
 end
 
 function TestValidate.test_head_width()
-  good("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
-  refused("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
+  accept("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
+  refuse("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
     "the head width 80 / 8 = 10 is not a multiple of 4")
-  good("return { " .. PLAIN .. "model = { width = 1024, heads = 4 } }")
-  refused("return { " .. PLAIN .. "model = { width = 1024, heads = 2 } }",
+  accept("return { " .. PLAIN .. "model = { width = 1024, heads = 4 } }")
+  refuse("return { " .. PLAIN .. "model = { width = 1024, heads = 2 } }",
     "the head width 1024 / 2 = 512 is above 256")
-  refused("return { " .. PLAIN .. "model = { width = 80, heads = 7 } }", "7 does not divide the width, 80")
-  refused("return { " .. PLAIN .. 'encoding = { kind = "rope" }, model = { width = 80, heads = 8 } }',
+  refuse("return { " .. PLAIN .. "model = { width = 80, heads = 7 } }", "7 does not divide the width, 80")
+  refuse("return { " .. PLAIN .. 'encoding = { kind = "rope" }, model = { width = 80, heads = 8 } }',
     "rope turns channels in pairs")
 end
 
 function TestValidate.test_shards_fit_the_batch()
-  good("return { " .. PLAIN .. "train = { batch = 16, shards = 16 } }")
-  refused("return { " .. PLAIN .. "train = { batch = 8, shards = 16 } }", "train.shards: 16 shards for a batch of 8")
+  accept("return { " .. PLAIN .. "train = { batch = 16, shards = 16 } }")
+  refuse("return { " .. PLAIN .. "train = { batch = 8, shards = 16 } }", "train.shards: 16 shards for a batch of 8")
 end
 
 -- A table of lines that was made for a longer frame.
 function TestValidate.test_lines_that_are_beyond_all_sequences()
   local function warnings(facets, lengths)
-    local _, info = good(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' }, train = { lengths = "
+    local _, info = accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' }, train = { lengths = "
       .. "{ 1, 10 } }, eval = { lengths = %s } }"):format(PLAIN, facets, lengths or "{ 1, 12 }"))
     return table.concat(info.warnings, "\n")
   end
@@ -295,7 +296,7 @@ end
 -- The list may be given without its name, in any order; a family switches off the direct lines by an empty list.
 function TestValidate.test_lines_in_several_forms()
   local function resolved(facets)
-    return (good(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' } }"):format(PLAIN, facets)))
+    return (accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' } }"):format(PLAIN, facets)))
   end
   local one = "{ head = 3, direction = -1, line = 0, value = 2 }"
   local other = "{ head = 3, direction = -1, line = -1, value = 1 }"
@@ -310,16 +311,16 @@ end
 
 function TestValidate.test_lines_come_back_from_a_run()
   local respec = require("lab.study.read.respec")
-  local resolved = good("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" }, encoding = {
+  local resolved = accept("return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" }, encoding = {
     lines = { { head = 0, direction = 1, line = 0, value = 0.1 } }, encoder = { lines = { list = {} } },
     positions = { kind = "cyclic", period = 3 }, additive = { kind = "sinusoid" },
     cross = { lines = { list = {} }, mask = { kind = "antidiagonal", width = 1 } } } }]])
-  lu.assertEquals((good(assert(respec.text(resolved)))), resolved)
+  lu.assertEquals((accept(assert(respec.text(resolved)))), resolved)
 end
 
 function TestValidate.test_warnings()
   local function warnings(text)
-    local _, info = good("return { " .. PLAIN .. text .. " }")
+    local _, info = accept("return { " .. PLAIN .. text .. " }")
     return table.concat(info.warnings, "\n")
   end
   lu.assertEquals(warnings(""), "")
@@ -357,7 +358,7 @@ function TestValidate.test_warnings()
   lu.assertStrContains(warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"), "eval.during.every")
   lu.assertStrContains(warnings("train = { steps = 500, schedule = { warmup = 501 } }"), "warmup: 501 is")
   lu.assertEquals(warnings("train = { steps = 500, schedule = { warmup = 500 } }"), "")
-  local _, epochs = good('return { task = { kind = "latin_square" }, train = { epochs = 9, cadence = "epochs", '
+  local _, epochs = accept('return { task = { kind = "latin_square" }, train = { epochs = 9, cadence = "epochs", '
     .. 'log_every = 9, checkpoint = { keep = { 0, 10 } } }, eval = { during = { every = 11 } } }')
   lu.assertEquals(epochs.warnings, { "train.checkpoint.keep: epoch 10 is past the last epoch, 9",
     "eval.during.every: 11 is past the last epoch, 9" })
@@ -371,8 +372,8 @@ end
 
 -- A default that the resolved spec leaves out gives the same resolved spec, whether a spec gives it or not.
 function TestValidate.test_defaults_that_are_left_out()
-  local plain = good("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
-  local written = good("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
+  local plain = accept("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
+  local written = accept("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
     range = "zero_based", sides = "mirrored" } }, eval = { dropout = false },
     model = { attention_dropout = 0, hidden_dropout = 0 } }]])
   lu.assertEquals(written, plain)
@@ -383,7 +384,7 @@ end
 -- The embedding has one rate of dropout, for all vectors that are added to it.
 function TestValidate.test_the_rate_of_the_embedding()
   local function rate(additive, model)
-    local resolved = good(("return { %s encoding = { additive = { %s } }, model = { %s } }"):format(PLAIN, additive,
+    local resolved = accept(("return { %s encoding = { additive = { %s } }, model = { %s } }"):format(PLAIN, additive,
       model))
     return resolved.encoding.additive.dropout
   end
@@ -396,7 +397,7 @@ function TestValidate.test_the_rate_of_the_embedding()
 end
 
 function TestValidate.test_origins_name_file_set_and_default()
-  local _, info = good("return { " .. PLAIN .. 'model = { use = "small_encoder" } }', { { path = "train.steps",
+  local _, info = accept("return { " .. PLAIN .. 'model = { use = "small_encoder" } }', { { path = "train.steps",
     text = "5" } })
   lu.assertEquals(info.origins["task.kind"], "probe.lua:1:19")
   lu.assertEquals(info.origins["model.width"], "spec/models/small_encoder.lua:6:3")
@@ -405,7 +406,7 @@ function TestValidate.test_origins_name_file_set_and_default()
 end
 
 function TestValidate.test_print_resolved_shows_every_value()
-  local resolved, info = good("return { " .. PLAIN .. [[eval = { during = { every = 5 } },
+  local resolved, info = accept("return { " .. PLAIN .. [[eval = { during = { every = 5 } },
     encoding = { positions = { kind = "randomized", sorted = false }, additive = { kind = "sinusoid" } },
     train = { checkpoint = { keep = { 10, 20 } }, lengths = { list = { 3, 4 } } } }]])
   local text = resolved_spec.text(resolved, info.origins)
@@ -420,9 +421,9 @@ function TestValidate.test_print_resolved_shows_every_value()
 end
 
 function TestValidate.test_resolving_does_not_change_the_schema()
-  local first = good("return { " .. PLAIN .. "}")
+  local first = accept("return { " .. PLAIN .. "}")
   first.train.lengths.first = 99
-  lu.assertEquals(good("return { " .. PLAIN .. "}").train.lengths.first, 1)
+  lu.assertEquals(accept("return { " .. PLAIN .. "}").train.lengths.first, 1)
 end
 
 TestRuns = {}
@@ -456,7 +457,7 @@ local function golden_cases()
   return cases
 end
 
-local function errors_of(path)
+local function read_errors(path)
   local sets = {}
   for set in support.read(path):gmatch("%-%- set: ([^\n]*)") do
     sets[#sets + 1] = set
@@ -469,7 +470,7 @@ end
 function TestErrors.test_messages_are_the_golden_ones()
   for _, case in ipairs(golden_cases()) do
     local path = "tests/golden/errors/" .. case
-    local text = errors_of(path .. ".lua")
+    local text = read_errors(path .. ".lua")
     if os.getenv("LH_UPDATE_GOLDEN") == "1" then
       local file = assert(io.open(path .. ".err", "wb"))
       file:write(text)
@@ -482,7 +483,7 @@ end
 function TestErrors.test_messages_are_the_same_every_time()
   for _, case in ipairs({ "many", "unknown_fields" }) do
     local path = "tests/golden/errors/" .. case .. ".lua"
-    lu.assertEquals(errors_of(path), errors_of(path))
+    lu.assertEquals(read_errors(path), read_errors(path))
   end
 end
 

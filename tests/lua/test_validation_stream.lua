@@ -14,50 +14,50 @@ local SPEC = [[return { task = { kind = "parity_check" }, encoding = { kind = "n
   model = { layers = 1, heads = 1, width = 16, feedforward = 16 },
   train = { batch = 8, steps = %d, lengths = %s }, eval = { lengths = { list = { 1, 2, 60 } }, examples = 16, %s } }]]
 
-local function checked(steps, lengths, more)
+local function check_spec(steps, lengths, more)
   local resolved, info, d = support.check_text(SPEC:format(steps, lengths, more or ""))
   return assert(resolved, d:text()), info
 end
 
 function TestValidation.test_lengths_are_training_lengths_spread_evenly()
-  lu.assertEquals(validation.of(checked(10, "{ 1, 4 }")), { lengths = { 1, 2, 3, 4 }, examples = 128 })
-  local of = validation.of(checked(10, "{ 1, 40 }"))
+  lu.assertEquals(validation.of(check_spec(10, "{ 1, 4 }")), { lengths = { 1, 2, 3, 4 }, examples = 128 })
+  local of = validation.of(check_spec(10, "{ 1, 40 }"))
   lu.assertEquals({ #of.lengths, of.lengths[1], of.lengths[2], of.lengths[16] }, { 16, 1, 4, 40 })
-  lu.assertEquals(validation.of(checked(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
-  local own = checked(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
+  lu.assertEquals(validation.of(check_spec(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
+  local own = check_spec(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
   lu.assertEquals(validation.of(own), { lengths = { 10, 20, 30 }, examples = 5 })
-  lu.assertNil(validation.of(checked(10, "{ 1, 40 }", "validation = { examples = 0 }")))
+  lu.assertNil(validation.of(check_spec(10, "{ 1, 40 }", "validation = { examples = 0 }")))
 end
 
 -- At its default the field is not in the resolved spec: run.json and digests of older specs do not change.
 function TestValidation.test_the_default_is_left_out()
-  lu.assertNil(checked(10, "{ 1, 40 }").eval.validation)
-  lu.assertNil(checked(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
+  lu.assertNil(check_spec(10, "{ 1, 40 }").eval.validation)
+  lu.assertNil(check_spec(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
 end
 
 -- Length 1 has two inputs and length 2 four. The expected share of inputs that another stream also has is that of
 -- uniform samples: 1 - (1 - 1 / inputs)^others.
 function TestValidation.test_coincidences_are_counted()
-  local resolved, info = checked(2, "{ 1, 2 }")
+  local resolved, info = check_spec(2, "{ 1, 2 }")
   local shares = validation.coincide(resolved, info.task)
   local seen = 8 * 2 / 2
   lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ seen - 0.75 ^ seen) / 2, 1e-12)
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
-  local far, of_far = checked(10, "{ 40, 41 }")
+  local far, of_far = check_spec(10, "{ 40, 41 }")
   local few = validation.coincide(far, of_far.task)
   lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of the stream's lengths is evaluated
 end
 
 function TestValidation.test_the_trainer_gets_its_arguments()
-  local function text_of(more)
-    local resolved, info = checked(10, "{ 1, 3 }", more)
+  local function render_text(more)
+    local resolved, info = check_spec(10, "{ 1, 3 }", more)
     local plan = assert(plan_module.build(resolved, info))
     return plan.defaults.text, plan_page.text(plan)
   end
-  local text, page = text_of()
+  local text, page = render_text()
   lu.assertStrContains(text, "\neval.validation_lengths 1,2,3\neval.validation_examples 128\n")
   lu.assertStrContains(page, "validation  3 lengths, 1..3, 128 examples of each, from a separate stream; at least ")
-  text, page = text_of("validation = { examples = 0 }")
+  text, page = render_text("validation = { examples = 0 }")
   lu.assertNotStrContains(text, "eval.validation")
   lu.assertNotStrContains(page, "validation")
 end

@@ -13,7 +13,7 @@ local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learne
 local OF_TILES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
 local OF_WARPS = { "product_parts", "multiply_group", "share_part", "operand_word" }
 
-local function planned(encoding, kernel, precision, model)
+local function make_plan(encoding, kernel, precision, model)
   local fields_text = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
   return plans.of_task("kind = 'bucket_sort'", fields_text:format(encoding, precision or "tf32", kernel, model or ""))
 end
@@ -35,7 +35,7 @@ TestWarpProducts = {}
 
 function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   for _, encoding in ipairs(ENCODINGS) do
-    local tiles, warps = device_text(planned(encoding, "tiles")), device_text(planned(encoding, "warps"))
+    local tiles, warps = device_text(make_plan(encoding, "tiles")), device_text(make_plan(encoding, "warps"))
     for i, name in ipairs(OF_TILES) do
       lu.assertStrContains(tiles, name, nil, nil, encoding)
       lu.assertNotStrContains(warps, name, nil, nil, encoding)
@@ -65,7 +65,7 @@ function TestWarpProducts.test_feedforward_layers_are_chains()
   for activation, name in pairs({ relu = "relu", gelu = "gelu", gelu_tanh = "gelu_tanh", silu = "silu",
     swiglu = "silu_gate", geglu = "gelu_gate" }) do
     for _, more in ipairs({ "", ", bias = 'none'", ", dropout = 0", ", norm = { place = 'pre' }" }) do
-      lu.assertEquals(calls(planned("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
+      lu.assertEquals(calls(make_plan("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
         ("product_forward product_forward chain_%s chain_%s_grad product_backward product_backward"):format(name,
           name), activation .. more)
     end
@@ -73,15 +73,15 @@ function TestWarpProducts.test_feedforward_layers_are_chains()
 end
 
 function TestWarpProducts.test_hidden_values_that_are_dropped_out_stay_in_memory()
-  local dropped = planned("none", "warps", "tf32", "hidden_dropout = 0.1")
+  local dropped = make_plan("none", "warps", "tf32", "hidden_dropout = 0.1")
   lu.assertEquals(calls(dropped), ("product_forward "):rep(4) .. ("product_backward "):rep(4):sub(1, -2))
   lu.assertNotStrContains(device_text(dropped), "CHAIN")
-  lu.assertNotStrContains(device_text(planned("none", "tiles")), "chain_")
+  lu.assertNotStrContains(device_text(make_plan("none", "tiles")), "chain_")
 end
 
 -- In evaluation, functions store nothing and round the weights that they read.
 function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
-  local text = device_text(planned("none", "warps"))
+  local text = device_text(make_plan("none", "warps"))
   for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "chain_relu" }) do
     local trains, evaluates = text:match("void " .. name .. "(%b()) %b{}"),
       text:match("void " .. name .. "_in_evaluation(%b()) %b{}")
@@ -90,13 +90,13 @@ function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
   end
   lu.assertEquals(text:match("product_width_to_width%b() (%b{})"):match("sized_product%((%w+)"), "true")
   lu.assertEquals(text:match("product_width_to_width_in_evaluation%b() (%b{})"):match("sized_product%((%w+)"), "false")
-  lu.assertNotStrContains(device_text(planned("none", "warps", "bf16")), "round_weights")
+  lu.assertNotStrContains(device_text(make_plan("none", "warps", "bf16")), "round_weights")
 end
 
 -- Operands that a shard keeps for the team are stored by the product that reads them, each once.
 function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads_them()
   for _, model in ipairs({ "", "activation = 'gelu'", "activation = 'swiglu'", "hidden_dropout = 0.1" }) do
-    local device = planned("none", "warps", "tf32", model).device
+    local device = make_plan("none", "warps", "tf32", model).device
     local block, counts = device.blocks[1], {}
     for _, record in ipairs(lists.join(block.forward, block.backward)) do
       for _, role in ipairs({ "kept", "hidden", "dhidden" }) do
@@ -139,7 +139,7 @@ function TestWarpProducts.test_attention_is_in_fragments_where_a_score_needs_its
   local in_fragments = { none = true, learned = true, rope = true, alibi = true, relative = false, shaw = false,
     alibi_learned = false, geometric = false }
   for encoding, expected in pairs(in_fragments) do
-    local tiles, warps = device_text(planned(encoding, "tiles")), device_text(planned(encoding, "warps"))
+    local tiles, warps = device_text(make_plan(encoding, "tiles")), device_text(make_plan(encoding, "warps"))
     lu.assertEquals(warps:find("multiply_heads(", 1, true) ~= nil, expected, encoding)
     lu.assertEquals(warps:find("log_sum", 1, true) ~= nil, expected, encoding)
     lu.assertNotStrContains(tiles, "multiply_heads", nil, nil, encoding)
@@ -157,7 +157,7 @@ end
 
 function TestWarpProducts.test_each_precision_has_its_own_step()
   local function multiplies(precision, name)
-    return device_text(planned("none", "warps", precision)):find(name, 1, true) ~= nil
+    return device_text(make_plan("none", "warps", precision)):find(name, 1, true) ~= nil
   end
   for precision, step in pairs({ tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(", float64 = "__shfl_sync(" }) do
     for _, other in ipairs({ "tf32", "bf16", "float64" }) do
@@ -167,18 +167,18 @@ function TestWarpProducts.test_each_precision_has_its_own_step()
 end
 
 function TestWarpProducts.test_have_bits_of_their_own_and_the_same_model()
-  local tiles, warps = planned("none", "tiles"), planned("none", "warps")
+  local tiles, warps = make_plan("none", "tiles"), make_plan("none", "warps")
   lu.assertNotEquals(warps.digest, tiles.digest)
   lu.assertEquals(warps.model_digest, tiles.model_digest)
 end
 
 function TestWarpProducts.test_the_plan_shows_the_request()
-  lu.assertStrContains(choice(planned("none", "warps"), "gpu product kernel").why, "no GPU has timed it")
-  lu.assertNil(choice(planned("none", "tiles"), "gpu product kernel"))
+  lu.assertStrContains(choice(make_plan("none", "warps"), "gpu product kernel").why, "no GPU has timed it")
+  lu.assertNil(choice(make_plan("none", "tiles"), "gpu product kernel"))
 end
 
 function TestWarpProducts.test_the_plan_shows_shared_memory()
-  local warps, tiles = choice(planned("none", "warps"), "gpu shared memory"), choice(planned("none", "tiles"),
+  local warps, tiles = choice(make_plan("none", "warps"), "gpu shared memory"), choice(make_plan("none", "tiles"),
     "gpu shared memory")
   lu.assertEquals(warps.value, ("%d bytes"):format(2 * 8 * 32 * 32 * 4 + 1024))
   lu.assertStrContains(warps.why, "65536 that operations use in turn, most of all chains of products (width 64)")
@@ -201,7 +201,7 @@ function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_add
   lu.assertEquals(chosen.value, "over the batch")
   lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.kept_bytes / 1e6))
   lu.assertEquals(choice(long, "gpu gradients of weights").value, "by shard")
-  lu.assertNil(choice(planned("none", "tiles"), "gpu gradients of weights"))
+  lu.assertNil(choice(make_plan("none", "tiles"), "gpu gradients of weights"))
   for name, of_shards in pairs({ product_gradient = true, add_up_tile = false }) do
     lu.assertEquals(device_text(short):find(name, 1, true) ~= nil, not of_shards, name)
     lu.assertEquals(device_text(long):find(name, 1, true) ~= nil, of_shards, name)

@@ -33,9 +33,9 @@ function TestWords.test_messages()
   for text, is_fine in pairs({ ['"the value is wrong"'] = false, ['"two lines\\n"\n  "of one", n'] = false,
     ['"%s: is wrong", path'] = true, ['"no " PRId64 "\\n" "see --data", n'] = true,
     ['"task.data: is wrong"'] = true }) do
-    local said, good = lint("message.c", fail:format("INPUT", text))
+    local output, good = lint("message.c", fail:format("INPUT", text))
     lu.assertEquals(good or false, is_fine, text)
-    lu.assertEquals(said:find("message.c:2: a message names no file", 1, true) == nil, is_fine, said)
+    lu.assertEquals(output:find("message.c:2: a message names no file", 1, true) == nil, is_fine, output)
   end
   lu.assertTrue(select(2, lint("message.c", fail:format("ENVIRONMENT", '"no memory"'))))
 end

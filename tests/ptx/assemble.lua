@@ -42,7 +42,7 @@ function Program:line(...)
 end
 
 -- The bits of an immediate value of this type, or nil.
-local function bits_of(text, type_name)
+local function parse_bits(text, type_name)
   local bytes = instructions.TYPES[type_name][2]
   local float, digits = text:match("^0([fd])(%x+)$")
   if float then
@@ -99,7 +99,7 @@ function Program:operand(item, text, type_name, wider)
   if self.current.room and text == self.current.room.name and bytes == 8 then
     return self:constant(self.current.room.at, 8), 8
   end
-  local bits = bits_of(text, type_name)
+  local bits = parse_bits(text, type_name)
   if not bits then
     parse.fail(item, ("%s as %s is not known"):format(text, type_name))
   end

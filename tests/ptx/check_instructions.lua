@@ -29,7 +29,7 @@ local FLOATS = { 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0, 1 / 3, -1 / 3, 
   2.0 ^ 31 - 1, 2.0 ^ 63, -2.0 ^ 63, 1e30, -1e30, 1e-30, 1 / 0, -1 / 0, 0 / 0, 1 + 2.0 ^ -7, 1 + 2.0 ^ -8,
   1 + 3 * 2.0 ^ -8, 1 + 2.0 ^ -11, 1 + 2.0 ^ -10, -1 - 2.0 ^ -11, 1 + 2.0 ^ -23, 1 - 2.0 ^ -24, 3.14159265, 0.1, -0.7 }
 
-local function value_of(type_name, number)
+local function parse_value(type_name, number)
   local is_float = type_name:sub(1, 1) == "f"
   local pool = is_float and FLOATS or INTEGERS
   local value = pool[number % #pool + 1]
@@ -41,36 +41,36 @@ end
 
 -- The operand `at` of a case in a lane: all pairs of values occur over the lanes and rounds.
 local function operand_value(type_name, at, lane, round)
-  return value_of(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
+  return parse_value(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
 end
 
-local function bytes_of(type_name)
+local function count_bytes(type_name)
   return instructions.TYPES[type_name][2]
 end
 
 local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" } -- by bytes; %r, %rd: the kernel's own
 
 local function register(type_name, number)
-  return (REGISTER[type_name] or REGISTER[bytes_of(type_name)]) .. number
+  return (REGISTER[type_name] or REGISTER[count_bytes(type_name)]) .. number
 end
 
 local function load(type_name, number, from)
   if type_name == "pred" then
     return ("ld.global.u32 %%r5, [%s];\n\tsetp.ne.s32 %%p%d, %%r5, 0;"):format(from, number)
   end
-  return ("ld.global.%s %s, [%s];"):format(MOVED_AS[bytes_of(type_name)], register(type_name, number), from)
+  return ("ld.global.%s %s, [%s];"):format(MOVED_AS[count_bytes(type_name)], register(type_name, number), from)
 end
 
 local function store(type_name, number, to)
   if type_name == "pred" then
     return ("selp.u32 %%r5, 1, 0, %%p%d;\n\tst.global.u32 [%s], %%r5;"):format(number, to)
   end
-  return ("st.global.%s [%s], %s;"):format(MOVED_AS[bytes_of(type_name)], to, register(type_name, number))
+  return ("st.global.%s [%s], %s;"):format(MOVED_AS[count_bytes(type_name)], to, register(type_name, number))
 end
 
 -- The number of operands that an entry sets.
 local SETS = { ["shfl.sync.bfly.b32"] = 2, ["shfl.sync.idx.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
-local function sets_of(entry, shape)
+local function make_operand_sets(entry, shape)
   return SETS[entry.form] or SETS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1
 end
 
@@ -96,7 +96,7 @@ local HEAD = [[
 ]]
 
 -- in: [32] lanes of operands, SLOT bytes each; out: the results of all lanes, then those of odd lanes.
-local function kernel_of(case)
+local function write_kernel(case)
   local entry, lines = case.entry, {}
   local function line(text, ...)
     lines[#lines + 1] = "\t" .. text:format(...)
@@ -139,7 +139,7 @@ local function cases()
   for form, variants in pairs(instructions.known) do
     for shape, entry in pairs(variants) do
       found[#found + 1] = { entry = entry, shape = shape, name = "case_" .. entry.name, form = form,
-        sets = sets_of(entry, shape) }
+        sets = make_operand_sets(entry, shape) }
     end
   end
   table.sort(found, function(a, b) return a.name < b.name end)
@@ -196,7 +196,7 @@ local function matrix(rows, columns, seed)
   return m
 end
 
-local function bits_of(x)
+local function get_bits(x)
   return (string.unpack("<I4", string.pack("<f", x)))
 end
 
@@ -205,11 +205,11 @@ local function fragment(layout, elements, m, lane, is_packed)
   for i = 0, elements - 1 do
     local row, column = layout(lane // 4, lane % 4, i)
     if not is_packed then
-      registers[i + 1] = bits_of(m[row][column])
+      registers[i + 1] = get_bits(m[row][column])
     elseif i % 2 == 0 then
-      registers[i // 2 + 1] = bits_of(m[row][column]) >> 16
+      registers[i // 2 + 1] = get_bits(m[row][column]) >> 16
     else
-      registers[i // 2 + 1] = registers[i // 2 + 1] | bits_of(m[row][column]) & 0xffff0000
+      registers[i // 2 + 1] = registers[i // 2 + 1] | get_bits(m[row][column]) & 0xffff0000
     end
   end
   return registers
@@ -271,12 +271,12 @@ end
 
 -- Whether a register contains the expected value: any NaN equals a NaN, all else is compared bit for bit.
 local function agrees(type_name, bytes, value)
-  local want = packed(type_name, value)
+  local expected_number = packed(type_name, value)
   if type_name:sub(1, 1) == "f" and value ~= value then
-    local got = string.unpack(PACK[type_name], bytes)
-    return got ~= got
+    local actual = string.unpack(PACK[type_name], bytes)
+    return actual ~= actual
   end
-  return bytes == want
+  return bytes == expected_number
 end
 
 local function compare(case, results, answer)
@@ -287,15 +287,15 @@ local function compare(case, results, answer)
   for lane = 0, LANES - 1 do
     for half = 0, 1 do
       for i = 1, case.sets do
-        local type_name, want = case.entry.types[i], results[lane][i]
+        local type_name, expected_number = case.entry.types[i], results[lane][i]
         if half == 1 and (lane % 2 == 0 or not case.entry.does) then
-          want = type_name:sub(1, 1) == "f" and 0.0 or 0
+          expected_number = type_name:sub(1, 1) == "f" and 0.0 or 0
         end
         local at = ((lane * 2 + half) * case.sets + i - 1) * SLOT + 1
-        local got = bytes:sub(at, at + SLOT - 1)
-        if want and not agrees(type_name, got, want) then
+        local actual = bytes:sub(at, at + SLOT - 1)
+        if expected_number and not agrees(type_name, actual, expected_number) then
           return ("lane %d, result %d%s: %s, expected %s"):format(lane, i, half == 1 and " guarded" or "",
-            tostring(string.unpack(PACK[type_name], got)), tostring(want))
+            tostring(string.unpack(PACK[type_name], actual)), tostring(expected_number))
         end
       end
     end
@@ -311,7 +311,7 @@ end
 local function main()
   local found, text, requests, expected = cases(), { HEAD }, {}, {}
   for _, case in ipairs(found) do
-    text[#text + 1] = kernel_of(case)
+    text[#text + 1] = write_kernel(case)
     for round = 0, 7 do
       local inputs, results = prepare(case, round)
       if not inputs then

@@ -33,7 +33,7 @@ local function write(to, text)
   assert(file:close())
 end
 
-local function places_of(text, pattern)
+local function find_matches(text, pattern)
   local found, at = {}, 1
   while true do
     local first, last = text:find(pattern, at)
@@ -45,7 +45,7 @@ local function places_of(text, pattern)
   end
 end
 
-local function line_of(text, at)
+local function count_lines(text, at)
   local _, lines = text:sub(1, at):gsub("\n", "")
   return lines + 1
 end
@@ -60,12 +60,12 @@ local mutants = {} -- name, text, tests that run
 local function add(name, place, pattern, by, tests)
   local changed = replaced(text, place, pattern, by)
   assert(changed ~= text, name)
-  mutants[#mutants + 1] = { name = ("%s at line %d"):format(name, line_of(text, place[1])), text = changed,
+  mutants[#mutants + 1] = { name = ("%s at line %d"):format(name, count_lines(text, place[1])), text = changed,
     tests = tests }
 end
 
 -- Evenly spread elements of a list.
-local function some(list, count)
+local function sample(list, count)
   local chosen = {}
   for i = 1, math.min(count, #list) do
     chosen[i] = list[(i - 1) * #list // count + 1]
@@ -73,29 +73,29 @@ local function some(list, count)
   return chosen
 end
 
-for _, place in ipairs(some(places_of(text, "mma%.sync[^;]*;"), 2)) do
+for _, place in ipairs(sample(find_matches(text, "mma%.sync[^;]*;"), 2)) do
   add("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
   add("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {", "}, {%1, %3, %2, %4}, {",
     VALUES)
 end
-for _, place in ipairs(some(places_of(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
+for _, place in ipairs(sample(find_matches(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
   add("a load from the wrong half", place, "%+16%]", "]", VALUES)
 end
-add("a release taken away", places_of(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
-add("an acquire taken away", places_of(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
+add("a release taken away", find_matches(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
+add("an acquire taken away", find_matches(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
 local BARRIER = "\tbar%.sync \t0;"
 if barriers == "all" then
-  for _, place in ipairs(places_of(text, BARRIER)) do
+  for _, place in ipairs(find_matches(text, BARRIER)) do
     add("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
   end
 else
-  for _, place in ipairs(some(places_of(text, "\n%.func.-" .. BARRIER), 8)) do
+  for _, place in ipairs(sample(find_matches(text, "\n%.func.-" .. BARRIER), 8)) do
     add("a barrier left out", { place[2] - 11, place[2] }, "bar%.sync \t0;", "", ORDERS)
   end
 end
 
 -- Returns the message with which a test fails for the mutant that was written, or nil.
-local function finds(name)
+local function run_mutant(name)
   local environment = ("LONGHAND_PTX_RACES=1 LONGHAND_TESTS=%s LONGHAND_PTX=%s/mutant.program"):format(name, folder)
   local passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))
   return not passed and (read(folder .. "/mutant.log"):match("status 1: ([^\n]*)") or "by its numbers") or nil
@@ -106,7 +106,7 @@ for _, mutant in ipairs(mutants) do
   assert(os.execute(("%s %s/translate.lua %s/mutant.ptx %s/mutant.program"):format(arg[-1], root, folder, folder)))
   local why
   for _, name in ipairs(mutant.tests) do
-    why = why or finds(name)
+    why = why or run_mutant(name)
   end
   if mutant.name:find("^a barrier") then
     barriers_left_out, barriers_found = barriers_left_out + 1, barriers_found + (why and 1 or 0)

@@ -18,23 +18,23 @@ end
 -- `without`: a line that is removed from the kernel, its number among equal lines, and its replacement, if any.
 local CASES = {
   { "neighbour", 1, gives = "0100000002000000" },
-  { "neighbour", 1, without = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "neighbour", 1, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
   { "bytes", 1, gives = "00010203000102030001020300010203" },
-  { "bytes", 1, without = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "bytes", 1, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
   { "meet", 3, gives = "03000000" .. ("00"):rep(124) .. "0a0000000b0000000c000000" .. ("00"):rep(116) ..
     ("21000000"):rep(3) },
-  { "meet", 3, without = { "bar.sync 0;", 1 }, fails = "race: " },
-  { "meet", 3, without = { "bar.sync 0;", 2 }, fails = "race: " },
-  { "meet", 3, without = { "membar.gl;", 1 }, fails = "race: " },
-  { "meet", 3, without = { "membar.gl;", 2 }, fails = "race: " },
-  { "meet", 3, without = { "atom.add.u32 %r5, [%rd1], 1;", 1 }, fails = "deadlock: " },
+  { "meet", 3, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "meet", 3, remove_line = { "bar.sync 0;", 2 }, fails = "race: " },
+  { "meet", 3, remove_line = { "membar.gl;", 1 }, fails = "race: " },
+  { "meet", 3, remove_line = { "membar.gl;", 2 }, fails = "race: " },
+  { "meet", 3, remove_line = { "atom.add.u32 %r5, [%rd1], 1;", 1 }, fails = "deadlock: " },
   { "hand_on", 3, gives = "03000000" .. ("00"):rep(124) .. "0a0000000b0000000c000000" .. ("00"):rep(116) ..
     ("21000000"):rep(3) },
-  { "hand_on", 3, without = { "bar.sync 0;", 1 }, fails = "race: " },
-  { "hand_on", 3, without = { "bar.sync 0;", 2 }, fails = "race: " },
-  { "hand_on", 3, without = { "red.release", 1, "red.relaxed" }, fails = "race: " },
-  { "hand_on", 3, without = { "ld.acquire", 1, "ld.relaxed" }, fails = "race: " },
-  { "hand_on", 3, without = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
+  { "hand_on", 3, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "hand_on", 3, remove_line = { "bar.sync 0;", 2 }, fails = "race: " },
+  { "hand_on", 3, remove_line = { "red.release", 1, "red.relaxed" }, fails = "race: " },
+  { "hand_on", 3, remove_line = { "ld.acquire", 1, "ld.relaxed" }, fails = "race: " },
+  { "hand_on", 3, remove_line = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
   -- Lane l has l * (l % 8 + 1) and gets that of lane l ~ 16.
   { "diverge", 1, gives = "10000000240000003c000000" },
   -- Odd lane l: -1 as a signed byte extended to 16 bits, 16, 256 and l.
@@ -48,7 +48,7 @@ local CASES = {
 local ORDERS = { 0, 1, 2, 3 }
 
 -- The text without a line of a kernel, or with its replacement.
-local function without(text, kernel, line, number, instead)
+local function remove_line(text, kernel, line, number, instead)
   local first = assert(text:find("%.entry " .. kernel .. "%("))
   local at = first
   for _ = 1, number do
@@ -63,9 +63,9 @@ local function write(path, text)
   assert(file:close())
 end
 
-local function answers_of(case, text)
-  if case.without then
-    text = without(text, case[1], table.unpack(case.without))
+local function run_case(case, text)
+  if case.remove_line then
+    text = remove_line(text, case[1], table.unpack(case.remove_line))
   end
   write(folder .. "/races.ptx", text)
   assert(os.execute(("%s %s/translate.lua %s/races.ptx %s/races.program"):format(arg[-1], root, folder, folder)))
@@ -87,9 +87,9 @@ end
 local text = read(root .. "/races.ptx")
 for _, case in ipairs(CASES) do
   local name = ("machine: %s, %d blocks%s"):format(case[1], case[2],
-    case.without and (", without %s %d"):format(case.without[1], case.without[2]) or "")
+    case.remove_line and (", without %s %d"):format(case.remove_line[1], case.remove_line[2]) or "")
   local problem
-  local answers = answers_of(case, text)
+  local answers = run_case(case, text)
   for i, order in ipairs(ORDERS) do
     local answer = answers[i] or "no answer"
     local right

@@ -27,7 +27,7 @@ local known = {}
 instructions.known = known
 
 -- "{ f32 f32 } b64" -> "{xx}x": the shape in which the operands of an entry and of a text must agree.
-local function shape_of(operands)
+local function get_shape(operands)
   return (operands:gsub("[%l%d]+", "x"):gsub("%s+", ""))
 end
 
@@ -38,7 +38,7 @@ local function add(entry)
     entry.types[#entry.types + 1] = type_name
   end
   local variants = known[entry.form] or {}
-  local shape = shape_of(entry.operands)
+  local shape = get_shape(entry.operands)
   assert(not variants[shape], entry.form)
   local number = next(variants) and "_" .. #entry.types .. shape:find("{", 1, true) or ""
   entry.name = entry.form:gsub("%.", "_") .. number

@@ -41,7 +41,7 @@ local ROOM = {
   ["local"] = { "[%rd5+0]", "[%rd5+0]", "\tmov.u64 %rd5, __local_depot0;\n" },
 }
 
-local function at(room, offset)
+local function address(room, offset)
   return (room:gsub("%+?(%d*)%]$", function(first) return ("+%d]"):format((tonumber(first) or 0) + offset) end))
 end
 
@@ -53,7 +53,8 @@ end
 local function load_kernel(name, form, space, count, width)
   local room, lines = ROOM[space], { (HEAD:format(name, name, name, name, name)), ROOM[space][3] }
   for i = 0, space ~= "global" and space ~= "generic" and 15 or -1 do
-    lines[#lines + 1] = ("\tld.global.u8 %%h1, [%%rd1+%d];\n\tst.%s.u8 %s, %%h1;\n"):format(i, space, at(room[1], i))
+    lines[#lines + 1] = ("\tld.global.u8 %%h1, [%%rd1+%d];\n\tst.%s.u8 %s, %%h1;\n"):format(i, space,
+      address(room[1], i))
   end
   if space == "shared" then
     lines[#lines + 1] = "\tbar.sync 0;\n"
@@ -88,12 +89,13 @@ local function store_kernel(name, form, space, count, width)
   end
   local bytes = count * instructions.ELEMENTS[form:match("%w+$")][2]
   for i = 0, to_output and -1 or bytes - 1 do
-    lines[#lines + 1] = ("\tld.%s.u8 %%h1, %s;\n\tst.global.u8 [%%rd2+%d], %%h1;\n"):format(space, at(room[2], i), i)
+    lines[#lines + 1] = ("\tld.%s.u8 %%h1, %s;\n\tst.global.u8 [%%rd2+%d], %%h1;\n"):format(space, address(room[2], i),
+      i)
   end
   return table.concat(lines) .. "\tret;\n}\n"
 end
 
-local function input_of(lane)
+local function make_input(lane)
   local bytes = {}
   for i = 0, 15 do
     bytes[i + 1] = string.char((lane * 37 + i * 101 + 128 + lane * i) % 256)
@@ -102,7 +104,7 @@ local function input_of(lane)
 end
 
 local function expected_load(lane, space, element, count, width)
-  local bytes, parts = input_of(space == "shared" and (lane + 1) % LANES or lane), {}
+  local bytes, parts = make_input(space == "shared" and (lane + 1) % LANES or lane), {}
   local size = instructions.ELEMENTS[element][2]
   for i = 1, count do
     local piece = bytes:sub((i - 1) * size + 1, i * size)
@@ -114,7 +116,7 @@ local function expected_load(lane, space, element, count, width)
 end
 
 local function expected_store(lane, space, element, count, width)
-  local bytes, parts = input_of(space == "shared" and (lane + 1) % LANES or lane), {}
+  local bytes, parts = make_input(space == "shared" and (lane + 1) % LANES or lane), {}
   for i = 1, count do
     local from = (i - 1) * width % 16
     parts[i] = bytes:sub(from + 1, from + instructions.ELEMENTS[element][2])
@@ -131,13 +133,14 @@ local function add_case(text, requests, expected, form, space, element, count, w
   local is_load = form:match("^ld") ~= nil
   local name = ("%s_%d"):format(form:gsub("%.", "_"), width)
   text[#text + 1] = (is_load and load_kernel or store_kernel)(name, form, space, count, width)
-  local inputs, want = {}, {}
+  local inputs, expected_bytes = {}, {}
   for lane = 0, LANES - 1 do
-    inputs[#inputs + 1] = input_of(lane)
-    want[#want + 1] = (is_load and expected_load or expected_store)(lane, space, element, count, width)
+    inputs[#inputs + 1] = make_input(lane)
+    expected_bytes[#expected_bytes + 1] = (is_load and expected_load or expected_store)(lane, space, element, count,
+      width)
   end
   requests[#requests + 1] = ("%s 0 1 32 %d %d %s"):format(name, 1024, 32 * LANES, to_hexadecimal(table.concat(inputs)))
-  local hexadecimal = to_hexadecimal(table.concat(want))
+  local hexadecimal = to_hexadecimal(table.concat(expected_bytes))
   expected[#expected + 1] = { case = { form = form .. " " .. 8 * width }, check = function(answer)
     return answer ~= hexadecimal and ("%s, expected %s"):format(answer, hexadecimal) or nil
   end }

@@ -13,7 +13,7 @@ local function trim(text)
 end
 
 -- Splits a text into statements in order: { line, text, ends } where ends is ";", "{", "}" or ":".
-local function statements_of(file, text)
+local function split_statements(file, text)
   text = text:gsub("//[^\n]*", "")
   local found, at, line = {}, 1, 0
   local start, depth = nil, 0 -- of the current statement: its start, its open braces
@@ -52,7 +52,7 @@ local function statements_of(file, text)
 end
 
 -- "%r1|%p2, {%f1, %f2}, [%rd4+8], 0" -> operands, and their shape "x|x{xx}xx".
-local function operands_of(where, text)
+local function parse_operands(where, text)
   local operands, shape, rest = {}, "", text
   while rest ~= "" do
     local mark, behind = rest:match("^([{}|,])%s*(.*)$")
@@ -74,7 +74,7 @@ local function operands_of(where, text)
   return operands, shape
 end
 
-local function parameters_of(where, text)
+local function parse_parameters(where, text)
   local parameters = {}
   for item in text:gmatch("[^,]+") do
     local type_name, name = trim(item):match("^%.param%s+%.(%w+)%s+([%w_$]+)$")
@@ -91,7 +91,7 @@ local function parameters_of(where, text)
   return parameters
 end
 
-local function header_of(where)
+local function parse_header(where)
   local kind, name, parameters, rest = where.text:match("^(%.[%l .]+)%s+([%w_$]+)%s*(%b())(.*)$")
   local kernel = kind and trim(kind) == ".visible .entry"
   if not kind or not (kernel or trim(kind) == ".func") then
@@ -102,12 +102,12 @@ local function header_of(where)
       parse.fail(where, "a directive that is not known")
     end
   end
-  return { name = name, kernel = kernel, parameters = parameters_of(where, parameters:sub(2, -2)), registers = {},
+  return { name = name, kernel = kernel, parameters = parse_parameters(where, parameters:sub(2, -2)), registers = {},
     body = {}, line = where.line }
 end
 
 -- "@!%p1 call.uni f, (a, b)" and the like.
-local function instruction_of(where)
+local function parse_instruction(where)
   local item = { file = where.file, line = where.line, text = where.text }
   local text = where.text
   local negated, guard, behind = text:match("^@(!?)(%%[%w_]+)%s+(.*)$")
@@ -124,9 +124,9 @@ local function instruction_of(where)
     if not name then
       parse.fail(where, "a call that is not known")
     end
-    item.callee, item.operands = name, operands_of(where, trim(arguments:sub(2, -2)))
+    item.callee, item.operands = name, parse_operands(where, trim(arguments:sub(2, -2)))
   else
-    item.operands, item.shape = operands_of(where, rest)
+    item.operands, item.shape = parse_operands(where, rest)
   end
   return item
 end
@@ -185,7 +185,7 @@ local function take_in_function(where, current)
   if where.ends == ":" then
     current.body[#current.body + 1] = { label = where.text, line = where.line }
   elseif where.ends == ";" and where.text ~= "" and not take_directive(where, current) then
-    current.body[#current.body + 1] = instruction_of(where)
+    current.body[#current.body + 1] = parse_instruction(where)
   elseif where.ends ~= ";" and where.text ~= "" then
     parse.fail(where, "a statement that is not known")
   end
@@ -205,10 +205,10 @@ end
 function parse.module(file, text)
   local module = { data = {}, functions = {} }
   local current, depth = nil, 0
-  for _, where in ipairs(statements_of(file, without_head("\n" .. text))) do
+  for _, where in ipairs(split_statements(file, without_head("\n" .. text))) do
     if where.ends == "{" then
       if not current then
-        current = header_of(where)
+        current = parse_header(where)
         module.functions[#module.functions + 1] = current
       else
         take_in_function(where, current)

@@ -14,9 +14,9 @@ local function check()
   for _, length in ipairs({ 4, 8 }) do
     for layer = 0, 1 do
       local all, shape = safetensors.read(trace, ("n%d.layers.%d.attention"):format(length, layer))
-      local got = assert(safetensors.read(matrices, ("run1.n%d.layers.%d"):format(length, layer)))
+      local actual = assert(safetensors.read(matrices, ("run1.n%d.layers.%d"):format(length, layer)))
       local heads, tokens = shape[2], shape[3]
-      assert(#got == CROP * CROP)
+      assert(#actual == CROP * CROP)
       for query = 0, CROP - 1 do
         for key = 0, CROP - 1 do
           local largest = 0
@@ -24,7 +24,7 @@ local function check()
             largest = math.max(largest, all[(((EXAMPLE * heads + head) * tokens) + query) * tokens + key + 1])
           end
           local place = ("drawn,%d,%d,%d,%d,"):format(length, layer, query, key)
-          assert(got[query * CROP + key + 1] == largest, place .. " in the matrices")
+          assert(actual[query * CROP + key + 1] == largest, place .. " in the matrices")
           assert(lines() == place .. ("%.5g"):format(largest), place .. " in the table")
         end
       end

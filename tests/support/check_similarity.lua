@@ -29,7 +29,8 @@ local function layer_sums(site)
     mixed[i] = (a[i] + b[i]) / 2
   end
   for from = 1, #a, keys do
-    sums.divergence = sums.divergence + entropy(mixed, from, keys) - (entropy(a, from, keys) + entropy(b, from, keys)) / 2
+    sums.divergence = sums.divergence + entropy(mixed, from,
+      keys) - (entropy(a, from, keys) + entropy(b, from, keys)) / 2
   end
   return sums
 end
@@ -46,11 +47,12 @@ wanted.all = { all.product / math.sqrt(all.a * all.b), all.divergence }
 
 local seen = 0
 for line in io.lines(arg[3]) do
-  local a, b, at, layer, pairs_, cosine, divergence = line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
+  local a, b, at, layer, pairs_, cosine, divergence =
+    line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
   if at == step and (a == name and b == other or a == other and b == name) then
-    local want = wanted[layer]
-    assert(pairs_ == "1" and math.abs(cosine - want[1]) < 1e-6 and math.abs(divergence - want[2]) < 1e-6,
-      ("%s\n  expected: %.9g and %.9g"):format(line, want[1], want[2]))
+    local expected = wanted[layer]
+    assert(pairs_ == "1" and math.abs(cosine - expected[1]) < 1e-6 and math.abs(divergence - expected[2]) < 1e-6,
+      ("%s\n  expected: %.9g and %.9g"):format(line, expected[1], expected[2]))
     seen = seen + 1
   end
 end

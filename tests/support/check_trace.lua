@@ -30,20 +30,20 @@ local function read(path)
   return { tensors = header, meta = meta, names = names, data = text:sub(9 + length) }
 end
 
-local function bytes_of(file, name)
+local function get_bytes(file, name)
   local offsets = file.tensors[name].data_offsets
   return file.data:sub(offsets[1] + 1, offsets[2])
 end
 
-local function numbers_of(file, name)
-  local bytes, out = bytes_of(file, name), {}
+local function unpack_numbers(file, name)
+  local bytes, out = get_bytes(file, name), {}
   for i = 1, #bytes, 4 do
     out[#out + 1] = string.unpack("<f", bytes, i)
   end
   return out
 end
 
-local function near(a, b, what)
+local function check_near(a, b, what)
   assert(math.abs(a - b) <= 1e-6 * math.max(1, math.abs(b)), ("%s: %.9g, expected %.9g"):format(what, a, b))
 end
 
@@ -56,9 +56,9 @@ local function check_row(attention, scores, first, count, name)
   for j = first, first + count - 1 do
     sum = sum + math.exp(scores[j] - largest)
   end
-  near(total, 1, name .. " sum of a row")
+  check_near(total, 1, name .. " sum of a row")
   for j = first, first + count - 1 do
-    near(attention[j], math.exp(scores[j] - largest) / sum, name .. " weight " .. j)
+    check_near(attention[j], math.exp(scores[j] - largest) / sum, name .. " weight " .. j)
   end
 end
 
@@ -96,14 +96,14 @@ function commands.geometric(path)
   for _, name in ipairs(file.names) do
     local place = name:match("^(.*)%.attention$")
     if place then
-      local attention, scores = numbers_of(file, name), numbers_of(file, place .. ".scores")
+      local attention, scores = unpack_numbers(file, name), unpack_numbers(file, place .. ".scores")
       local T = file.tensors[name].shape[4]
       for row = 0, #attention // T - 1 do
         local first, i = row * T + 1, row % T
         local weights, total = geometric_row(scores, first, T, i)
         assert(scores[first + i] == -math.huge and attention[first + i] == 0, name .. ": a token with itself")
         for j = 0, T - 1 do
-          near(attention[first + j], (weights[j] or 0) / total, name .. " weight " .. j)
+          check_near(attention[first + j], (weights[j] or 0) / total, name .. " weight " .. j)
         end
         rows = rows + 1
       end
@@ -117,7 +117,7 @@ function commands.mask(path, left, right)
   for _, name in ipairs(file.names) do
     local place = name:match("^(.*)%.attention$")
     if place then
-      local attention, scores = numbers_of(file, name), numbers_of(file, place .. ".scores")
+      local attention, scores = unpack_numbers(file, name), unpack_numbers(file, place .. ".scores")
       local T = file.tensors[name].shape[#file.tensors[name].shape]
       for at = 1, #scores do
         local query, key = (at - 1) // T % T, (at - 1) % T
@@ -136,7 +136,7 @@ function commands.attention(path)
   for _, name in ipairs(file.names) do
     local place = name:match("^(.*)%.attention$")
     if place then
-      local attention, scores = numbers_of(file, name), numbers_of(file, place .. ".scores")
+      local attention, scores = unpack_numbers(file, name), unpack_numbers(file, place .. ".scores")
       local shape = file.tensors[name].shape
       for first = 1, #attention, shape[#shape] do
         check_row(attention, scores, first, shape[#shape], name)
@@ -151,7 +151,7 @@ function commands.mean(path, averaged)
   local examples, mean = read(path), read(averaged)
   for _, name in ipairs(mean.names) do
     if not name:find("entropy") then
-      local all, means = numbers_of(examples, name), numbers_of(mean, name)
+      local all, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
       local passes = #all // #means
       assert(passes > 1, name .. ": one example alone")
       for i = 1, #means do
@@ -159,17 +159,17 @@ function commands.mean(path, averaged)
         for p = 0, passes - 1 do
           sum = sum + all[p * #means + i]
         end
-        near(means[i], sum / passes, name .. " element " .. i)
+        check_near(means[i], sum / passes, name .. " element " .. i)
       end
     end
   end
 end
 
 -- The tokens of one stream, example by example, and its length.
-local function stream_of(file, stream)
+local function read_stream(file, stream)
   for _, name in ipairs(file.names) do
     if name:find("tokens." .. stream, 1, true) then
-      local bytes, out = bytes_of(file, name), {}
+      local bytes, out = get_bytes(file, name), {}
       for i = 1, #bytes, 4 do
         out[#out + 1] = string.unpack("<i4", bytes, i)
       end
@@ -180,8 +180,8 @@ end
 
 function commands.inputs(path)
   local file = read(path)
-  local tokens, length = stream_of(file, "source")
-  local _, outputs = stream_of(file, "target")
+  local tokens, length = read_stream(file, "source")
+  local _, outputs = read_stream(file, "target")
   for first = 1, #tokens, length do
     print(('{"input":[%s],"outputs":%d}'):format(table.concat(tokens, ",", first, first + length - 1), outputs))
   end
@@ -189,7 +189,7 @@ end
 
 -- Numbers, from 0, of the examples whose answers equal the decoder's targets.
 local function exact_ones(file, answers)
-  local target, length = stream_of(file, "target")
+  local target, length = read_stream(file, "target")
   local list, number = {}, 0
   for line in io.lines(answers) do
     local argmax, right = json.decode(line).argmax, true
@@ -208,13 +208,13 @@ function commands.exact(path, averaged, answers)
   local exact, number = exact_ones(examples, answers)
   assert(mean.meta.exact == ("%d/%d"):format(#exact, number), "exact " .. mean.meta.exact)
   for _, name in ipairs(mean.names) do
-    local all, means = numbers_of(examples, name), numbers_of(mean, name)
+    local all, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
     for i = 1, #means do
       local sum = 0
       for _, p in ipairs(exact) do
         sum = sum + all[p * #means + i]
       end
-      near(means[i], sum / #exact, name .. " element " .. i)
+      check_near(means[i], sum / #exact, name .. " element " .. i)
     end
   end
 end
@@ -223,7 +223,7 @@ function commands.same(path, other)
   local a, b = read(path), read(other)
   for _, name in ipairs(a.names) do
     assert(b.tensors[name], name .. " is not there")
-    assert(bytes_of(a, name) == bytes_of(b, name), name .. " differs")
+    assert(get_bytes(a, name) == get_bytes(b, name), name .. " differs")
   end
 end
 

@@ -37,7 +37,8 @@ local ENCODINGS = {
 -- Encodings of two streams, whose attentions differ; whole: weights are not dropped out.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
-    decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 }, { head = 0, direction = -1, line = 2, value = 2 },
+    decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 },
+      { head = 0, direction = -1, line = 2, value = 2 },
       { head = 1, direction = 0, line = 1, value = 0.5 } } },
     cross = { mask = { kind = "antidiagonal", width = 1, stride = 2 } }]] },
   { [[kind = "none", encoder = { kind = "geometric" }, decoder = { kind = "relative" },
@@ -47,7 +48,8 @@ local PAIR_ENCODINGS = {
   { [[kind = "sinusoid", positions = { kind = "cyclic", period = 5 },
     decoder = { kind = "relative", positions = { kind = "index" } },
     encoder = { normaliser = { temperature = 0.5 }, projections = { bias = true } },
-    cross = { lines = { { head = 0, direction = -1, line = 0, value = 1 }, { head = 0, direction = 1, line = 3, value = 2 },
+    cross = { lines = { { head = 0, direction = -1, line = 0, value = 1 },
+      { head = 0, direction = 1, line = 3, value = 2 },
       { head = 1, direction = 0, line = 2, value = 0.5 } } }]] },
   { [[kind = "none", decoder = { kind = "alibi" }, encoder = { mask = { kind = "window", left = 2, right = 1 } },
     cross = { rotation = { kind = "rope" }, projections = { output = false } }]], heads = 2 },
@@ -91,14 +93,14 @@ local KINDS = {
   pair = [[kind = "encoder_decoder", encoder_layers = 2, decoder_layers = 2]],
 }
 
-local function number_of(id)
+local function parse_number(id)
   local wide, number = id:match("^random_(w?i?d?e?_?)(%d+)$")
   return tonumber(number), wide == "wide_"
 end
 
-M.number_of = number_of
+M.parse_number = parse_number
 
-local function description_of(number, wide, encoding, reading)
+local function make_description(number, wide, encoding, reading)
   local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, printed = true, tied = not encoding.both,
     whole = encoding.whole or { self = encoding.both }, model = reading.model, places = encoding.places }
   if reading.pair then
@@ -110,11 +112,11 @@ end
 -- The text of a random spec, and its description. In every second spec attention's weights have dropout, for any rates
 -- in the description; those of geometric attention never have.
 function M.random(id)
-  local number, wide = number_of(id)
+  local number, wide = parse_number(id)
   local reading = READINGS[number % #READINGS + 1]
   local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
   local encoding = encodings[number % #encodings + 1]
-  local given = description_of(number, wide, encoding, reading)
+  local given = make_description(number, wide, encoding, reading)
   local head_widths, whole = HEAD_WIDTHS[given.width], encoding.both or encoding.whole
   local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
   local section = ""

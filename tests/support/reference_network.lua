@@ -18,13 +18,13 @@ end
 
 local TENSORS, PARTS = 6, 3 -- LH_REF_TENSORS, LH_REF_PARTS
 
-local function tensors_of(net)
-  local list, number_of = {}, {}
+local function list_tensors(net)
+  local list, numbers = {}, {}
   for i, t in ipairs(parameters.derive(net).tensors) do
     list[i] = { name = t.name, rows = t.rank == 2 and t.shape[1] or 1, columns = t.shape[t.rank] }
-    number_of[t.name] = i - 1
+    numbers[t.name] = i - 1
   end
-  return list, number_of
+  return list, numbers
 end
 
 -- --- tensors by role, numbered by the enums of network.h -----------------------------------------------------------
@@ -72,10 +72,10 @@ end
 
 -- The numbers of a scope's values in the order of their creation.
 local function number_values(scope, width_of, outer)
-  local values, number_of = {}, {}
+  local values, numbers = {}, {}
   local function add(value, outside)
     values[#values + 1] = { width = width_of(value), stream = value.stream.index, outside = outside or NONE }
-    number_of[value] = #values - 1
+    numbers[value] = #values - 1
   end
   if scope.entry then
     add(scope.entry)
@@ -86,7 +86,7 @@ local function number_values(scope, width_of, outer)
   for _, op in ipairs(scope.ops) do
     add(op.out)
   end
-  return values, number_of
+  return values, numbers
 end
 
 -- Channels without the padding that generated code adds to widths.
@@ -104,8 +104,8 @@ end
 
 local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "contribution" } }
 
-local function operation_of(state, op, number_of, prefix, first_tensor)
-  local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
+local function describe_operation(state, op, numbers, prefix, first_tensor)
+  local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
@@ -116,12 +116,12 @@ local function operation_of(state, op, number_of, prefix, first_tensor)
     stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
-    record.x[i] = value and number_of[value] or NONE
+    record.x[i] = value and numbers[value] or NONE
   end
   state.embeddings = state.embeddings + (op.kind == "embed" and 1 or 0)
   local names = roles[op.kind] and roles[op.kind](op) or {}
   for i = 1, TENSORS do
-    local number = names[i] and state.number_of[prefix .. names[i]]
+    local number = names[i] and state.numbers[prefix .. names[i]]
     record.tensors[i] = number and number - first_tensor or NONE
   end
   if op.kind == "product" then
@@ -147,8 +147,8 @@ local function tensors_with(state, prefix)
   return first, count
 end
 
-local function scope_of(state, scope, outer)
-  local values, number_of = number_values(scope, state.width_of, outer)
+local function describe_scope(state, scope, outer)
+  local values, numbers = number_values(scope, state.width_of, outer)
   local is_block = scope ~= state.net
   local prefix = is_block and scope.path:format(0) or ""
   local first, count = 0, #state.tensors
@@ -157,16 +157,16 @@ local function scope_of(state, scope, outer)
   end
   local operations = {}
   for i, op in ipairs(scope.ops) do
-    operations[i] = operation_of(state, op, number_of, prefix, first)
+    operations[i] = describe_operation(state, op, numbers, prefix, first)
   end
-  return { name = scope.name, values = values, operations = operations, entry = is_block and number_of[scope.entry] or
-    NONE, last = is_block and number_of[scope.last] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
-    first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, number_of
+  return { name = scope.name, values = values, operations = operations, entry = is_block and numbers[scope.entry] or
+    NONE, last = is_block and numbers[scope.last] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
+    first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, numbers
 end
 
 -- --- families -----------------------------------------------------------------------------------------------------
 
-local function rotation_of(rotation)
+local function describe_rotation(rotation)
   local s = rotation.scaling or { kind = "none" }
   local factor = s.factor or 1
   return { base = rotation.base, scaling = s.kind == "none" and "unscaled" or s.kind, factor = factor,
@@ -174,10 +174,10 @@ local function rotation_of(rotation)
     attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
 end
 
-local function family_of(family)
+local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
   return { heads = family.heads, rotates = flag(family.rotation.kind ~= "none"),
-    rotation = rotation_of(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
+    rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
@@ -190,18 +190,18 @@ end
 
 function M.derive(net)
   local state = { net = net, families = {}, embeddings = 0, block_number = {}, width_of = widths(net) }
-  state.tensors, state.number_of = tensors_of(net)
+  state.tensors, state.numbers = list_tensors(net)
   for i, block in ipairs(net.scopes) do
     state.block_number[block] = i
   end
-  local network, outer = scope_of(state, net, {})
+  local network, outer = describe_scope(state, net, {})
   local scopes = { network }
   for i, block in ipairs(net.scopes) do
-    scopes[i + 1] = scope_of(state, block, outer)
+    scopes[i + 1] = describe_scope(state, block, outer)
   end
   local families = {}
   for i, family in ipairs(state.families) do
-    families[i] = family_of(family)
+    families[i] = describe_family(family)
   end
   return { classes = net.classes.count, places = builder.most_places(net), tensors = state.tensors,
     families = families, scopes = scopes }

@@ -29,7 +29,7 @@ local function numbers()
   end
 end
 
-local function numbers_of(values, number)
+local function list_numbers(values, number)
   local list = setmetatable({}, { __jsontype = "array" })
   for i, value in ipairs(values) do
     list[i] = number(value)
@@ -37,7 +37,7 @@ local function numbers_of(values, number)
   return list
 end
 
-local function operation_of(net, op, number, block_numbers)
+local function describe_operation(net, op, number, block_numbers)
   local entry = { kind = op.kind, out = number(op.out), activation = op.activation, norm = op.norm,
     scale = op.scale or 1, path = op.path, tensors = op.p and op.p.tensors, bias = op.p and op.p.bias or false,
     name = op.p and op.p.name, table = op.p and op.p.tensor, linear = op.p and op.p.path,
@@ -50,12 +50,12 @@ local function operation_of(net, op, number, block_numbers)
     entry.x, entry.memory = number(op.q.op.x), number((op.kv or op.q).op.x)
   elseif op.kind == "block" then
     entry.block, entry.count, entry.loops = block_numbers[op.block], op.block.count, op.block.loops
-    entry.path, entry.externals = op.block.path, numbers_of(op.externals, number)
+    entry.path, entry.externals = op.block.path, list_numbers(op.externals, number)
   end
   return entry
 end
 
-local function graph_of(net)
+local function describe_graph(net)
   local scopes, block_numbers = {}, {}
   for i, block in ipairs(net.scopes) do
     block_numbers[block] = i
@@ -63,10 +63,10 @@ local function graph_of(net)
   for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
     local number, operations = numbers(), {}
     for k, op in ipairs(scope.ops) do
-      operations[k] = operation_of(net, op, number, block_numbers)
+      operations[k] = describe_operation(net, op, number, block_numbers)
     end
     scopes[i] = { operations = operations, input = scope.entry and number(scope.entry),
-      output = number(scope.last or net.classified), externals = numbers_of(scope.externals, number) }
+      output = number(scope.last or net.classified), externals = list_numbers(scope.externals, number) }
   end
   return scopes
 end
@@ -85,7 +85,7 @@ local function add(name)
     for _, tensor in ipairs(spec.plan.tensors) do
       shapes[tensor.name] = tensor.shape
     end
-    write(name .. ".json", json.encode({ shapes = shapes, scopes = graph_of(net) }))
+    write(name .. ".json", json.encode({ shapes = shapes, scopes = describe_graph(net) }))
   end)
 end
 

@@ -82,7 +82,7 @@ local function add(plan)
   list[#list + 1] = network
 end
 for _, name in ipairs({ table.unpack(arg, 3) }) do
-  if random_specs.number_of(name) then
+  if random_specs.parse_number(name) then
     random_specs.with(project, name, arg[1]:match("^(.*)/"), add)
   else
     add(assert(project:plan(name)).plan)

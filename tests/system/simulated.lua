@@ -16,7 +16,7 @@ local write = require("base.write")
 local action, study, site, out, folder = table.unpack(arg)
 local DEFAULTS = ("0"):rep(16)
 
-local function trainer_of(cell, body)
+local function write_trainer(cell, body)
   local resolved, lines = cell.spec.resolved, { "#!/bin/sh" }
   for _, item in ipairs({ { "id", cell.id }, { "digest", cell.spec.plan.digest }, { "steps", resolved.train.steps },
     { "examples", resolved.eval.examples }, { "lengths", table.concat(tasks.lengths(resolved.eval.lengths), " ") },
@@ -33,7 +33,7 @@ local function list(_, cells)
     assert(write.make_directory(dir))
     files[i] = dir .. "/trainer"
     local file = assert(io.open(files[i], "wb"))
-    assert(file:write(trainer_of(cell, body)))
+    assert(file:write(write_trainer(cell, body)))
     assert(file:close())
     items[i] = { cell = cell, dir = dir, fresh = true, job = { defaults = { digest = DEFAULTS } } }
   end
