@@ -1,7 +1,8 @@
 -- Pages agree with the code: docs/encodings.md names all encodings, and its first spec is the example's;
 -- docs/studies.md names existing cells; docs/own-network.md has every method, and its network is the example's;
 -- docs/switches.md names existing fields with their defaults; docs/training.md has a valid spec and axis;
--- docs/performance.md has predictions from the counts of compiled device code; the version is equal everywhere.
+-- docs/performance.md has predictions from the counts of compiled device code; links have targets; the version is equal
+-- everywhere.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,6 +14,7 @@ local handles = require("network.graph.handles")
 local lfs = require("lfs")
 local lu = require("luaunit")
 local own_network = require("spec.reading.own_network")
+local paths = require("base.paths")
 local project_module = require("project")
 local sandbox = require("spec.reading.sandbox")
 local schema = require("spec.schema")
@@ -343,6 +345,43 @@ function TestArithmetic.test_frames()
     "eval.by.carry[2]: 90 is out of range")
   lu.assertStrContains(problem("eval.by={ digits = true, frame = true }"), "true does not say which frames")
   lu.assertStrContains(problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is out of range")
+end
+
+TestLinks = {}
+
+-- The fragment by which GitHub links to a heading.
+local function fragment(heading)
+  return (heading:lower():gsub("[^%w_ -]", ""):gsub(" ", "-"))
+end
+
+local function fragments_of(text)
+  local fragments = {}
+  for heading in ("\n" .. text:gsub("\n```.-\n```", "")):gmatch("\n#+ ([^\n]*)") do
+    fragments[fragment(heading)] = true
+  end
+  return fragments
+end
+
+-- Links between pages lead to files that exist, and to headings of these files.
+function TestLinks.test_targets_exist()
+  local pages = { "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "spec/published/README.md" }
+  for name in lfs.dir("docs") do
+    table.insert(pages, name:find("%.md$") and "docs/" .. name or nil)
+  end
+  local links = 0
+  for _, page in ipairs(pages) do
+    for target in read(page):gmatch("%]%(([^)%s]+)%)") do
+      local file, heading = target:match("^([^#]*)#?(.*)$")
+      local path = file == "" and page or paths.normalise(paths.folder(page) .. "/" .. file)
+      if not target:find("://", 1, true) then
+        links = links + 1
+        lu.assertNotNil(lfs.attributes(path), ("%s: there is no file %s"):format(page, path))
+        lu.assertTrue(heading == "" or fragments_of(read(path))[heading] == true,
+          ("%s: %s has no heading #%s"):format(page, path, heading))
+      end
+    end
+  end
+  lu.assertTrue(links > 200, links .. " links")
 end
 
 TestVersion = {}
