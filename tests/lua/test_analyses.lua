@@ -237,7 +237,7 @@ function TestRespec.test_plain_fields()
     mask = { kind = "causal" } } }]])
 end
 
-function TestRespec.test_scores()
+function TestRespec.test_a_written_spec_keeps_its_score()
   for _, name in ipairs({ "alibi", "t5", "fire", "sandwich", "window", "log_length", "kerple_power",
     "distance_table" }) do
     assert_survives(FRONT .. ("encoding = { use = %q } }"):format(name))

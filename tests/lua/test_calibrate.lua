@@ -381,7 +381,7 @@ local function student_text(encoding, cross)
     lines = { decoder = { list = {}, choices = {} }, cross = cross } })
 end
 
-function TestStudent.test_lines_alone()
+function TestStudent.test_a_student_of_lines_alone()
   local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
     { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
   lu.assertEquals(student_text(nil, cross), [[

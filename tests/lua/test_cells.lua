@@ -14,7 +14,7 @@ local write_run, scored, make_study, SCORES = reports.write_run, reports.scored,
 
 TestCells = {}
 
-function TestCells.test_summary()
+function TestCells.test_summary_has_the_best_rate_and_its_mean()
   local s = make_study("summary", SCORES).cells[1].summary
   lu.assertEquals({ s.asked, s.evaluated, s.best.rate }, { 6, 6, 0.1 })
   lu.assertAlmostEquals(s.max, 60, 1e-9)

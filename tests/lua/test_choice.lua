@@ -116,7 +116,7 @@ function TestChoice.test_loss_decides_between_equal_scores()
 end
 
 -- Without a validation set, the in_distribution part of a file's test set chooses the rate.
-function TestChoice.test_files()
+function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
@@ -198,7 +198,7 @@ end
 
 -- The band of a single seed is the spread over its samples, the band of several seeds the spread over seeds; the
 -- caption names it.
-function TestCaptions.test_bands()
+function TestCaptions.test_a_band_shows_the_interval_of_seeds_or_draws()
   local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }
   local _, study = write_cell("one_seed", { [0.1] = { lines } }, { spec = make_generative_run() })

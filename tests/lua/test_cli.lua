@@ -16,7 +16,7 @@ end
 
 TestParse = {}
 
-function TestParse.test_verbs()
+function TestParse.test_arguments_of_gen_build_and_train()
   local args = parse("gen a.lua --set train.steps=3 --set model.layers=1 --out there")
   lu.assertEquals({ args.verb, args.spec, args.set, args.out },
     { "gen", "a.lua", { "train.steps=3", "model.layers=1" }, "there" })
@@ -39,7 +39,7 @@ function TestParse.test_verbs()
   lu.assertEquals(parse("dev where f.c:3").place, "f.c:3")
 end
 
-function TestParse.test_targets()
+function TestParse.test_targets_and_architectures()
   lu.assertNil(parse("gen a").target) -- both targets if there is device code
   lu.assertEquals(parse("gen a --target cpu").target, "cpu")
   lu.assertEquals(parse("build a").target, "cpu")
@@ -73,7 +73,7 @@ function TestParse.test_analyses_and_exports()
   lu.assertEquals({ args.what, args.runs, args.out }, { "tensorboard", "a", "b" })
 end
 
-function TestParse.test_runs()
+function TestParse.test_arguments_of_runs()
   local function facts(words)
     local args = parse(words)
     return { args.action, table.concat(args.paths, " "), args.where, args.name }
@@ -85,7 +85,7 @@ function TestParse.test_runs()
   lu.assertEquals(facts("runs rename a/old new"), { "rename", "a/old", nil, "new" })
 end
 
-function TestParse.test_sweep()
+function TestParse.test_arguments_of_sweep()
   local args = parse("sweep s --scale small --jobs 3 --out o --set a=1 --dry-run")
   lu.assertEquals({ args.verb, args.action, args.study, args.scale, args.jobs, args.out, args.set, args.device,
     args.target },
@@ -108,7 +108,7 @@ function TestParse.test_sweep()
   lu.assertEquals({ args.arch, args.jit, args.cuda_root }, { nil, true, "/x" })
 end
 
-function TestParse.test_bundle()
+function TestParse.test_arguments_of_bundle()
   local args = parse("bundle s:a s:b --scale small --set a=1 --only c=d --out o.tar.gz --levels best")
   lu.assertEquals({ args.verb, args.study, args.studies, args.scale, args.set, args.only, args.archive, args.out,
     args.levels },
@@ -119,7 +119,7 @@ function TestParse.test_bundle()
     { { "a=1,2" }, "0:4", "1,2", "r", "cuda", "cpu,cuda", "sm_80" })
 end
 
-function TestParse.test_report()
+function TestParse.test_arguments_of_report()
   local args = parse("report runs --study s --scale small --out o")
   lu.assertEquals({ args.verb, args.runs, args.other, args.study, args.scale, args.out },
     { "report", "runs", nil, "s", "small", "o" })
@@ -284,7 +284,7 @@ end
 TestHelp = {}
 
 -- Each verb has a description in sentences, which gives the default of a flag once.
-function TestHelp.test_sentences()
+function TestHelp.test_descriptions_of_verbs_are_sentences()
   local function walk(outline)
     for _, verb in ipairs(outline.verbs) do
       lu.assertTrue(verb.name == "help" or verb.text:find("^%u.*%.$") ~= nil, verb.name .. ": " .. verb.text)

@@ -80,7 +80,7 @@ function TestComparisons.test_another_axis_and_a_reference()
 end
 
 -- A test without a finding gives no verdict of equality, which needs a margin.
-function TestComparisons.test_verdicts()
+function TestComparisons.test_verdict_by_margin_and_spread()
   for _, case in ipairs({
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, nil, "undecided" },
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, 1, "undecided" },
@@ -182,7 +182,7 @@ function TestComparisons.test_same_seed_same_intervals()
   lu.assertNotEquals(interval(1), interval(2))
 end
 
-function TestComparisons.test_mistakes()
+function TestComparisons.test_messages_on_wrong_options()
   local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   for i, case in ipairs({
     { scores, { axis = "encodings" },
@@ -232,7 +232,7 @@ local function without_gnuplot(code, message)
   return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
 end
 
-function TestVerb.test_files()
+function TestVerb.test_written_tables_of_groups_and_pairs()
   local root = folder()
   local code, message, output = run(root, { margin = 1 })
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)

@@ -161,7 +161,7 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- Packed weights, random positions and tables of positions; the process has whole large pages: four vectors of
 -- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
-function TestCosts.test_memory()
+function TestCosts.test_bytes_of_vectors_and_of_a_process()
   local plan = make_plan({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
   lu.assertEquals({ plan.shared_bytes, plan.tables_bytes }, { PANELS, 0 })
@@ -193,7 +193,7 @@ local function workspace(sequences, tokens, queries, keys, drops)
 end
 
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
-function TestCosts.test_workspace()
+function TestCosts.test_bytes_of_the_largest_block()
   local plan = make_plan({}, task(2, 2))
   lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
   local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch

@@ -105,7 +105,7 @@ function TestWords.test_the_network_as_a_graph()
   end
 end
 
-function TestWords.test_text()
+function TestWords.test_a_plan_page_as_text()
   local text = plan_page.text(make_plan({}, task(2, 2)))
   lu.assertStrContains(text, "parameters  249,026\n")
   lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")

@@ -68,7 +68,7 @@ function TestDimensions.test_a_decoder_is_causal()
   lu.assertEquals(mask("encoder", nil), { "none", "-", "-" })
 end
 
-function TestDimensions.test_dropout()
+function TestDimensions.test_thresholds_and_scales_of_dropout()
   local plan = make_plan({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
@@ -90,7 +90,7 @@ function TestDimensions.test_dropout()
     { "EMBEDDING", "PLACE", "0.1" })
 end
 
-function TestDimensions.test_scales()
+function TestDimensions.test_scales_of_embedding_and_logits()
   local plan = make_plan({ ["model.width"] = "48", ["model.heads"] = "4" })
   local family = plan.attentions[1]
   lu.assertEquals({ family.head_width, family.head_part }, { 12, 4 })

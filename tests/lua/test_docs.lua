@@ -115,7 +115,7 @@ function TestOwnNetwork.test_every_method_has_a_row()
 end
 
 -- Numbers on the page are those of the code.
-function TestOwnNetwork.test_limits()
+function TestOwnNetwork.test_limits_on_pages_are_those_of_the_code()
   lu.assertStrContains(networks, "five million steps")
   lu.assertStrContains(networks, "128 MB")
   lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
@@ -332,7 +332,7 @@ end
 TestArithmetic = {}
 
 -- Frames are requested one by one, from 0 to 4096, and a wider frame than that of training holds more digits.
-function TestArithmetic.test_frames()
+function TestArithmetic.test_frames_of_addition_as_described()
   local function problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })
     return spec and "" or message
@@ -387,7 +387,7 @@ end
 TestVersion = {}
 
 -- The version in files that other programs read is that of VERSION; Python has another form.
-function TestVersion.test_everywhere()
+function TestVersion.test_the_version_is_equal_in_all_files()
   local version = read("VERSION"):match("%S+")
   lu.assertEquals(read("CITATION.cff"):match("\nversion: (%S+)\n"), version)
   local python = read("python/longhand/__init__.py"):match('\n__version__ = "(.-)"')

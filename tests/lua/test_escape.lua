@@ -28,7 +28,7 @@ function TestEscape.test_plain_text_is_one_line_that_prints()
 end
 
 -- All texts are comments and strings of one program, which prints the strings.
-function TestEscape.test_c()
+function TestEscape.test_c_comments_and_strings()
   local lines = { "#include <stdio.h>", "int main(void) {" }
   for _, text in ipairs(hostile.TEXTS) do
     lines[#lines + 1] = ("    /* %s */"):format(escape.c_comment(text))
@@ -50,7 +50,7 @@ function TestEscape.test_c_in_pieces()
   end
 end
 
-function TestEscape.test_shell()
+function TestEscape.test_arguments_of_a_shell()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("\0", 1, true) then
       lu.assertEquals(support.shell("cd / && printf %s " .. escape.shell(text)), text)
@@ -59,7 +59,7 @@ function TestEscape.test_shell()
 end
 
 -- make reads accepted names exactly, in a target, a prerequisite and a recipe without quotes.
-function TestEscape.test_make()
+function TestEscape.test_names_in_a_makefile()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
   local folder, taken = makefile:match("^(.*)/"), 0
   for _, text in ipairs(table.move({ "plain/x_1", "lr=0.1", "a+b,c@d^e", "\u{e9}" }, 1, 4, #hostile.TEXTS + 1,
@@ -77,7 +77,7 @@ function TestEscape.test_make()
   end
 end
 
-function TestEscape.test_gnuplot()
+function TestEscape.test_strings_of_gnuplot()
   if not has("gnuplot") then
     lu.skip("gnuplot is not installed")
   end
@@ -91,13 +91,13 @@ function TestEscape.test_gnuplot()
   lu.assertEquals(support.shell("ls " .. folder), "texts\n")
 end
 
-function TestEscape.test_json()
+function TestEscape.test_json_is_decoded_to_the_same_text()
   for _, text in ipairs(hostile.TEXTS) do
     lu.assertEquals(json.decode(escape.json(text)), text)
   end
 end
 
-function TestEscape.test_pages()
+function TestEscape.test_html_latex_and_other_pages_stay_well_formed()
   for _, text in ipairs(hostile.TEXTS) do
     lu.assertNil(hostile.problem_of_xml(('<p title="%s">%s</p>'):format(escape.html(text), escape.html(text))))
     lu.assertNil(hostile.problem_of_latex(("\\caption{%s} \\\\\n%s"):format(escape.latex(text), escape.latex(text))))

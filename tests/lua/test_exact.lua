@@ -19,7 +19,7 @@ end
 
 TestInterval = {}
 
-function TestInterval.test_bounds()
+function TestInterval.test_intervals_equal_those_of_r()
   lu.assertEquals(#stored.intervals, 10)
   for _, case in ipairs(stored.intervals) do
     local low, high = exact.interval(case.count, case.n, 0.05)
@@ -44,7 +44,7 @@ end
 
 TestFisher = {}
 
-function TestFisher.test_tables()
+function TestFisher.test_p_values_equal_those_of_r()
   lu.assertEquals(#stored.fisher, 10)
   for _, case in ipairs(stored.fisher) do
     assert_close(exact.fisher(table.unpack(case.table)), case.p, json.encode(case.table))

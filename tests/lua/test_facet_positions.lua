@@ -28,7 +28,7 @@ local DRAWS = {
   { "learned", "rope", "layer", LAYERS + 1, "", "l + 1" },
 }
 
-function TestPositions.test_draws()
+function TestPositions.test_number_and_index_of_draws()
   for _, case in ipairs(DRAWS) do
     local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { case[4], case[5], case[6] },
@@ -42,7 +42,7 @@ end
 
 -- Site 0 is the draw that the pass shares, l + 1 that of block l; every draw is used, and its index is inside the
 -- table.
-function TestPositions.test_sites()
+function TestPositions.test_every_draw_is_used_at_a_site()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)
     local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
@@ -158,7 +158,7 @@ function TestDistances.test_sides_and_range()
 end
 
 -- Site 0 is the draw that the pass shares, l + 1 that of block l.
-function TestDistances.test_sites()
+function TestDistances.test_every_draw_is_used_at_a_site()
   for _, draw in ipairs({ "pass", "layer" }) do
     local distance = positions.plan(with_distances("none", "none", draw, "drawn"), encodings.BARE, {}).distance
     for l = 0, LAYERS - 1 do

@@ -49,7 +49,7 @@ function TestRotation.test_the_draw_is_the_block_s()
   lu.assertNil(rotation.plan(encoding("none", "rope", "index"), encodings.family({ kind = "index" }), {}).draw)
 end
 
-function TestRotation.test_base()
+function TestRotation.test_the_default_base_is_10000()
   local plan = rope(8)
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end

@@ -61,7 +61,7 @@ function TestTargets.test_device_code_and_its_line_map()
 end
 
 -- The halves' digests are independent of each other.
-function TestTargets.test_digests()
+function TestTargets.test_digests_of_cpu_and_device_code_are_independent()
   local _, cpu, digest = files(false)
   local _, cuda_files, unchanged_files = files(true)
   lu.assertEquals({ unchanged_files, cuda_files["spec.c"].text }, { digest, cpu["spec.c"].text })

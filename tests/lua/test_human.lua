@@ -67,7 +67,7 @@ end
 local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,1\na,7,999\nb,1,1\nb,2,0\nb,3,1\n"
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
-function TestPeople.test_trials()
+function TestPeople.test_trials_of_people_are_read()
   local list = assert(human_data.trials(support.write("trials.csv", TRIALS), PUZZLES))
   lu.assertEquals({ list[1].name, list[1].share }, { "a", { 1, 1, 0, 0.5, 1 } })
   lu.assertEquals(human_data.means(list, 6), { 1, 0.5, 0.5, 0.25, 0.5, 1 })
@@ -140,7 +140,7 @@ local function without_gnuplot(code, message)
   return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
 end
 
-function TestVerb.test_files()
+function TestVerb.test_written_comparison_with_people()
   local root = runs()
   local code, message, output = run(root, "--human", make_table(0))
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
@@ -188,7 +188,7 @@ function TestVerb.test_puzzles_left_out()
   lu.assertEquals(select(2, support.read(root .. "/human/puzzles.csv"):gsub("\n", "")), 1 + 2 * 3)
 end
 
-function TestVerb.test_mistakes()
+function TestVerb.test_messages_on_wrong_tables_and_splits()
   local root = runs()
   local code, message = run(root, "--human", make_table(0), "--split", "train")
   lu.assertEquals({ code, message }, { 1, "no run has a score on train" })

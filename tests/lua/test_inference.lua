@@ -20,7 +20,7 @@ end
 
 TestStudent = {}
 
-function TestStudent.test_tails()
+function TestStudent.test_tails_of_students_distribution()
   lu.assertTrue(#stored.tails > 100)
   for _, case in ipairs(stored.tails) do
     local what = ("t %g, %g degrees of freedom"):format(case.t, case.df)
@@ -37,7 +37,7 @@ function TestStudent.test_critical_values()
   end
 end
 
-function TestStudent.test_ends()
+function TestStudent.test_tails_at_zero_and_infinity()
   lu.assertEquals({ student.two_sided(math.huge, 3), student.above(math.huge, 3), student.above(-math.huge, 3),
     student.two_sided(0, 3) }, { 0, 0, 1, 1 })
   -- With one degree of freedom this is Cauchy's distribution.
@@ -70,7 +70,7 @@ end
 
 TestHolm = {}
 
-function TestHolm.test_correction()
+function TestHolm.test_holms_correction_of_p_values()
   for i, p in ipairs(inference.holm(stored.holm.p)) do
     assert_close(p, stored.holm.adjusted[i], "p " .. i)
   end

@@ -374,7 +374,7 @@ end
 
 TestSet = {}
 
-function TestSet.test_constants()
+function TestSet.test_sets_accept_all_kinds_of_constants()
   local sets = { { path = "train.steps", text = "2e3" }, { path = "task.kind", text = "even_pairs" },
     { path = "train.lengths", text = "{ 1, 20 }" }, { path = "encoding.positions.sorted", text = "false" },
     { path = "precision", text = '"float64"' } }

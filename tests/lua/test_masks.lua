@@ -76,7 +76,7 @@ function TestMasks.test_queries_beyond_the_source_see_all()
 end
 
 -- The presets of table 3.
-function TestMasks.test_configurations()
+function TestMasks.test_presets_of_table_3()
   for name, expected in pairs({ abc_a = { "1111 1111", "10 11" }, abc_b = { "0011 0111", "10 11" },
     abc_c = { "0011 0111", "10 11" }, abc_d = { "0011 0111", "10 11" } }) do
     lu.assertEquals(ones(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)

@@ -90,7 +90,7 @@ function TestMetrics.test_share_of_runs_that_generalise()
   lu.assertEquals(metrics.criterion_text({ metric = "exact_match", above = 99.9 }), "exact match above 99.9%")
 end
 
-function TestMetrics.test_names()
+function TestMetrics.test_names_of_metrics()
   lu.assertEquals(#metrics.NAMES, 4)
   for _, name in ipairs(metrics.NAMES) do
     lu.assertNotNil(measures.of[name].title, name)

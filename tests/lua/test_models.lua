@@ -23,7 +23,7 @@ local function list_tensors(sets)
   return names
 end
 
-function TestFields.test_biases()
+function TestFields.test_tensors_of_biases()
   local none, some, all = list_tensors({ ["model.bias"] = "none" }), list_tensors(),
     list_tensors({ ["model.bias"] = "all" })
   for _, name in ipairs({ "attention.query", "attention.key", "attention.value", "attention.output" }) do
@@ -38,7 +38,7 @@ function TestFields.test_biases()
   lu.assertEquals({ none["output.bias"], some["output.bias"], all["output.bias"] }, { { 5 }, { 5 }, { 5 } })
 end
 
-function TestFields.test_norms()
+function TestFields.test_tensors_of_norms()
   local rms, pre = list_tensors({ ["model.norm.kind"] = "rms" }), list_tensors({ ["model.norm.place"] = "pre" })
   lu.assertEquals({ rms["layers.0.norm1.scale"], rms["layers.0.norm1.offset"], rms["norm.scale"] }, { { 16 } })
   lu.assertEquals({ pre["layers.0.norm1.scale"], pre["layers.0.norm1.offset"], pre["norm.scale"] },
@@ -55,7 +55,7 @@ function TestFields.test_gates_have_two_halves()
 end
 
 -- With a tied output there is neither weight nor bias; the table has rows for input, output and separator.
-function TestFields.test_tied()
+function TestFields.test_a_tied_output_has_no_weight()
   local separate, tied = list_tensors({ ["model.kind"] = "decoder" }),
     list_tensors({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
   lu.assertEquals({ separate["output.weight"], separate["output.bias"], separate["embed.token.weight"] },

@@ -121,7 +121,7 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
 end
 
 -- A block whose parameters several repetitions share: they are stored once, and each repetition is traced.
-function TestOwn.test_loops()
+function TestOwn.test_repetitions_share_parameters()
   local text = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
     :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
   local once = text:gsub("loops = 3", "loops = 1")

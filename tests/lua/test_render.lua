@@ -46,7 +46,7 @@ function TestText.test_lines_are_kept_as_they_are()
   check_text("% if flag then\n% end\n", "")
 end
 
-function TestText.test_holes()
+function TestText.test_holes_print_values()
   check_text("${name}_${n} ${layers[2].name}\n", "cap_4 second\n")
   check_text("a $ {x} $$ }{\n", "a $ {x} $$ }{\n")
   check_text("${f32(half)} ${f64(half)} ${f32(n)}\n", "0.5f 0.5 4.0f\n")
@@ -122,7 +122,7 @@ local PAGES = {
   b = '% section("value")\ng(${inner})\n% section("members")\n% if flag then\nint ${own};\n% end\n',
 }
 
-function TestText.test_slots()
+function TestText.test_slots_insert_text_of_terms()
   local plan = { flag = true, name = "cap", n = 4, terms = { { page = "a", n = 3 }, { page = "b", own = "b" } } }
   local function check(text, expected)
     local actual, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
@@ -256,7 +256,7 @@ function TestErrors.test_mistakes_at_run_time_have_their_line()
   check_error("% n = 5\n", "1:3: a template cannot set 'n' | write: local n")
 end
 
-function TestErrors.test_includes()
+function TestErrors.test_messages_on_wrong_includes()
   check_error('% if flag then include("p") end\n', "1:16: include stands alone on its line, or under an if")
   check_error('  % include("zzz")\n', "1:3: no such template: templates/zzz")
   check_error('% if flag then splice("p") end\n', "1:16: splice stands alone on its line, or under an if")
@@ -344,7 +344,7 @@ function TestFunctions.test_calls_of_control_lines()
     .. " | a one-line string, an integer, or false for none")
 end
 
-function TestFunctions.test_mistakes()
+function TestFunctions.test_messages_on_wrong_templates()
   local text, err = render.render("t.c.tpl", PLAN, function()
     return "static void f(int a, int b) {\n    a;\n}\n\nf(1, 2, 3);\n"
   end)

@@ -209,7 +209,7 @@ function TestPage.test_a_missing_checkpoint()
   lu.assertStrContains(message, "no.safetensors")
 end
 
-function TestPage.test_base64()
+function TestPage.test_base64_of_all_lengths()
   for bytes, text in pairs({ [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foobar = "Zm9vYmFy",
     ["\255\n\0\251"] = "/woA+w==" }) do
     lu.assertEquals(study_analyses.base64(bytes), text)

@@ -265,7 +265,7 @@ function TestRemembered.testWhatIsObserved()
   lu.assertNil(dependencies.observe(function() end)[path])
 end
 
-function TestRemembered.testZZLast()
+function TestRemembered.testZZLast_restores_replaced_functions()
   draw.run, open_study.study = own.draw, own.study
   rawset(os, "getenv", own.getenv)
 end

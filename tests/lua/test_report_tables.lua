@@ -42,7 +42,7 @@ function TestViews.test_ours_the_papers_and_the_difference()
   lu.assertEquals({ model.rows[2].cells[1].best, model.rows[2].cells[2].best }, { false, false })
 end
 
-function TestViews.test_hours()
+function TestViews.test_a_table_of_hours()
   local model = score_tables.table(make_study("hours", SCORES), { kind = "table", value = "hours", rows = "task",
     columns = "encoding" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
@@ -397,7 +397,7 @@ function TestItems.test_defaults_along_numbers()
   lu.assertEquals(assert(items.check(study, true))[6].show, "max")
 end
 
-function TestItems.test_defaults()
+function TestItems.test_default_items_of_a_report()
   local study = paper_only()
   local kinds = {}
   for i, item in ipairs(assert(items.check(study))) do
@@ -409,7 +409,7 @@ end
 
 TestRenderers = {}
 
-function TestRenderers.test_text()
+function TestRenderers.test_a_table_as_text()
   local model = mean_table("text")
   assert_golden("table.txt", table_text.render(model, 60))
   for line in table_text.render(model, 60):gmatch("[^\n]+") do
@@ -417,14 +417,14 @@ function TestRenderers.test_text()
   end
 end
 
-function TestRenderers.test_latex()
+function TestRenderers.test_a_table_as_latex()
   assert_golden("table.tex", table_latex.render(mean_table("latex")))
   lu.assertEquals(escape.latex("a_b & 50% {x} \\ ~^ #1 $ <|>"),
     "a\\_b \\& 50\\% \\{x\\} \\textbackslash{} \\textasciitilde{}\\textasciicircum{} \\#1 \\$ \\textless{}\\textbar{}"
       .. "\\textgreater{}")
 end
 
-function TestRenderers.test_html()
+function TestRenderers.test_a_table_as_html()
   assert_golden("table.html", html.table(mean_table("html")) .. "\n")
   local model = mean_table("heading")
   lu.assertStrContains(html.table(model, model.title), "<caption>Mean over 2 lengths")

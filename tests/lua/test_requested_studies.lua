@@ -76,7 +76,7 @@ return { title = "same", prefix = "probe", base = { use = "../probe.lua" }, seed
   lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, study.ids)
 end
 
-function TestFlags.test_values()
+function TestFlags.test_values_of_an_axis_name_cells()
   local ids = {}
   for axes, expected in pairs({ ["model.layers=1:3"] = "probe_layers_1 probe_layers_2 probe_layers_3",
     ["train.steps=10:30:20,7"] = "probe_steps_10 probe_steps_30 probe_steps_7",
@@ -130,7 +130,7 @@ function TestFlags.test_older_grid_keeps_its_cells()
     { { "probe_layers_1", "probe_layers_2" }, { "layers_1", "layers_2" } })
 end
 
-function TestFlags.test_mistakes()
+function TestFlags.test_messages_on_wrong_axes()
   refuse({ axes = { "model.widht=3" } }, "--axis model.widht=3: error: model.widht: no such field", 'mean "width"')
   refuse({ axes = { "lr=1e-3" } }, "--axis lr=1e-3: error: lr: no such field", 'mean "train.learning_rate"')
   refuse({ axes = { "model.width=big" } }, "--axis model.width=big: error: model.width")
@@ -213,7 +213,7 @@ function TestChoice.test_as_words()
   lu.assertEquals(choice.command(options.choice, "s"), { "s" })
 end
 
-function TestChoice.test_mistakes()
+function TestChoice.test_messages_on_wrong_choices()
   for expected, case in pairs({ ["has no cell rope_17"] = { { ":rope_17,none_16" } },
     ["did you mean rope_16?"] = { { ":rope_17" } }, ["small is a scale: --scale small"] = { { ":small" } },
     ["widht is no axis of this study"] = { { "" }, { "widht=3" } }, ["did you mean width?"] = { { "" }, { "widht=3" } },

@@ -108,7 +108,7 @@ function TestDamage.test_run_json_as_a_whole()
   end
 end
 
-function TestDamage.test_lines()
+function TestDamage.test_messages_name_the_damaged_line()
   local good = eval_line(100, "beyond", 20, 0.5)
   for what, line in pairs({
     ["line 2: found no JSON; expected JSON"] = "rubbish\n",

@@ -52,7 +52,7 @@ local function seeds(text)
   return table.concat(names, " ")
 end
 
-function TestRuns.test_list()
+function TestRuns.test_list_has_a_line_for_each_run()
   local code, message, text = run("list", { root })
   lu.assertEquals({ code, message }, { 0 })
   lu.assertStrMatches(text:match("[^\n]+"), "task +encoding +layers x width +seed +steps +score +state +started +size"
@@ -81,7 +81,7 @@ function TestRuns.test_relative_folders()
   lu.assertEquals({ #found.rows, #one.rows, one.rows[1].seed }, { 2, 1, 0 })
 end
 
-function TestRuns.test_conditions()
+function TestRuns.test_where_selects_runs()
   lu.assertEquals(seeds(nil), "none0 rope0 rope1")
   lu.assertEquals(seeds("encoding=rope"), "rope0 rope1")
   lu.assertEquals(seeds("encoding=ro*,steps>=100"), "rope0")
@@ -101,7 +101,7 @@ function TestRuns.test_bad_conditions()
   lu.assertEquals(run("list", { root }, { where = "steps>x" }), 2)
 end
 
-function TestRuns.test_show()
+function TestRuns.test_show_describes_one_run()
   local dir = root .. "/bucket_sort_rope/" .. reports.DIGEST .. "/lr0.1-seed0"
   local code, _, text = run("show", { dir })
   lu.assertEquals(code, 0)
@@ -147,7 +147,7 @@ local function write_facts(id)
   assert(write.file(path, ('{"id":"%s",'):format(id) .. text:sub(2)))
 end
 
-function TestRuns.test_rename()
+function TestRuns.test_rename_moves_the_folder_and_its_facts()
   write_facts("bucket_sort_none")
   local code, message = run("rename", { root .. "/bucket_sort_none" }, { name = "bucket_sort_plain" })
   lu.assertEquals({ code, message }, { 0 })

@@ -76,7 +76,7 @@ function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
   lu.assertNil(run.within)
 end
 
-function TestRuns.test_states()
+function TestRuns.test_state_of_a_run_by_its_files()
   local cases = {
     { "evaluated", { exit = 0, eval = scored(50) } },
     { "evaluated", { eval = scored(50) } },
@@ -410,7 +410,7 @@ function TestRuns.test_a_brace_in_a_string_of_the_spec()
   lu.assertEquals(run.facts.compiler, "gcc 12")
 end
 
-function TestRuns.test_clock()
+function TestRuns.test_clock_skips_a_torn_line()
   local dir = write_run("clock", "rr", 1, 0.1, { exit = 0,
     metrics = '{"step":10,"loss":1,"seconds":2.5}\n{"step":20,"loss":1,"seconds":5}\n{"step":30,"sec' })
   local run = runs.read(dir)

@@ -217,7 +217,7 @@ function TestGathers.test_targets_and_members()
 end
 
 -- If lookups differ between entries, the entries write lists, which the owners of the parameter's elements read.
-function TestGathers.test_lists()
+function TestGathers.test_lookups_that_differ_write_lists()
   local _, layout, code = device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")
   lu.assertStrContains(code, "    __syncthreads();\n    add_listed(g->score_bias, HEADS, 32, w.bias_indices, 0, "

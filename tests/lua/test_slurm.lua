@@ -28,13 +28,13 @@ function TestSites.test_examples_are_legal()
     { 24 * 3600, 1, { "sm_80", "sm_90" }, 32, 1000 })
 end
 
-function TestSites.test_defaults()
+function TestSites.test_defaults_of_a_site()
   local site = assert(read_site('return { time = "00:05:00" }'))
   lu.assertEquals({ site.cpus, site.gpus, site.replicas, site.max_tasks, site.partition }, { 1, 0, 1, 1000, nil })
   lu.assertEquals(assert(read_site('return { time = "1:00:00", gpus = 1 }')).replicas, 4096)
 end
 
-function TestSites.test_times()
+function TestSites.test_times_in_slurms_format()
   local seconds = site_module.seconds
   lu.assertEquals({ seconds("1:02:03"), seconds("1-00:00:01"), seconds("100:00:00") }, { 3723, 86401, 360000 })
   for _, text in ipairs({ "30", "10:00", "1:60:00", "1:00:60", "1-24:00:00", "x", "" }) do
@@ -66,7 +66,7 @@ local WRONG = {
   { 'time = "1:00:00", scratch = "tmp"', 'scratch: "tmp" does not fit here', "an absolute path" },
 }
 
-function TestSites.test_messages()
+function TestSites.test_messages_on_wrong_sites()
   for _, case in ipairs(WRONG) do
     local site, message = read_site("return { " .. case[1] .. " }")
     lu.assertNil(site, case[1])
@@ -178,7 +178,7 @@ TestScript = {}
 local JOB = { name = "probe-1", tasks = 7, folder = "/r/.slurm/1", runs = "/r", trainers = "/r/.slurm/trainers",
   directory = "/home", study = "probe (small)", groups = 9, count = 20 }
 
-function TestScript.test_head()
+function TestScript.test_head_of_a_job_script()
   local site = assert(read_site([[return { partition = "p", account = "a", time = "1-00:00:00", gpus = 1, cpus = 3,
     memory = "2G", options = { "--exclusive" }, prologue = { "module load x" }, scratch = "/s/$USER" }]]))
   local text = script.text(site, JOB, "BODY\n")
@@ -220,7 +220,7 @@ end
 
 -- A failing line of the prologue ends the task and is named; a failing line in a condition or after the prologue does
 -- not end it.
-function TestScript.test_prologue()
+function TestScript.test_a_failed_line_of_the_prologue_is_reported()
   local function run(line)
     local site = assert(read_site(('return { time = "1:00:00", prologue = { %q } }'):format(line)))
     local path = support.write("job.sh", script.text(site, JOB, "false\necho trains\n"))
@@ -291,7 +291,7 @@ local function submitted()
   return out, dir
 end
 
-function TestQueue.test_records()
+function TestQueue.test_records_of_submitted_jobs()
   local out, dir = submitted()
   lu.assertEquals(dir, out .. "/.slurm/1")
   local list = records.list(out)

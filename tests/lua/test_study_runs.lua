@@ -105,7 +105,7 @@ function TestLedger.test_answers_of_generative_models()
 end
 
 -- Task lengths below 41 are training lengths; a model without random positions has one draw.
-function TestLedger.test_conditions()
+function TestLedger.test_requested_evaluations_by_length()
   local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
   lu.assertEquals(ledger.wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })

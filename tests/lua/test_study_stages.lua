@@ -112,7 +112,7 @@ function TestStages.test_a_verb_s_output_is_read_like_a_spec()
   lu.assertStrContains(message, "there is no alibbi.lua in spec/encodings")
 end
 
-function TestStages.test_mistakes()
+function TestStages.test_messages_on_wrong_stages()
   for wrong, expected in pairs({
     [ [[from = "teach", verb = "probe", options = { few_lines = 3 }]] ] = { [[from = "teech", verb = "probe"]],
       'stages[2].from: "teech" is no earlier stage', 'did you mean "teach"?' },

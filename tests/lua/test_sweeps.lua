@@ -99,7 +99,7 @@ function TestRunProgress.test_a_decoder_without_lengths()
 end
 
 -- The number of steps in an epoch is unknown before a run begins.
-function TestRunProgress.test_epochs()
+function TestRunProgress.test_work_of_a_run_in_epochs()
   local cell, run = probe_cell()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
   cell.wanted = ledger.wanted(cell)
@@ -147,7 +147,7 @@ local function show(study, lines, columns, failed)
     seconds_left = function() return 75 end })
 end
 
-function TestProgressText.test_sums()
+function TestProgressText.test_sums_of_work_and_runs()
   local total, list = progress_totals.of(make_grid(3, 2, finish_half), 99)
   lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
   lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },

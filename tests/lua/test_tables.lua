@@ -247,7 +247,7 @@ local function without_gnuplot(code, message)
   return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
 end
 
-function TestVerb.test_files()
+function TestVerb.test_written_distances_of_position_tables()
   if not has_lapack then return lu.skip("no LAPACK") end
   local root
   for i, sigma in ipairs({ 0.1, 0.5, 1 }) do
@@ -297,7 +297,7 @@ function TestVerb.test_tables_of_zeros()
   lu.assertStrContains(support.read(root .. "/tables/correlations.csv"), "\nlearn_0,start,mean,unit,0,,\n")
 end
 
-function TestVerb.test_mistakes()
+function TestVerb.test_messages_on_wrong_grids_and_splits()
   local root = add_run(0.5, 1, 60)
   for words, expected in pairs({
     [{ "--grid", "5x4" }] = "position.weight: has 18 rows; expected at least 20 rows",

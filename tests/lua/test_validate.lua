@@ -245,7 +245,7 @@ function TestValidate.test_long_names_of_files()
   end
 end
 
-function TestValidate.test_head_width()
+function TestValidate.test_legal_widths_of_heads()
   accept("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
   refuse("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
     "the head width 80 / 8 = 10 is not a multiple of 4")
@@ -318,7 +318,7 @@ function TestValidate.test_lines_come_back_from_a_run()
   lu.assertEquals((accept(assert(respec.text(resolved)))), resolved)
 end
 
-function TestValidate.test_warnings()
+function TestValidate.test_warnings_of_accepted_specs()
   local function warnings(text)
     local _, info = accept("return { " .. PLAIN .. text .. " }")
     return table.concat(info.warnings, "\n")

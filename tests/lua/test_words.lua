@@ -28,7 +28,7 @@ function TestWords.test_comments_that_are_fine()
   end
 end
 
-function TestWords.test_messages()
+function TestWords.test_messages_of_c_name_a_file_or_field()
   local fail = 'lh_status f(lh_error *error) {\n    return lh_fail(error, LH_ERR_%s, %s);\n}\n'
   for text, is_fine in pairs({ ['"the value is wrong"'] = false, ['"two lines\\n"\n  "of one", n'] = false,
     ['"%s: is wrong", path'] = true, ['"no " PRId64 "\\n" "see --data", n'] = true,

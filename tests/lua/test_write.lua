@@ -155,7 +155,7 @@ end
 
 TestCompare = {}
 
-function TestCompare.test_states()
+function TestCompare.test_comparison_with_a_folder()
   local dir = folder("compare")
   support.write("compare/a.c", "a\n")
   support.write("compare/b.c", "b\n")

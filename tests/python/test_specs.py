@@ -88,7 +88,7 @@ class TestHash(Door):
 
 
 class TestText(Door):
-    def test_values(self):
+    def test_values_become_lua_text(self):
         for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"), (0.0, "0"),
                             (-0.0, "-0.0"), (-2.0, "-2"),
                             ('a"\\\n\x01é', '"a\\"\\\\\\n\\001é"'), ([], "{}"), ((1, 40), "{ 1, 40 }"),

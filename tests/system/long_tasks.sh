@@ -7,6 +7,6 @@ for name in test_tasks test_tasks_strings test_tasks_expressions test_tasks_numb
     program=build/asan/tests/unit/$name
     expect "${name}_at_length" sh -c "make -s VARIANT=asan LEVELS=best $program && LH_TASK_EXAMPLES=400 $program"
 done
-program=build/asan/tests/unit/test_latin_square
-expect latin_square_on_many sh -c "make -s VARIANT=asan LEVELS=best $program && LH_LATIN_ITEMS=10000 $program"
+program=build/asan/tests/unit/test_latin_puzzles
+expect latin_puzzles_on_many sh -c "make -s VARIANT=asan LEVELS=best $program && LH_LATIN_ITEMS=10000 $program"
 finish

@@ -1,5 +1,4 @@
-/* runtime/data/tasks/latin_square: the classifier compared with the paper's rules and with all Latin squares;
- * training and evaluation sets; valid and invalid validation files. */
+/* Examples of runtime/data/tasks/latin_square: training and held-out sets, and valid and invalid validation files. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -7,210 +6,13 @@
 #include <string.h>
 
 #include "data/datasets/corpus.h"
-#include "data/tasks/latin_square.h"
+#include "lh_latin.h"
 
 lh_task_collect lh_task_latin_square;
 
-enum { FEW = 400, PUZZLES = 60, HELD_OUT = PUZZLES / 10, ITEMS = 108 };
+enum { PUZZLES = 60, HELD_OUT = PUZZLES / 10, ITEMS = 108 };
 
 static uint64_t squares[LATIN_SQUARES];
-
-/* A puzzle in the format of the published file. */
-static latin_puzzle parse_puzzle(const char *grid) {
-    latin_puzzle p = {0, -1};
-    for (int cell = 0; cell < LATIN_CELLS; cell++)
-        if (grid[cell] == '?') p.probe = cell;
-        else if (grid[cell] != '.') p.givens |= (uint64_t)1 << (4 * cell + grid[cell] - '1');
-    return p;
-}
-
-static void print_grid(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
-    for (int cell = 0; cell < LATIN_CELLS; cell++) {
-        int symbols = latin_get_symbols(p->givens, cell);
-        grid[cell] = cell == p->probe ? '?' : symbols == 0 ? '.' : (char)('0' + latin_symbol(symbols));
-    }
-    grid[LATIN_CELLS] = 0;
-}
-
-/* ---- the paper's rules, cell by cell ---- */
-
-/* Cell i of row `at`, or of column `at`. */
-static int get_cell(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
-
-static bool line_has(const char *grid, bool row, int line, char symbol) {
-    for (int i = 0; i < 4; i++)
-        if (grid[get_cell(row, line, i)] == symbol) return true;
-    return false;
-}
-
-static int givens_in(const char *grid, bool row, int line) {
-    int count = 0;
-    for (int i = 0; i < 4; i++) count += grid[get_cell(row, line, i)] >= '1';
-    for (int i = 0; i < 4; i++) count -= grid[get_cell(row, line, i)] == '?';
-    return count;
-}
-
-/* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
-static bool all_cross(const char *grid, bool row, int line, char symbol) {
-    for (int i = 0; i < 4; i++)
-        if (grid[get_cell(row, line, i)] == '.' && !line_has(grid, !row, i, symbol)) return false;
-    return true;
-}
-
-/* The only symbol that is in neither of these lines; 0: there are several. */
-static int missing(const char *grid, int row, int column) {
-    int symbol = 0, count = 0;
-    for (char s = '1'; s <= '4'; s++)
-        if ((row < 0 || !line_has(grid, true, row, s)) && (column < 0 || !line_has(grid, false, column, s))) {
-            symbol = s - '0';
-            count++;
-        }
-    return count == 1 ? symbol : 0;
-}
-
-static latin_answer crossing_answer(const char *grid, bool row, int line) {
-    int givens = givens_in(grid, row, line);
-    for (char s = '1'; givens < 2 && s <= '4'; s++)
-        if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s))
-            return (latin_answer){row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
-                                      : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
-                                  3, s - '0'};
-    return (latin_answer){LATIN_NONE, 0, 0};
-}
-
-static latin_answer answer_by_paper(const char *grid) {
-    int probe = (int)(strchr(grid, '?') - grid), row = probe / 4, column = probe % 4;
-    int in_row = missing(grid, row, -1), in_column = missing(grid, -1, column), in_both = missing(grid, row, column);
-    if (in_row != 0) return (latin_answer){LATIN_ROW, 1, in_row};
-    if (in_column != 0) return (latin_answer){LATIN_COLUMN, 1, in_column};
-    if (in_both != 0) return (latin_answer){LATIN_UNION, 2, in_both};
-    latin_answer answer = crossing_answer(grid, true, row);
-    return answer.vectors > 0 ? answer : crossing_answer(grid, false, column);
-}
-
-/* Whether a two-vector step that the published classifier lacks applies: the other blank lacks the answer. */
-static bool has_lax_step(const char *grid) {
-    int probe = (int)(strchr(grid, '?') - grid);
-    for (int direction = 0; direction < 2; direction++) {
-        bool row = direction == 0;
-        int line = row ? probe / 4 : probe % 4;
-        for (char s = '1'; givens_in(grid, row, line) == 2 && s <= '4'; s++)
-            if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s)) return true;
-    }
-    return false;
-}
-
-/* ---- puzzles ---- */
-
-static int more_items(int few) {
-    const char *asked = getenv("LH_LATIN_ITEMS");
-    return asked != NULL ? atoi(asked) : few;
-}
-
-static void test_squares_are_all_of_order_four(void **state) {
-    (void)state;
-    for (int i = 0; i < LATIN_SQUARES; i++) {
-        for (int line = 0; line < 4; line++) {
-            assert_int_equal(latin_row_symbols(squares[i], line), 15);
-            assert_int_equal(latin_column_symbols(squares[i], line), 15);
-        }
-        assert_int_equal(latin_count(squares[i]), LATIN_CELLS);
-        if (i > 0) assert_true(squares[i] != squares[i - 1]); /* squares are sorted by cells */
-    }
-}
-
-/* Each number of vectors has equally many puzzles; strategy and answer follow the rules and all squares. */
-static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
-    (void)state;
-    lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
-    int wanted = more_items(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
-    while (seen[1] < wanted || seen[2] < wanted || seen[3] < wanted) {
-        latin_puzzle p = latin_draw(&rng, squares);
-        char grid[LATIN_CELLS + 1];
-        print_grid(&p, grid);
-        latin_answer actual = latin_classify(&p, false), expected = answer_by_paper(grid);
-        assert_int_equal(actual.strategy, expected.strategy);
-        assert_int_equal(actual.vectors, expected.vectors);
-        assert_int_equal(actual.symbol, expected.symbol);
-        bool left_out = expected.vectors == 3 && has_lax_step(grid);
-        assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : expected.vectors);
-        lax += left_out;
-        assert_in_range(latin_count(p.givens), 3, 11);
-        if (seen[actual.vectors]++ < wanted && actual.vectors > 0)
-            assert_int_equal(latin_possible(&p, squares), 1 << (actual.symbol - 1));
-    }
-    assert_true(lax > 0);
-}
-
-static void test_classifier_takes_the_first_strategy(void **state) {
-    (void)state;
-    static const struct {
-        const char *grid;
-        latin_strategy strategy;
-        int symbol;
-    } cases[] = {
-        {"123?............", LATIN_ROW, 4},
-        {"?...2...3...4...", LATIN_COLUMN, 1},
-        {"123?...1...2...3", LATIN_ROW, 4},
-        {"12.?...3........", LATIN_UNION, 4},
-        {"?....1....1....1", LATIN_THREE_COLUMNS, 1},
-        {"2?..1.1.........", LATIN_NONE, 0},
-        {"2?....1....1....", LATIN_ROW_TWO_COLUMNS, 1},
-        {"?.....2..3......", LATIN_NONE, 0},
-        {"?....1....1.....", LATIN_NONE, 0},
-        {".?..3....3.....3", LATIN_NONE, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        latin_puzzle p = parse_puzzle(cases[i].grid);
-        latin_answer answer = latin_classify(&p, false);
-        if (answer.strategy != cases[i].strategy || answer.symbol != cases[i].symbol)
-            fail_msg("%s: strategy %d, symbol %d", cases[i].grid, answer.strategy, answer.symbol);
-    }
-}
-
-/* A rotation clockwise by 90 degrees moves cell (r, c) to (c, 3 - r); each symbol is replaced by the next. */
-static void test_rotation_moves_cells_and_symbols(void **state) {
-    (void)state;
-    latin_puzzle p = parse_puzzle("12.."
-                                  "..4."
-                                  "...."
-                                  "?..3");
-    char grid[LATIN_CELLS + 1];
-    latin_puzzle turned = latin_rotate(&p);
-    print_grid(&turned, grid);
-    assert_string_equal(grid, "?..2"
-                              "...3"
-                              "..1."
-                              "4...");
-    lh_rng rng = lh_rng_at(lh_key_of_seed(6), 0, 0, 0);
-    for (int i = 0; i < FEW; i++) {
-        latin_puzzle one = latin_draw(&rng, squares), two = latin_rotate(&one), end = two;
-        latin_answer a = latin_classify(&one, true), b = latin_classify(&two, true);
-        assert_int_equal(a.vectors, b.vectors);
-        if (a.vectors > 0) assert_int_equal(b.symbol, a.symbol % 4 + 1);
-        for (int j = 0; j < 3; j++) end = latin_rotate(&end);
-        assert_true(latin_equal(&one, &end));
-    }
-}
-
-/* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
-static void test_similar_is_a_distance_of_at_most_four_fifths(void **state) {
-    (void)state;
-    latin_puzzle a = parse_puzzle("1?......2.......");
-    latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */
-    latin_puzzle sixth = parse_puzzle("1....?........34");   /* 1 of 6 */
-    latin_puzzle fifth = parse_puzzle("1....?.........4");   /* 1 of 5 */
-    latin_puzzle apart = parse_puzzle("2....?..........");
-    latin_puzzle probe_alone = parse_puzzle("2?..............");
-    assert_true(latin_similar(&a, &a));
-    assert_true(latin_similar(&a, &quarter));
-    assert_true(latin_similar(&a, &fifth));
-    assert_false(latin_similar(&a, &sixth));
-    assert_false(latin_similar(&a, &apart));
-    assert_true(latin_similar(&a, &probe_alone));
-}
-
-/* ---- the task ---- */
 
 typedef struct fixture {
     lh_spec spec;
@@ -453,7 +255,7 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     fixture f;
     lh_corpus c;
     lh_error error;
-    print_grid(&p, grid);
+    lh_write_latin_grid(&p, grid);
     snprintf(text, sizeof text, NAMES "0,1,%s,1\n", grid);
     make_spec(&f, 0, 30, false, write_text(*state, text));
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
@@ -569,11 +371,6 @@ static void test_published_file_matches_its_paper(void **state) {
 int main(void) {
     latin_all_squares(squares);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_squares_are_all_of_order_four),
-        cmocka_unit_test(test_classifier_agrees_with_the_paper_and_with_all_squares),
-        cmocka_unit_test(test_classifier_takes_the_first_strategy),
-        cmocka_unit_test(test_rotation_moves_cells_and_symbols),
-        cmocka_unit_test(test_similar_is_a_distance_of_at_most_four_fifths),
         cmocka_unit_test(test_task_splits_by_vectors_and_keeps_the_distance),
         cmocka_unit_test(test_task_has_a_validation_set_of_its_own),
         cmocka_unit_test(test_task_follows_from_its_seed),
@@ -586,5 +383,5 @@ int main(void) {
         WITH_DIRECTORY(test_mutated_files_are_read_or_refused),
         cmocka_unit_test(test_published_file_matches_its_paper),
     };
-    return cmocka_run_group_tests_name("latin_square", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("latin_corpus", tests, NULL, NULL);
 }
