@@ -14,15 +14,15 @@ TestPca = {}
 
 -- Points along orthogonal axes, so that the covariance is known: sizes[k] times +-axes[k], each alone.
 local function planted(mean, axes, sizes)
-  local points = {}
-  for k, axis in ipairs(axes) do
-    for _, sign in ipairs({ 1, -1 }) do
-      for c = 1, #mean do
-        points[#points + 1] = mean[c] + sign * sizes[k] * axis[c]
-      end
+  local channels = {}
+  for c, centre in ipairs(mean) do
+    channels[c] = {}
+    for k, axis in ipairs(axes) do
+      table.insert(channels[c], centre + sizes[k] * axis[c])
+      table.insert(channels[c], centre - sizes[k] * axis[c])
     end
   end
-  return points
+  return channels
 end
 
 local MEAN = { 1.5, -2, 7 }
@@ -30,7 +30,7 @@ local AXES = { { 0.6, 0.8, 0 }, { -0.8, 0.6, 0 }, { 0, 0, -1 } }
 
 function TestPca.test_planted_components_are_found()
   local points = planted(MEAN, AXES, { 1, 3, 2 })
-  local fitted = pca.fit(points, 3, 2)
+  local fitted = pca.fit(points, 2)
   for c = 1, 3 do
     lu.assertAlmostEquals(fitted.mean[c], MEAN[c], 1e-12)
     -- The largest entry of a component is positive: both change their sign.
@@ -40,25 +40,25 @@ function TestPca.test_planted_components_are_found()
   lu.assertAlmostEquals(fitted.variance[1], 2 * 9 / 6, 1e-12)
   lu.assertAlmostEquals(fitted.variance[2], 2 * 4 / 6, 1e-12)
   lu.assertAlmostEquals(fitted.total, 2 * (1 + 9 + 4) / 6, 1e-12)
-  lu.assertAlmostEquals(pca.spread(fitted, points), fitted.total, 1e-12)
+  lu.assertAlmostEquals(select(2, pca.project(fitted, points)), fitted.total, 1e-12)
 end
 
 function TestPca.test_projection_subtracts_the_fitted_mean_without_whitening()
-  local fitted = pca.fit(planted(MEAN, AXES, { 1, 3, 2 }), 3, 2)
-  local x, y = table.unpack(pca.project(fitted, { 1.5 - 2 * 0.8, -2 + 2 * 0.6, 7 + 5, 1.5, -2, 7 }))
+  local fitted = pca.fit(planted(MEAN, AXES, { 1, 3, 2 }), 2)
+  local x, y = table.unpack((pca.project(fitted, { { 1.5 - 2 * 0.8, 1.5 }, { -2 + 2 * 0.6, -2 }, { 7 + 5, 7 } })))
   lu.assertAlmostEquals(x[1], -2, 1e-12)
   lu.assertAlmostEquals(y[1], 5, 1e-12)
   lu.assertAlmostEquals(x[2], 0, 1e-12)
   lu.assertAlmostEquals(y[2], 0, 1e-12)
 end
 
--- matrix v = value v for every pair, with descending values and vectors of length 1.
+-- matrix v = value v for every pair, with descending positive values and vectors of length 1.
 function TestPca.test_eigenvectors_of_a_full_matrix()
   local n, matrix, copy = 24, {}, {}
   for i = 1, n do
     matrix[i], copy[i] = {}, {}
     for j = 1, n do
-      matrix[i][j] = math.sin(i * j) + (i == j and i / 4 or 0)
+      matrix[i][j] = math.sin(i * j) + (i == j and 4 + i / 4 or 0)
       copy[i][j] = matrix[i][j]
     end
   end
@@ -79,9 +79,9 @@ function TestPca.test_eigenvectors_of_a_full_matrix()
 end
 
 function TestPca.test_points_without_variance()
-  local fitted = pca.fit({ 2, 3, 2, 3, 2, 3 }, 2, 2)
+  local fitted = pca.fit({ { 2, 2, 2 }, { 3, 3, 3 } }, 2)
   lu.assertEquals(fitted.variance, { 0, 0 })
-  lu.assertEquals(pca.project(fitted, { 2, 3 }), { { 0 }, { 0 } })
+  lu.assertEquals((pca.project(fitted, { { 2 }, { 3 } })), { { 0 }, { 0 } })
 end
 
 TestAttention = {}

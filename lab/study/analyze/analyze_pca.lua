@@ -18,16 +18,24 @@ local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; t
 local FLAT = 1e-9                 -- a smaller share of all variance is rounding
 local INSIDE = 0.99               -- share of the fitted points within the radius that defines `outside`
 
--- Returns the activations of a part of every sequence: a flat list, and the number of channels.
+-- Returns the activations of a part of every sequence: a list for each channel. Ends the analysis if an activation is
+-- NaN or infinite: nothing can be fitted to it.
 local function points_of(source, file, site, length, part)
-  local name = ("n%d.%s"):format(length, site)
+  local name, channels = ("n%d.%s"):format(length, site), {}
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
-  local out = {}
-  for s = 0, sequences - 1 do
-    local values = source:read(file, name, (s * tokens + part.first) * width, part.count * width)
-    lists.append(out, values)
+  for c = 1, width do
+    channels[c] = {}
   end
-  return out, width
+  for s = 0, sequences - 1 do
+    for i, value in ipairs(source:read(file, name, (s * tokens + part.first) * width, part.count * width)) do
+      if value - value ~= 0 then
+        stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
+          site, length, value))
+      end
+      table.insert(channels[(i - 1) % width + 1], value)
+    end
+  end
+  return channels
 end
 
 -- Returns the first position of a part in sequences of a length, and its number of positions.
@@ -63,31 +71,18 @@ local function radii(projected, fitted)
   end)
 end
 
--- Ends the analysis if an activation is NaN or infinite: nothing can be fitted to it.
-local function check_finite(source, site, length, points)
-  local value = lists.find(points, function(one) return one - one ~= 0 end)
-  if value then
-    stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
-      site, length, value))
-  end
-end
-
 -- Analyzes one site of one run: fits at the first length, measures at all lengths.
 local function site_of(source, file, site, options, parts)
   local result = { site = site, lengths = {} }
   for i, length in ipairs(options.lengths) do
-    local points, width = points_of(source, file, site, length, parts[i])
-    check_finite(source, site, length, points)
-    if i == 1 then
-      result.fitted = pca.fit(points, width, 2)
-      result.own_spread = pca.spread(result.fitted, points)
-    end
-    local projected = pca.project(result.fitted, points)
+    local points = points_of(source, file, site, length, parts[i])
+    result.fitted = result.fitted or pca.fit(points, 2)
+    local projected, spread = pca.project(result.fitted, points)
     local radius = radii(projected, result.fitted)
     result.limit = result.limit or statistics.quantile(radius, INSIDE)
     result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
       first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, result.limit),
-      spread = result.own_spread > 0 and pca.spread(result.fitted, points) / result.own_spread or 1 }
+      spread = result.fitted.total > 0 and spread / result.fitted.total or 1 }
   end
   return result
 end

@@ -4,14 +4,13 @@
 -- Input: counts, or lists of numbers, which are not changed. Output: see each function; all p are two-sided.
 -- Sources: Clopper and Pearson, Biometrika 26 (1934) 404; Fisher, The Design of Experiments (1935), sections 11 and 21.
 
+local bisect = require("lab.study.analyze.mathematics.bisect")
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
 local MOST_SPLITS = 50000 -- most splits that are enumerated: 9 against 9 seeds have 48,620
-
-local HALVINGS = 60   -- steps of the bisection for a bound of a share
 local SLACK = 1 + 1e-7 -- probabilities within this factor are equal: they have rounding errors of logarithms
 local ROUNDING = 1e-9 -- differences of means are equal within this share of the largest score
 
@@ -49,16 +48,7 @@ end
 
 -- Returns the success probability at which at least `count` successes in n trials have this probability.
 local function share_of(count, n, probability)
-  local low, high = 0.0, 1.0
-  for _ = 1, HALVINGS do
-    local middle = (low + high) / 2
-    if at_least(count, n, middle) < probability then
-      low = middle
-    else
-      high = middle
-    end
-  end
-  return (low + high) / 2
+  return bisect(0.0, 1.0, function(share) return at_least(count, n, share) < probability end)
 end
 
 -- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials: it contains the true share

@@ -1,165 +1,102 @@
 -- Principal components: fitted on one set of points, applied to others.
 --
--- Input: points as a flat list, row-major, and the number of channels. Output: M.fit returns { mean, components,
+-- Input: points as a list of channels, each a list of the points' numbers. Output: M.fit returns { mean, components,
 -- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along it (the denominator
 -- is the number of points), total the variance summed over all channels; not whitened. A component's arbitrary sign is
 -- chosen so that its entry of the largest size (the first if several are equal) is positive.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
+local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
+local dot, norm = correlation.dot, correlation.norm
+
 local SWEEPS = 60
-local SMALL = 1e-22 -- a remainder below this share of the sum of squares counts as 0
+local SMALL = 1e-15 -- the cosine of orthogonal rows, up to rounding
 
-local function mean_of(points, width)
-  local mean, count = {}, #points // width
-  for c = 1, width do
-    local sum = 0.0
-    for at = c, #points, width do
-      sum = sum + points[at]
-    end
-    mean[c] = sum / count
-  end
-  return mean
+local function centred(channels, mean)
+  return lists.map(channels, function(channel, c)
+    return lists.map(channel, function(value) return value - mean[c] end)
+  end)
 end
 
--- Returns a matrix, a list of rows, with the same number on its whole diagonal and zeros elsewhere.
-local function square(size, diagonal)
+-- Returns the covariance of centred points, with their number as denominator: a list of rows.
+local function covariance(channels)
   local matrix = {}
-  for i = 1, size do
-    matrix[i] = {}
-    for j = 1, size do
-      matrix[i][j] = i == j and diagonal or 0.0
-    end
+  for i, a in ipairs(channels) do
+    matrix[i] = lists.map(channels, function(b, j) return j < i and matrix[j][i] or dot(a, b) / #a end)
   end
   return matrix
 end
 
--- Returns the covariance of points, with their number as denominator: a list of rows.
-local function covariance(points, width, mean)
-  local matrix, count, row = square(width, 0.0), #points // width, {}
-  for at = 0, #points - width, width do
-    for c = 1, width do
-      row[c] = points[at + c] - mean[c]
-    end
-    for i = 1, width do
-      local own, value = matrix[i], row[i]
-      for j = i, width do
-        own[j] = own[j] + value * row[j]
-      end
-    end
+-- Rotates two rows in their plane until they are orthogonal. Returns whether they were not.
+local function rotate(a, b)
+  local squares, product = dot(b, b) - dot(a, a), dot(a, b)
+  if math.abs(product) <= SMALL * norm(a) * norm(b) then
+    return false
   end
-  for i = 1, width do
-    for j = i, width do
-      matrix[i][j] = matrix[i][j] / count
-      matrix[j][i] = matrix[i][j]
-    end
-  end
-  return matrix
-end
-
--- Returns the sums of squares of the elements off the diagonal and of all elements.
-local function sizes(matrix)
-  local rest, all = 0.0, 0.0
-  for i, row in ipairs(matrix) do
-    for j, value in ipairs(row) do
-      all = all + value * value
-      rest = rest + (i ~= j and value * value or 0)
-    end
-  end
-  return rest, all
-end
-
--- One Jacobi rotation: makes matrix[p][q] zero and rotates the vectors. Press et al., Numerical Recipes, 11.1.
-local function rotate(matrix, vectors, p, q)
-  local theta = (matrix[q][q] - matrix[p][p]) / (2 * matrix[p][q])
+  local theta = squares / (2 * product)
   local t = (theta < 0 and -1 or 1) / (math.abs(theta) + math.sqrt(theta * theta + 1))
   local c = 1 / math.sqrt(t * t + 1)
   local s = t * c
-  for _, row in ipairs(matrix) do
-    local a, b = row[p], row[q]
-    row[p], row[q] = c * a - s * b, s * a + c * b
+  for i = 1, #a do
+    a[i], b[i] = c * a[i] - s * b[i], s * a[i] + c * b[i]
   end
-  local first, second = matrix[p], matrix[q]
-  local left, right = vectors[p], vectors[q]
-  for j = 1, #matrix do
-    local a, b = first[j], second[j]
-    first[j], second[j] = c * a - s * b, s * a + c * b
-    a, b = left[j], right[j]
-    left[j], right[j] = c * a - s * b, s * a + c * b
-  end
+  return true
 end
 
-local function orient(vector)
+local function unit(row)
   local largest = 0.0
-  for _, value in ipairs(vector) do
+  for _, value in ipairs(row) do
     largest = math.abs(value) > math.abs(largest) and value or largest
   end
-  return largest < 0 and lists.map(vector, function(value) return -value end) or vector
+  local length = largest == 0 and 1 or norm(row) * (largest < 0 and -1 or 1)
+  return lists.map(row, function(value) return value / length end)
 end
 
--- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix, which is overwritten.
+-- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix without negative eigenvalues,
+-- which is overwritten. Rotations make its rows orthogonal; each row is then an eigenvector times its eigenvalue.
+-- Source: Hestenes, J. SIAM 6 (1958) 51.
 function M.eigen(matrix)
-  local n, vectors = #matrix, square(#matrix, 1.0)
-  for _ = 1, SWEEPS do
-    local rest, all = sizes(matrix)
-    if rest <= SMALL * all then
-      break
-    end
-    for p = 1, n - 1 do
-      for q = p + 1, n do
-        if matrix[p][q] ~= 0 then
-          rotate(matrix, vectors, p, q)
-        end
+  local sweeps, rotated = 0, true
+  while rotated and sweeps < SWEEPS do
+    sweeps, rotated = sweeps + 1, false
+    for p, row in ipairs(matrix) do
+      for q = p + 1, #matrix do
+        rotated = rotate(row, matrix[q]) or rotated
       end
     end
   end
-  local order = correlation.order(lists.map(matrix, function(row, i) return -row[i] end))
-  return lists.map(order, function(i) return matrix[i][i] end), lists.map(order, function(i)
-    return orient(vectors[i])
+  local order = correlation.order(lists.map(matrix, function(row) return -norm(row) end))
+  return lists.map(order, function(i) return norm(matrix[i]) end), lists.map(order, function(i)
+    return unit(matrix[i])
   end)
 end
 
 -- Fits `count` components.
-function M.fit(points, width, count)
-  local mean = mean_of(points, width)
-  local values, vectors = M.eigen(covariance(points, width, mean))
+function M.fit(channels, count)
+  local mean = lists.map(channels, function(channel) return statistics.mean(channel) end)
+  local values, vectors = M.eigen(covariance(centred(channels, mean)))
   return { mean = mean, components = { table.unpack(vectors, 1, count) },
     variance = { table.unpack(values, 1, count) }, total = lists.sum(values, function(value) return value end) }
 end
 
--- Returns the coordinates of points along the components, relative to the fitted mean: one list per component.
-function M.project(fitted, points)
-  local width, out = #fitted.mean, {}
-  for k, component in ipairs(fitted.components) do
-    local offset, coordinates = 0.0, {}
-    for c = 1, width do
-      offset = offset + component[c] * fitted.mean[c]
-    end
-    for at = 0, #points - width, width do
-      local sum = -offset
-      for c = 1, width do
-        sum = sum + component[c] * points[at + c]
+-- Returns the coordinates of points along the components, relative to the fitted mean: one list per component; and the
+-- mean squared distance of the points from the fitted mean, over all channels.
+function M.project(fitted, channels)
+  local points = centred(channels, fitted.mean)
+  local spread = lists.sum(points, function(channel) return dot(channel, channel) end) / #points[1]
+  return lists.map(fitted.components, function(component)
+    return lists.map(points[1], function(_, i)
+      local sum = 0.0
+      for c, factor in ipairs(component) do
+        sum = sum + factor * points[c][i]
       end
-      coordinates[#coordinates + 1] = sum
-    end
-    out[k] = coordinates
-  end
-  return out
-end
-
--- Returns the mean squared distance of points from the fitted mean, over all channels.
-function M.spread(fitted, points)
-  local width, sum = #fitted.mean, 0.0
-  for at = 0, #points - width, width do
-    for c = 1, width do
-      local value = points[at + c] - fitted.mean[c]
-      sum = sum + value * value
-    end
-  end
-  return sum / (#points // width)
+      return sum
+    end)
+  end), spread
 end
 
 return M
