@@ -1,14 +1,14 @@
--- Principal components compared with known ones, the maximum over heads with one computed here; resolved specs read
+-- Principal components compared with known ones, the maximum over heads with known ones; resolved specs read
 -- again.
 
 local support = dofile("tests/lua/support.lua")
 
-local attention = require("lab.study.analyze.analyze_attention")
 local decoding = require("lab.study.analyze.analyze_decoding")
 local lu = require("luaunit")
 local panels = require("lab.study.analyze.pictures.panels")
 local pca = require("lab.study.analyze.mathematics.pca")
 local respec = require("lab.study.read.respec")
+local source = require("lab.study.analyze.source")
 
 TestPca = {}
 
@@ -88,12 +88,14 @@ TestAttention = {}
 
 function TestAttention.test_maximum_over_heads()
   local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
-  lu.assertEquals({ attention.maximum(heads, 2, 3, 3) }, { { 9, 2, 8, 4, 7, 6, 7, 8, 9 }, 3, 3 })
-  lu.assertEquals({ attention.maximum(heads, 2, 3, 3, 2) }, { { 9, 2, 4, 7 }, 2, 2 })
-  lu.assertEquals({ attention.maximum({ 1, 2, 3, 4, 5, 6, --[[ second ]] 6, 5, 4, 3, 2, 1 }, 2, 2, 3) },
-    { { 6, 5, 4, 4, 5, 6 }, 2, 3 })
-  lu.assertEquals({ attention.maximum({ 1, 2, 3, 4, 5, 6 }, 1, 3, 2, 2) }, { { 1, 2, 3, 4 }, 2, 2 })
-  lu.assertEquals({ attention.maximum({ 0.25 }, 1, 1, 1, 9) }, { { 0.25 }, 1, 1 })
+  local function maximum(shape, ...)
+    return source.maximum(heads, { 1, table.unpack(shape) }, ...)
+  end
+  lu.assertEquals(maximum({ 2, 3, 3 }, 1, 2, 3, 3), { 9, 2, 8, 4, 7, 6, 7, 8, 9 })
+  lu.assertEquals(maximum({ 2, 3, 3 }, 1, 2, 2, 2), { 9, 2, 4, 7 })
+  lu.assertEquals(maximum({ 2, 3, 3 }, 2, 2, 2, 3), { 9, 1, 8, 2, 7, 3 })
+  lu.assertEquals(maximum({ 3, 2, 3 }, 1, 2, 2, 3), { 7, 8, 9, 9, 5, 8 })
+  lu.assertEquals(maximum({ 1, 3, 2 }, 1, 1, 2, 2), { 1, 2, 3, 4 })
 end
 
 TestDecoding = {}
@@ -125,23 +127,26 @@ local project = {
 local function decode(answers, targets, layers, spec)
   local output, files = {}, {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
-  local source = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
-  function source.trace_text(_, _, text, frame)
+  local run = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
+  function run.trace_text(_, _, text, frame)
     lu.assertEquals({ text, frame }, { "3+4", 1 })
     return TRACE
   end
-  function source.read(_, _, name)
+  function run.read(_, _, name)
     return VALUES[name]
   end
-  function source.sites()
+  function run.sites()
     return { "decoder.layers.0", "decoder.layers.0.cross", "decoder.layers.1" }
   end
-  for _, file in ipairs(decoding.run({ source }, { text = { "3+4" }, frame = 1, layers = layers, spec = spec,
-    project = project, say = function(text)
+  local list = decoding.run({ run }, { text = { "3+4" }, frame = 1, layers = layers, spec = spec, project = project,
+    say = function(text)
       output[#output + 1] = text
-    end })) do
+    end })
+  for _, file in ipairs(list) do
     files[file.path] = file.text
   end
+  list.picture.name = "decoding"
+  files["decoding.gnuplot"] = panels.script(list.picture)
   return output, files
 end
 
@@ -153,14 +158,14 @@ function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   lu.assertEquals(files["decoding.csv"],
     "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
   local script = files["decoding.gnuplot"]
-  lu.assertStrContains(script, "$t1a1h1 << EOD\n1 0\n0.25 0.75\nEOD")
-  lu.assertStrContains(script, "$t1a2h2 << EOD\n0 1 0\n1 0 0\nEOD")
+  lu.assertStrContains(script, "$block1 << EOD\n1 0\n0.25 0.75\nEOD")
+  lu.assertStrContains(script, "$block4 << EOD\n0 1 0\n1 0 0\nEOD")
   local font, red = " font ',9' textcolor rgb ", "'#c0392b'"
   lu.assertStrContains(script, "set label '0' at graph 0,first 0 right offset -0.7,0" .. font .. red)
   lu.assertStrContains(script, "set label '\u{D7}' at graph 0,first 0 right offset -2.1,0" .. font .. red)
   lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)
   lu.assertStrContains(script, "set label '+' at first 1,graph 0 center offset 0,-0.5" .. font .. "'#222222'")
-  lu.assertNil(script:find("t1a3", 1, true)) -- the other layer
+  lu.assertNil(script:find("block5", 1, true)) -- the other layer
   lu.assertEquals({ output[3], output[4] }, {})
 end
 
@@ -168,7 +173,7 @@ function TestDecoding.test_missing_layers_are_reported()
   local output, files = decode({ 0, 1, -1 }, true, { 1, 9, 4 })
   lu.assertEquals({ output[3], output[4], output[5] }, { "sums: layer 4 of --layers has no attention",
     "sums: layer 9 of --layers has no attention" })
-  lu.assertStrContains(files["decoding.gnuplot"], "$t1a1h1")
+  lu.assertStrContains(files["decoding.gnuplot"], "$block1 << EOD")
 end
 
 -- The bias is computed from the spec that a user names, which must be the spec of the run.
@@ -197,7 +202,7 @@ function TestDecoding.test_right_answers_have_no_marks()
   local output, files = decode({ 1, 2, -1 }, true)
   lu.assertEquals(output[1], "sums: 3+4 -> 7&  right")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
-  lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
+  lu.assertStrContains(files["decoding.gnuplot"], "$block5 << EOD")
   output, files = decode({ 0, 1, -1 }, false)
   lu.assertEquals(output[1], "sums: 3+4 -> 07  right answer unknown")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
@@ -207,8 +212,8 @@ end
 TestPanels = {}
 
 function TestPanels.test_texts_are_quoted()
-  local script = panels.script({ name = "x", title = "don't", note = "n", panel = 100, settings = { "unset key" },
-    rows = { { label = "one", { title = "t", lines = { "plot x" } } } } })
+  local script = panels.script({ name = "x", title = "don't", note = "n", panel = 100,
+    rows = { { label = "one", { title = "t", lines = {}, blocks = { { "1 2" } }, plot = "plot $1" } } } })
   lu.assertStrContains(script, "set label 1 \"don't\"")
   lu.assertStrContains(script, "set output 'x.svg'")
   lu.assertStrContains(script, "set output 'x.png'")

@@ -279,7 +279,7 @@ function TestVerb.test_written_distances_of_position_tables()
   -- Trained tables share the sinusoid; tables at the start are independent.
   lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
   lu.assertStrContains(read("similarity.csv"), "line,line,start,0,,\n")
-  lu.assertStrContains(read("tables.gnuplot"), "$rotated4 << EOD")
+  lu.assertStrContains(read("tables.gnuplot"), "$block5 << EOD")
   -- The line after the tables names the picture if gnuplot has drawn it.
   lu.assertEquals(read("tables.txt"), (code == 0 and output:match("^(.*)\n[^\n]*$") or output) .. "\n")
 end

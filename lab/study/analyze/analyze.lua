@@ -4,11 +4,16 @@
 -- is a folder of runs, or, for analyses of traces, a list of runs. These analyses also take { lengths, trainer, spec,
 -- provide }: provide builds a spec and returns its folder. Output: an exit code and, if it is not 0, a message; the
 -- files are in `out`. Temporary files are removed.
+--
+-- An analysis is a module with run(opened, options): opened is a list of sources (source.lua) or a study; its options
+-- also have `folder`, for temporary files, and `study`. The result is a list of files with `picture`, a picture of
+-- panels (panels.lua) without its name, or a script; and, of a study, `tables`, tables (sheets.lua) and texts to show.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
 local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
+local panels = require("lab.study.analyze.pictures.panels")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
 local stop = require("lab.stop")
@@ -19,58 +24,45 @@ local M = {}
 
 local must = stop.must
 
-local traces = { attention = require("lab.study.analyze.analyze_attention"),
-  decoding = require("lab.study.analyze.analyze_decoding"), pca = require("lab.study.analyze.analyze_pca") }
-
--- run(study, options) returns files and, in `tables`, tables and texts to show. Its options also have `folder`, for
--- temporary files, and `study`.
-local studies = {
-  compare = require("lab.study.analyze.analyze_compare"), human = require("lab.study.analyze.analyze_human"),
-  noise = require("lab.study.analyze.analyze_noise"),
-  similarity = require("lab.study.analyze.analyze_similarity"),
-  tables = require("lab.study.analyze.analyze_tables"),
+local analyses = {
+  attention = require("lab.study.analyze.analyze_attention"), compare = require("lab.study.analyze.analyze_compare"),
+  decoding = require("lab.study.analyze.analyze_decoding"), human = require("lab.study.analyze.analyze_human"),
+  noise = require("lab.study.analyze.analyze_noise"), pca = require("lab.study.analyze.analyze_pca"),
+  similarity = require("lab.study.analyze.analyze_similarity"), tables = require("lab.study.analyze.analyze_tables"),
 }
 
-local function open_all(options, folder)
+-- Opens the runs or the study. Returns them, and the usual parent and name of the output folder.
+local function open(options)
+  if type(options.runs) == "string" then
+    local study = must(1, open_study.study(options, ""))
+    options.study, options.damage = study, sheets.damage(study)
+    return study, options.runs, study_analyses.folder(options.what, study.name)
+  end
   local runs = lists.map(options.runs, source.run)
   local labels = trained_run.labels(runs)
   return lists.map(runs, function(run, i)
-    return source.open(run, { project = options.project, trainer = options.trainer, provide = options.provide,
-      spec = options.spec, seed = options.seed, folder = folder, label = labels[i] })
-  end)
-end
-
--- Writes and reports the files of an analysis and its picture.
-local function finish(options, out, files)
-  local names = lists.map(files, function(file) return file.path end)
-  local problem = draw.add(files, { options.what })
-  must(4, write.files(out, files))
-  must(4, not problem, problem)
-  options.say(("%s: %s.svg, .pdf and .png, %s"):format(out, options.what, table.concat(names, ", ")))
-end
-
-local function analyze_traces(options, folder)
-  local sources = open_all(options, folder)
-  local out = must(1, write.below(sources[1].run.dir, options.what, options.out))
-  finish(options, out, traces[options.what].run(sources, options))
-end
-
--- Runs an analysis of a study; shows its tables and texts and stores them in a file for reports.
-local function analyze_study(options, folder)
-  local study = must(1, open_study.study(options, ""))
-  options.folder, options.study, options.damage = folder, study, sheets.damage(study)
-  local result = studies[options.what].run(study, options)
-  local said = lists.map(result.tables, function(part) return type(part) == "string" and part or sheets.shown(part) end)
-  for _, text in ipairs(said) do
-    options.say(text)
-  end
-  lists.append(result, { { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
-  finish(options, must(1, write.below(options.runs, study_analyses.folder(options.what, study.name), options.out)),
-    result)
+    return source.open(run, lists.merged(options, { label = labels[i] }))
+  end), runs[1].dir, options.what
 end
 
 local function analyze(options, folder)
-  return (traces[options.what] and analyze_traces or analyze_study)(options, folder)
+  options.folder = folder
+  local what, opened, parent, name = options.what, open(options)
+  local out = must(1, write.below(parent, name, options.out))
+  local files = analyses[what].run(opened, options)
+  local picture = type(files.picture) == "string" and files.picture
+    or panels.script(lists.merged(files.picture, { name = what }))
+  lists.append(files, { { path = what .. ".gnuplot", text = picture } })
+  if files.tables then
+    local said = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.shown(one) end)
+    lists.map(said, options.say)
+    lists.append(files, { { path = what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
+  end
+  local names = table.concat(lists.map(files, function(file) return file.path end), ", ")
+  local problem = draw.add(files, { what })
+  must(4, write.files(out, files))
+  must(4, not problem, problem)
+  options.say(("%s: %s.svg, .pdf and .png, %s"):format(out, what, names))
 end
 
 function M.run(options)

@@ -1,7 +1,7 @@
 -- Statistical tests over seeds between the cells of a study, or of any runs (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }. Output: as in
--- analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex, compare.gnuplot.
+-- analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyze.mathematics.exact")
@@ -56,9 +56,10 @@ end
 
 -- Adds statistics of each group. Resampled means are stored by group: groups are resampled independently, so that the
 -- differences of these means are the resampled differences of a pair.
-local function describe(sets, metric, criterion, options)
+local function describe(groups, metric, criterion, options)
   local drawing = inference.random(options.seed)
-  for _, group in lists.nested(sets, "groups") do
+  for _, group in ipairs(groups) do
+    group.metric, group.criterion = metric, criterion
     judge_seeds(group, options.split, metric, criterion)
     group.mean, group.sd = statistics.mean(group.scores), statistics.sd(group.scores)
     if group.sd then
@@ -69,8 +70,8 @@ local function describe(sets, metric, criterion, options)
   end
 end
 
-local function pair_of(set, a, b)
-  local pair = { set = set, a = a, b = b, test = inference.welch(a.scores, b.scores) }
+local function pair_of(a, b)
+  local pair = { a = a, b = b, test = inference.welch(a.scores, b.scores) }
   pair.low, pair.high = inference.interval(lists.map(a.means, function(mean, i) return mean - b.means[i] end))
   return pair
 end
@@ -83,9 +84,9 @@ local function test_exactly(pair, options)
     inference.random(options.seed))
   pair.fisher = a.judged > 0 and b.judged > 0 and exact.fisher(a.generalise, a.judged, b.generalise, b.judged) or nil
   local smooth = inference.varies(a.scores) and inference.varies(b.scores) and not a.clumped and not b.clumped
-  pair.method = smooth and "Welch" or "permutation"
   local all_equal = not pair.test.p and pair.permutation == 1
   pair.raw = smooth and pair.test.p or not all_equal and pair.permutation or nil
+  pair.method = pair.raw and (smooth and "Welch" or "permutation")
 end
 
 -- Returns all pairs of groups within each set; with a reference, only the pairs that contain it.
@@ -96,7 +97,7 @@ local function pairs_of(sets, reference)
       for j, b in ipairs(set.groups) do
         local wanted = reference and b.value == reference and i ~= j or not reference and i < j
         if wanted and a.sd and b.sd then
-          list[#list + 1] = pair_of(set, a, b)
+          list[#list + 1] = pair_of(a, b)
         end
       end
     end
@@ -128,6 +129,7 @@ end
 local function judge(list, options)
   for _, pair in ipairs(list) do
     test_exactly(pair, options)
+    pair.margin = options.margin
     pair.p_equivalence = options.margin and inference.equivalence(pair.test, options.margin)
   end
   for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence" }) do
@@ -143,25 +145,25 @@ local function judge(list, options)
   end
 end
 
-local function stop_without_pairs(sets, split)
-  local counts = {}
-  for set, group in lists.nested(sets, "groups") do
-    counts[#counts + 1] = ("%s: %d"):format(escape.plain(cell_groups.title(set, group)), #group.scores)
-  end
+local function stop_without_pairs(groups, split)
+  local counts = lists.map(groups, function(group)
+    return ("%s: %d"):format(escape.plain(cell_groups.title(group)), #group.scores)
+  end)
   local more = #counts - MOST_NAMED
   local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
   stop.with(1, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of "
     .. "two cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found))
 end
 
--- Returns { axis, metric, criterion, sets, pairs, grid, answers, notes }. grid describes the
--- conditions of most scores (grids.lua), answers the decoding (captions.lua).
+-- Returns { axis, metric, criterion, sets, groups, pairs, grid, answers, notes }. groups: those of all sets; grid
+-- describes the conditions of most scores (grids.lua), answers the decoding (captions.lua).
 --   sets and groups are those of cell_groups.lua. Each group also has mean, sd, error (of the mean); low, high: the
 -- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
 -- generalise: how many of them generalise; share_low, share_high: the exact interval of their share; clumped: whether
 -- the seeds form two clumps.
---   A pair has set, a, b (groups); test: that of a - b (inference.welch); method: the deciding test, "Welch" or
--- "permutation"; raw, p: its p before and after Holm's correction, nil if all seeds of both groups have one score; low,
+--   A pair has a, b (groups of a set); test: that of a - b (inference.welch); method: the deciding test, "Welch" or
+-- "permutation"; raw, p: its p before and after Holm's correction; these are nil if all seeds of both groups have one
+-- score; low,
 -- high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers of seeds;
 -- reachable: that p after correction; permutation, splits: p and number of splits of the permutation test; fisher,
 -- fisher_p: Fisher's p before and after correction; p_equivalence, equivalence: with a margin, the p of equivalence
@@ -169,7 +171,8 @@ end
 function M.compare(study, options)
   local axis = cell_groups.axis(study, options.axis)
   local sets = cell_groups.sets(study, axis, options.split)
-  cell_groups.check_reference(sets, options.reference, "value")
+  local groups = cell_groups.of(sets)
+  cell_groups.check_reference(groups, options.reference, "value")
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.of[metric].unit ~= "percent" then
     stop.with(1, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
@@ -177,15 +180,15 @@ function M.compare(study, options)
   elseif options.above then
     criterion = { metric = metric, above = options.above }
   end
-  describe(sets, metric, criterion, options)
+  describe(groups, metric, criterion, options)
   local list = pairs_of(sets, options.reference)
   if #list == 0 then
-    stop_without_pairs(sets, options.split)
+    stop_without_pairs(groups, options.split)
   end
   judge(list, options)
-  return { axis = axis, metric = metric, criterion = criterion, sets = sets, pairs = list,
-    grid = cell_groups.grid(sets, options.split), answers = captions.answers(study),
-    notes = cell_groups.notes(study, sets, options.split) }
+  return { axis = axis, metric = metric, criterion = criterion, sets = sets, groups = groups, pairs = list,
+    grid = cell_groups.grid(groups, options.split), answers = captions.answers(study),
+    notes = cell_groups.notes(study, groups, options.split) }
 end
 
 -- ---- output ----
@@ -194,30 +197,19 @@ local function p_text(p)
   return not p and sheets.MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
 end
 
-local function titled(set, text)
-  return set.name ~= "" and ("%s: %s"):format(set.name, text) or text
+local function titled(group, text)
+  return group.set.name ~= "" and ("%s: %s"):format(group.set.name, text) or text
 end
 
 local function pair_title(pair)
-  return titled(pair.set, ("%s - %s"):format(pair.a.name, pair.b.name))
-end
-
--- Returns the results of take(set, group) for all groups.
-local function of_groups(result, take)
-  local list = {}
-  for set, group in lists.nested(result.sets, "groups") do
-    list[#list + 1] = take(set, group)
-  end
-  return list
+  return titled(pair.a, ("%s - %s"):format(pair.a.name, pair.b.name))
 end
 
 -- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function scored_text(result, options)
-  local of, places = metrics.of[result.metric], {}
-  of_groups(result, function(_, group)
-    lists.append(places, lists.map(group.runs, function(run)
-      return captions.place(run, runs.evaluation(run, options.split))
-    end))
+  local of = metrics.of[result.metric]
+  local places = lists.flat(result.groups, function(group)
+    return lists.map(group.runs, function(run) return captions.place(run, runs.evaluation(run, options.split)) end)
   end)
   return ("%s in %s, %s, %s"):format(of.title:gsub("^%l", string.upper), of.unit, result.grid.text,
     table.concat(lists.distinct(places), " or "))
@@ -231,15 +223,11 @@ local function share_text(group)
   return group.judged > 0 and ("%d of %d"):format(group.generalise, group.judged) or sheets.MISSING
 end
 
-local function percent(share)
-  return share and 100 * share
-end
-
 -- Returns notes on cells whose seeds form two clumps, and the notes on all groups.
 local function notes_of(result)
-  return lists.append(of_groups(result, function(set, group)
+  return lists.append(lists.map(result.groups, function(group)
     return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
-      cell_groups.title(set, group), share_text(group)) or nil
+      cell_groups.title(group), share_text(group)) or nil
   end), result.notes)
 end
 
@@ -250,11 +238,11 @@ local function groups_table(result, options)
     .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
     .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
     metrics.criterion_text(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
-    "generalise", "exact interval", "learning rate" }, rows = of_groups(result, function(set, group)
-      return { titled(set, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form, group.mean),
+    "generalise", "exact interval", "learning rate" }, rows = lists.map(result.groups, function(group)
+      return { titled(group, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form, group.mean),
         number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low, group.high),
-        share_text(group), number("%.1f%% to %.1f%%", percent(group.share_low), percent(group.share_high)),
-        ("%g"):format(group.rate) }
+        share_text(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
+          100 * group.share_high) or sheets.MISSING, ("%g"):format(group.rate) }
     end), notes = notes_of(result) })
 end
 
@@ -269,7 +257,7 @@ local function pairs_table(result, options)
     "df" }, rows = lists.map(result.pairs, function(pair)
       local test = pair.test
       return { pair_title(pair), ("%+.2f"):format(test.difference), pair.verdict,
-        pair.raw and pair.method or sheets.MISSING, p_text(pair.p), p_text(pair.equivalence),
+        pair.method or sheets.MISSING, p_text(pair.p), p_text(pair.equivalence),
         number("%.2f to %.2f", test.low, test.high), ("%.2f to %.2f"):format(pair.low, pair.high),
         number("%.3f", test.t), number("%.1f", test.freedom) }
     end) })
@@ -295,52 +283,33 @@ local function shares_table(result)
     end), notes = notes_on_seeds(result) })
 end
 
-local function seeds_csv(result, options)
-  return sheets.csv("seeds.csv", "set,group,learning_rate,seed,step,metric,score,folder", function(add)
-    for set, group in lists.nested(result.sets, "groups") do
-      for i, run in ipairs(group.runs) do
-        add(set.name, group.name, group.rate, run.seed, runs.evaluation(run, options.split).step, result.metric,
-          group.scores[i], run.dir)
-      end
-    end
-  end)
+local function seeds_csv(groups, split)
+  return sheets.csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed step "
+    .. "metric=group.metric score folder=run.dir", lists.flat(groups, function(group)
+      return lists.map(group.runs, function(run, i)
+        return { group = group, run = run, step = runs.evaluation(run, split).step, score = group.scores[i] }
+      end)
+    end))
 end
 
-local function groups_csv(result)
-  local criterion = result.criterion
-  return sheets.csv("groups.csv", "set,group,learning_rate,asked,seeds,mean,sd,error,low,high,metric,criterion,above,"
-    .. "judged,generalise,share_low,share_high", function(add)
-      for set, group in lists.nested(result.sets, "groups") do
-        add(set.name, group.name, group.rate, group.asked, #group.scores, group.mean, group.sd, group.error, group.low,
-          group.high, result.metric, criterion.metric, criterion.above, group.judged, group.generalise,
-          group.share_low, group.share_high)
-      end
-    end)
-end
+local GROUP = "set=set.name group=name learning_rate=rate asked seeds=count:scores mean sd error low high metric "
+  .. "criterion=criterion.metric above=criterion.above judged generalise share_low share_high"
 
-local function pairs_csv(result, options)
-  return sheets.csv("compare.csv", "set,a,b,seeds_a,seeds_b,difference,error,t,df,p,p_holm,low,high,bootstrap_low,"
-    .. "bootstrap_high,margin,p_equivalence,p_equivalence_holm,verdict,metric,test,p_welch,p_permutation,splits,"
-    .. "least_p,least_p_holm,generalise_a,judged_a,generalise_b,judged_b,p_fisher,p_fisher_holm", function(add)
-      for _, pair in ipairs(result.pairs) do
-        local test, a, b = pair.test, pair.a, pair.b
-        add(pair.set.name, a.name, b.name, #a.scores, #b.scores, test.difference, test.error, test.t, test.freedom,
-          pair.raw, pair.p, test.low, test.high, pair.low, pair.high, options.margin, pair.p_equivalence,
-          pair.equivalence, pair.verdict, result.metric, pair.raw and pair.method or "", test.p, pair.permutation,
-          pair.splits, pair.least, pair.reachable, a.generalise, a.judged, b.generalise, b.judged, pair.fisher,
-          pair.fisher_p)
-      end
-    end)
-end
+local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=count:b.scores "
+  .. "difference=test.difference error=test.error t=test.t df=test.freedom p=raw p_holm=p low=test.low high=test.high "
+  .. "bootstrap_low=low bootstrap_high=high margin p_equivalence p_equivalence_holm=equivalence verdict "
+  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation splits least_p=least least_p_holm=reachable "
+  .. "generalise_a=a.generalise judged_a=a.judged generalise_b=b.generalise judged_b=b.judged p_fisher=fisher "
+  .. "p_fisher_holm=fisher_p"
 
 function M.run(study, options)
   local result = M.compare(study, options)
   local models = { groups_table(result, options), pairs_table(result, options), shares_table(result) }
-  return { pairs_csv(result, options), groups_csv(result), seeds_csv(result, options), { path = "compare.tex",
-    text = table.concat(lists.map(models, table_latex.render), "\n") }, { path = "compare.gnuplot",
-    text = strips.script({ name = "compare", title = ("Every seed, by %s"):format(result.axis),
-      xlabel = ("%s; points: seeds; bars: means and 95%% intervals"):format(scored_text(result, options)),
-      sets = result.sets }) }, tables = models }
+  return { sheets.csv("compare.csv", PAIR, result.pairs), sheets.csv("groups.csv", GROUP, result.groups),
+    seeds_csv(result.groups, options.split), { path = "compare.tex", text = table.concat(lists.map(models,
+    table_latex.render), "\n") }, tables = models, picture = strips.script({ name = "compare",
+    title = ("Every seed, by %s"):format(result.axis), xlabel = ("%s; points: seeds; bars: means and 95%% intervals")
+      :format(scored_text(result, options)), sets = result.sets }) }
 end
 
 return M

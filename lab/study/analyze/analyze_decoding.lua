@@ -3,14 +3,14 @@
 --
 -- Input: runs as analyze.lua opens them, and texts, frame, layers (layer indices; nil: all), spec (the runs' spec; nil:
 -- the spec in run.json). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (the
--- trainer's trace, numbered through the texts of each run in turn), decoding.gnuplot.
+-- trainer's trace, numbered through the texts of each run in turn); the picture.
 
 local heat = require("lab.study.analyze.pictures.heat")
 local input = require("base.input")
 local lists = require("base.lists")
 local mask_page = require("lab.pages.mask_page")
-local panels = require("lab.study.analyze.pictures.panels")
 local sheets = require("lab.study.analyze.sheets")
+local source_module = require("lab.study.analyze.source")
 local stop = require("lab.stop").with
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
@@ -87,19 +87,7 @@ local function sides(site, streams, shape)
   return queries, so_long(site:find("%.cross$") and source or queries, shape[4])
 end
 
--- Returns the first rows and columns of the matrix of a head (from 0): { values, peak }.
-local function cut(values, head, shape, rows, columns)
-  local out, peak = {}, 0.0
-  for i = 0, rows - 1 do
-    for j = 1, columns do
-      local value = values[(head * shape[3] + i) * shape[4] + j]
-      out[#out + 1], peak = value, math.max(peak, value)
-    end
-  end
-  return { values = out, peak = peak }
-end
-
--- Returns the attentions of a trace: { site, layer, reads, writes, heads = { { values, peak } ... } }.
+-- Returns the attentions of a trace: { site, layer, reads, writes, heads }; heads: lists of weights, row-major.
 local function attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
@@ -110,7 +98,7 @@ local function attentions(source, trace, front, streams, layers)
       local queries, keys = sides(site, streams, shape)
       local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
-        one.heads[head] = cut(values, head - 1, shape, #one.writes, #one.reads)
+        one.heads[head] = source_module.maximum(values, shape, head, head, #one.writes, #one.reads)
       end
       list[#list + 1] = one
     end
@@ -184,22 +172,19 @@ end
 
 -- ---- the picture ----
 
-local function attention_row(data, name, one, attention, font)
-  local row = { label = ("%s: %s"):format(one.source.label, attention.site) }
-  for h, head in ipairs(attention.heads) do
-    row[h] = heat.letter(heat.panel(data, name .. "h" .. h, head.values, #attention.writes,
-      ("head %d, to %.2g"):format(h - 1, head.peak), { 0, math.max(head.peak, 1e-9) }), attention, font)
-  end
-  return row
+local function attention_row(one, attention, font, words)
+  local row = { label = ("%s: %s%s"):format(one.source.label, attention.site, words) }
+  return lists.append(row, lists.map(attention.heads, function(head, h)
+    return heat.letter(heat.weights(head, #attention.writes, ("head %d"):format(h - 1)), attention, font)
+  end))
 end
 
-local function bias_row(data, name, one, bias, font)
+local function bias_row(one, bias, font)
   local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
-  for h, head in ipairs(bias.heads) do
-    row[h] = heat.letter(heat.open_cells(data, name .. "h" .. h, #bias.heads > 1 and ("head %d"):format(h - 1)
-      or "all heads", flat(head, #bias.reads)), bias, font)
-  end
-  return row
+  return lists.append(row, lists.map(bias.heads, function(head, h)
+    return heat.letter(heat.open_cells(#bias.heads > 1 and ("head %d"):format(h - 1) or "all heads",
+      flat(head, #bias.reads)), bias, font)
+  end))
 end
 
 local function picture(list)
@@ -209,32 +194,24 @@ local function picture(list)
   end
   local size = math.max(LEAST, math.min(CELL * most, MOST))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
-  local data, rows = {}, {}
-  for t, one in ipairs(list) do
-    for a, attention in ipairs(one.attentions) do
-      rows[#rows + 1] = attention_row(data, ("t%da%d"):format(t, a), one, attention, font)
-      rows[#rows].label = rows[#rows].label .. (a == 1 and "; " .. one.words or "")
-    end
-    lists.append(rows, lists.map(one.biases, function(bias, b)
-      return bias_row(data, ("t%db%d"):format(t, b), one, bias, font)
-    end))
-  end
-  return panels.script({ name = "decoding", title = "Attention of every head while decoding",
+  return { title = "Attention of every head while decoding", panel = size,
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
-    panel = size, settings = heat.SETTINGS, data = data, rows = rows })
+    rows = lists.flat(list, function(one)
+      return lists.join(lists.map(one.attentions, function(attention, a)
+        return attention_row(one, attention, font, a == 1 and "; " .. one.words or "")
+      end), lists.map(one.biases, function(bias) return bias_row(one, bias, font) end))
+    end) }
 end
 
 -- ---- the files ----
 
 local function csv(list)
-  return sheets.csv("decoding.csv", "run,text,place,answer,right,wrong", function(add)
-    for _, one in ipairs(list) do
-      for i, symbol in ipairs(one.answer) do
-        add(one.source.label, one.text, i - 1, symbol.text, symbol.right or "",
-          symbol.right and (symbol.wrong and 1 or 0) or "")
-      end
-    end
-  end)
+  return sheets.csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
+    .. "wrong", lists.flat(list, function(one)
+      return lists.map(one.answer, function(symbol, i)
+        return { of = one, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
+      end)
+    end))
 end
 
 function M.run(sources, options)
@@ -254,7 +231,8 @@ function M.run(sources, options)
       files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }
     end
   end
-  return lists.append(files, { csv(list), { path = "decoding.gnuplot", text = picture(list) } })
+  files[#files + 1], files.picture = csv(list), picture(list)
+  return files
 end
 
 return M

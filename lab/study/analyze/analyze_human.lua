@@ -2,7 +2,7 @@
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
 -- copies, resamples, seed }. Output: as in analyze.lua, with the files human.csv (a cell per line), puzzles.csv,
--- vectors.csv, human.gnuplot.
+-- vectors.csv.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -22,8 +22,6 @@ local number, must = sheets.number, require("lab.stop").must
 local PEOPLE, PERFECT = "people", "always right"
 local ACROSS = 5 -- panels in a row of the picture
 local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the step of its tics
-local SETTINGS = { "unset key", "unset colorbox", "set border 3 lc rgb '#444444'",
-  "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'", "set xtics offset 0,0.4", "set ytics offset 0.6,0" }
 
 -- ---- the similarity ----
 
@@ -135,72 +133,67 @@ local function vectors_of(puzzles, puzzle)
   return puzzles.vectors[puzzle] or 0
 end
 
--- Returns the mean accuracy over the included puzzles with this number of vectors.
-local function mean_of(accuracy, puzzles, vectors)
-  return statistics.mean(lists.map(puzzles.kept, function(puzzle)
-    return vectors_of(puzzles, puzzle) == vectors and accuracy[puzzle] or nil
-  end))
+-- Returns people or a cell as { name, vectors }, a list by the numbers of vectors: { who, vectors, values }, where the
+-- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: their lists of
+-- shares by puzzle.
+local function summary_of(name, shares, result)
+  return { name = name, count = #shares, vectors = lists.map(result.vectors, function(vectors)
+    local puzzles = lists.filter(result.puzzles.kept, function(puzzle)
+      return vectors_of(result.puzzles, puzzle) == vectors
+    end)
+    return { who = name, vectors = vectors, values = lists.map(shares, function(accuracy)
+      return statistics.mean(lists.map(puzzles, function(puzzle) return accuracy[puzzle] end))
+    end) }
+  end) }
 end
 
-local function all_vectors(puzzles)
-  local list = lists.distinct(lists.map(puzzles.kept, function(puzzle) return vectors_of(puzzles, puzzle) end))
-  table.sort(list)
-  return list
-end
-
--- Returns human accuracy by puzzle, from the table or the trials, and the participants of the trials.
-local function humans(options, puzzles)
-  local participants = options.trials and human_data.trials(options.trials, puzzles)
-  local accuracy = options.human and human_data.accuracy(options.human, options.column, puzzles)
-    or human_data.means(participants, puzzles.count)
-  return accuracy, participants
-end
-
--- Returns the comparison { puzzles, human, groups, perfect, halves, vectors }. puzzles: { count,
+-- Returns the comparison { puzzles, human, groups, compared, perfect, bases, vectors, everybody }. puzzles: { count,
 -- vectors, run, kept }, where kept lists the included puzzles. human[puzzle]: a share. Each group has accuracy, shares
--- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. perfect:
--- the similarity of a model that is always right. halves: the similarity of halves of the participants, or nil.
--- vectors: the occurring numbers of vectors. Copies of a base puzzle are resampled together.
+-- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. compared:
+-- halves of the participants, a model that is always right, which is also `perfect`, and the cells as { name, count,
+-- similarity }. vectors: the occurring numbers of vectors. everybody: people and cells (summary_of). Copies of a base
+-- puzzle are resampled together.
 local function set_against(groups, options)
   local puzzles = puzzles_of(groups, options.split)
-  local human, participants = humans(options, puzzles)
-  local bases, perfect = bases_of(puzzles, options), {}
+  local participants = options.trials and human_data.trials(options.trials, puzzles)
+  local human = options.human and human_data.accuracy(options.human, options.column, puzzles)
+    or human_data.means(participants, puzzles.count)
+  local bases, always = bases_of(puzzles, options), {}
   for puzzle = 1, puzzles.count do
-    perfect[puzzle] = 1.0
+    always[puzzle] = 1.0
   end
-  for _, group in ipairs(groups) do
+  local compared = lists.map(groups, function(group)
     group.accuracy = human_data.means(lists.map(group.by_run, function(accuracy)
       return { share = accuracy }
     end), puzzles.count)
     group.similarity = similarity(human, group.accuracy, bases, options)
+    return { name = group.name, count = #group.by_run, similarity = group.similarity }
+  end)
+  local perfect = { name = PERFECT, similarity = similarity(human, always, bases, options) }
+  table.insert(compared, 1, perfect)
+  if participants then
+    table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
+      similarity = halves(participants, puzzles, options) })
   end
-  return { puzzles = puzzles, human = human, groups = groups, perfect = similarity(human, perfect, bases, options),
-    participants = participants, halves = participants and halves(participants, puzzles, options),
-    vectors = all_vectors(puzzles), bases = #bases }
+  local vectors = lists.distinct(lists.map(puzzles.kept, function(puzzle) return vectors_of(puzzles, puzzle) end))
+  table.sort(vectors)
+  local result = { puzzles = puzzles, human = human, groups = groups, compared = compared, perfect = perfect,
+    bases = #bases, vectors = vectors }
+  local shares = participants and lists.map(participants, function(one) return one.share end) or { human }
+  result.everybody = lists.join({ summary_of(PEOPLE, shares, result) }, lists.map(groups, function(group)
+    return summary_of(group.name, group.by_run, result)
+  end))
+  return result
 end
 
 -- ---- output ----
 
--- Returns a list of { name, count, similarity }: humans with each other, a model that is always right, the cells.
-local function compared(result)
-  local list = {}
-  if result.halves then
-    list[1] = { name = PEOPLE .. ", half against half", count = #result.participants, similarity = result.halves }
-  end
-  list[#list + 1] = { name = PERFECT, similarity = result.perfect }
-  return lists.append(list, lists.map(result.groups, function(group)
-    return { name = group.name, count = #group.by_run, similarity = group.similarity }
-  end))
-end
-
 local function similarity_table(result, options)
-  local rows = lists.map(compared(result), function(item)
-    local row = { item.name, number("%d", item.count) }
-    for _, measure in ipairs(MEASURES) do
+  local rows = lists.map(result.compared, function(item)
+    return lists.join({ item.name, number("%d", item.count) }, lists.flat(MEASURES, function(measure)
       local of = item.similarity[measure]
-      lists.append(row, { number("%.4f", of.value), number("%.3f to %.3f", of.low, of.high) })
-    end
-    return row
+      return { number("%.4f", of.value), number("%.3f to %.3f", of.low, of.high) }
+    end))
   end)
   return sheets.table({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
     #result.puzzles.kept, wording.count(result.bases, "base")), about = ("split %s, means over seeds; composite: mean "
@@ -208,109 +201,71 @@ local function similarity_table(result, options)
     .. "of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds", "cosine",
     "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says little: it "
     .. "is %s for a model that is always right, and similar for all models that have learned the task. Compare the "
-    .. "rank correlations."):format(number("%.4f", result.perfect.cosine.value)) } })
-end
-
--- Returns the accuracies for a number of vectors: one for each participant or seed.
-local function of_vectors(item, result, vectors)
-  return lists.map(item.lists, function(accuracy) return mean_of(accuracy, result.puzzles, vectors) end)
-end
-
--- Returns { name, lists } of the humans and of each cell: lists has the shares of each participant or seed by puzzle.
-local function everybody(result)
-  local shares = lists.map(result.participants or {}, function(one) return one.share end)
-  return lists.append({ { name = PEOPLE, lists = shares[1] and shares or { result.human } } }, lists.map(
-    result.groups, function(group) return { name = group.name, lists = group.by_run } end))
+    .. "rank correlations."):format(number("%.4f", result.perfect.similarity.cosine.value)) } })
 end
 
 local function vectors_table(result)
   return sheets.table({ name = "vectors", title = "Accuracy by vectors", about = "mean ± sd (n - 1) over participants "
     .. "or seeds; for humans without trials, only the mean", heads = lists.join({ "", "humans or seeds" },
     lists.map(result.vectors, function(vectors) return vectors > 0 and wording.count(vectors, "vector") or "all" end)),
-    rows = lists.map(everybody(result), function(item)
-      return lists.join({ item.name, ("%d"):format(#item.lists) }, lists.map(result.vectors, function(vectors)
-        return sheets.mean_and_sd("%.3f", of_vectors(item, result, vectors))
+    rows = lists.map(result.everybody, function(item)
+      return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(of)
+        return sheets.mean_and_sd("%.3f", of.values)
       end))
     end) })
 end
 
-local function human_csv(result)
-  return sheets.csv("human.csv", "cell,seeds,cosine,cosine_low,cosine_high,spearman,spearman_low,spearman_high,"
-    .. "composite,composite_low,composite_high", function(add)
-      for _, item in ipairs(compared(result)) do
-        local l = item.similarity
-        add(item.name, item.count, l.cosine.value, l.cosine.low, l.cosine.high, l.spearman.value, l.spearman.low,
-          l.spearman.high, l.composite.value, l.composite.low, l.composite.high)
-      end
-    end)
-end
-
 local function puzzles_csv(result, options)
-  return sheets.csv("puzzles.csv", "cell,puzzle,base,vectors,human,accuracy", function(add)
-    for _, group in ipairs(result.groups) do
-      for _, puzzle in ipairs(result.puzzles.kept) do
-        add(group.name, puzzle, (puzzle - 1) // options.copies + 1, result.puzzles.vectors[puzzle],
-          result.human[puzzle], group.accuracy[puzzle])
-      end
-    end
-  end)
-end
-
-local function vectors_csv(result)
-  return sheets.csv("vectors.csv", "who,vectors,count,mean,sd", function(add)
-    for _, item in ipairs(everybody(result)) do
-      for _, vectors in ipairs(result.vectors) do
-        local values = of_vectors(item, result, vectors)
-        add(item.name, vectors, #values, statistics.mean(values), statistics.sd(values))
-      end
-    end
-  end)
+  return sheets.csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.flat(result.groups,
+    function(group)
+      return lists.map(result.puzzles.kept, function(puzzle)
+        return { group = group, puzzle = puzzle, base = (puzzle - 1) // options.copies + 1,
+          vectors = result.puzzles.vectors[puzzle], human = result.human[puzzle], accuracy = group.accuracy[puzzle] }
+      end)
+    end))
 end
 
 -- Makes a cell's panel of puzzles; each number of vectors is a group of points.
-local function puzzles_panel(data, result, group, name)
-  local sets = lists.map(result.vectors, function(vectors)
-    local shown = lists.map(result.puzzles.kept, function(puzzle)
-      return vectors_of(result.puzzles, puzzle) == vectors and result.human[puzzle] and puzzle or nil
+local function puzzles_panel(result, group)
+  return scatter.panel(lists.map(result.vectors, function(vectors)
+    local shown = lists.filter(result.puzzles.kept, function(puzzle)
+      return vectors_of(result.puzzles, puzzle) == vectors and result.human[puzzle]
     end)
     return { x = lists.map(shown, function(puzzle) return result.human[puzzle] end),
       y = lists.map(shown, function(puzzle) return group.accuracy[puzzle] end) }
-  end)
-  return scatter.panel(data, name, sets, ("%s, ranks %s"):format(group.name, number("%.2f",
-    group.similarity.spearman.value)), { x = SHARES, y = SHARES })
+  end), ("%s, ranks %s"):format(group.name, number("%.2f", group.similarity.spearman.value)), { x = SHARES,
+    y = SHARES })
 end
 
-local function vectors_panel(data, result, item, name)
-  local set = { x = result.vectors, y = {} }
-  for i, vectors in ipairs(result.vectors) do
-    set.y[i] = statistics.mean(of_vectors(item, result, vectors))
-  end
-  return scatter.panel(data, name, { set }, item.name, { style = "linespoints", x = { result.vectors[1] - 0.2,
-    result.vectors[#result.vectors] + 0.2, 1 }, y = SHARES })
+local function vectors_panel(result, item)
+  local vectors = result.vectors
+  return scatter.panel({ { x = vectors, y = lists.map(item.vectors, function(of)
+    return statistics.mean(of.values)
+  end) } }, item.name, { style = "linespoints", x = { vectors[1] - 0.2, vectors[#vectors] + 0.2, 1 }, y = SHARES })
 end
 
 local function picture(result)
-  local data = {}
-  local of_puzzles = lists.map(result.groups, function(group, i)
-    return puzzles_panel(data, result, group, ("puzzles%d"):format(i))
-  end)
-  local by_vectors = lists.map(everybody(result), function(item, i)
-    return vectors_panel(data, result, item, ("vectors%d"):format(i))
-  end)
-  local rows = lists.append(panels.rows(of_puzzles, ACROSS, "Each puzzle: right: share of humans with the correct "
-    .. "answer; up: share of seeds; lighter: more vectors"), panels.rows(by_vectors, ACROSS,
-    "Accuracy by vectors"))
-  return panels.script({ name = "human", title = "Humans and models, puzzle by puzzle",
-    note = ("%d puzzles"):format(#result.puzzles.kept), panel = 190, settings = SETTINGS, data = data, rows = rows })
+  local of_puzzles = lists.map(result.groups, function(group) return puzzles_panel(result, group) end)
+  local by_vectors = lists.map(result.everybody, function(item) return vectors_panel(result, item) end)
+  return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
+    panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.rows(of_puzzles, ACROSS, "Each puzzle: right: "
+      .. "share of humans with the correct answer; up: share of seeds; lighter: more vectors"), panels.rows(by_vectors,
+      ACROSS, "Accuracy by vectors")) }
 end
 
+local CSV = "cell=name seeds=count" .. table.concat(lists.map(MEASURES, function(measure)
+  return (" %s=similarity.%s.value %s_low=similarity.%s.low %s_high=similarity.%s.high"):gsub("%%s", measure)
+end))
+
 function M.run(study, options)
-  local groups = lists.map(cell_groups.all(study, options.split), function(group)
-    return #group.runs > 0 and group or nil
+  local groups = lists.filter(cell_groups.all(study, options.split)[1].groups, function(group)
+    return #group.runs > 0
   end)
   local result = set_against(groups, options)
-  return { human_csv(result), puzzles_csv(result, options), vectors_csv(result), { path = "human.gnuplot",
-    text = picture(result) }, tables = { similarity_table(result, options), vectors_table(result) } }
+  return { sheets.csv("human.csv", CSV, result.compared), puzzles_csv(result, options),
+    sheets.csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
+      lists.flat(result.everybody, function(item) return item.vectors end)),
+    picture = picture(result), tables = { similarity_table(result, options), vectors_table(result) } }
 end
 
 return M

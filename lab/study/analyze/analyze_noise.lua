@@ -2,19 +2,17 @@
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, draws, seed,
 -- noise, relative, axis, say }: noise is a list of standard deviations. Output: as in analyze.lua, with the files
--- noise.csv (a run and a deviation per line) and noise.gnuplot. Errors of trainers end the analysis: see source.lua.
+-- noise.csv (a run and a deviation per line). Errors of trainers end the analysis: see source.lua.
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local cell_groups = require("lab.study.analyze.cell_groups")
 local lists = require("base.lists")
-local run_files = require("lab.study.read.run_files")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
 local statistics = require("lab.study.read.statistics")
 local stop = require("lab.stop")
 local wording = require("base.wording")
-local write = require("base.write")
 
 local M = {}
 
@@ -22,7 +20,7 @@ local M = {}
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   if not first and not options.axis then
-    return { { name = "", groups = cell_groups.all(study, options.split) } }
+    return cell_groups.all(study, options.split)
   end
   return cell_groups.sets(study, cell_groups.axis(study, options.axis or first.name), options.split)
 end
@@ -30,40 +28,34 @@ end
 -- Returns settings of a spec, as for --set, that give its trainer this noise.
 local function noise_of(options)
   local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
-  return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")),
-    ("eval.noise=%s"):format(options.relative and "relative" or "absolute") }
+  return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")), "eval.noise=" .. options.mode }
 end
 
--- Evaluates one model and returns its accuracy at every deviation.
+-- Evaluates the model of a source; returns a line of noise.csv for every deviation.
 local function evaluate(from, options)
-  local out = options.folder .. "/noise"
-  write.remove_tree(out)
   local split = from.run.info.data and options.split or nil
-  from:call("eval", { "--checkpoint", from.run.checkpoint, "--lengths", options.length, "--examples", options.examples,
-    "--draws", options.draws, "--seed", options.seed, "--out", out, split and "--splits", split })
-  local at = {}
-  local damage = run_files.evaluations(out, {}, function(row)
-    at[row.by and row.by.noise or false] = { accuracy = row.accuracy, sd = row.sd_over_draws }
-  end)
+  local rows = from:evaluate({ "--lengths", options.length, "--examples", options.examples, "--draws", options.draws,
+    split and "--splits", split })
   return lists.map(options.noise, function(deviation)
-    return at[deviation] or stop.with(1, damage or ("%s: it has no accuracy under noise %g"):format(from.run.dir,
-      deviation))
+    local row = lists.find(rows, function(one) return one.by and one.by.noise == deviation end)
+    stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(from.run.dir, deviation))
+    return { noise = deviation, draws = deviation > 0 and options.draws or 1, accuracy = row.accuracy,
+      sd_over_draws = row.sd_over_draws }
   end)
 end
 
--- Evaluates the runs of groups. Sets group.by_run[i] = { { accuracy, sd }, ... }: for each deviation the share and its
--- standard deviation over samples; and group.drops if evaluation applies dropout. The spec of a run needs no noise: a
--- trainer of the same model with noise evaluates its checkpoint.
-local function evaluate_groups(groups, options)
-  for _, group in ipairs(groups) do
-    local from = source.of_group(group, options, noise_of(options))
-    group.drops = from.run.info.spec.eval.dropout == true
-    group.by_run = lists.map(group.runs, function(run)
-      from.run = source.run(run.dir)
-      return evaluate(from, options)
+-- Evaluates the runs of a group. Sets group.by_run, the lines of each run; and group.drops if evaluation applies
+-- dropout. The spec of a run needs no noise: a trainer of the same model with noise evaluates its checkpoint.
+local function evaluate_group(group, options)
+  local from = source.of_group(group, options, noise_of(options))
+  group.drops = from.run.info.spec.eval.dropout == true
+  group.by_run = lists.map(group.runs, function(run)
+    from.run = source.run(run.dir)
+    return lists.map(evaluate(from, options), function(line)
+      return lists.update(line, { group = group, run = run, options = options })
     end)
-    options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
-  end
+  end)
+  options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
 end
 
 -- Returns the accuracies of a group's runs at a deviation, in percent.
@@ -89,21 +81,6 @@ local function accuracy_table(set, options, notes)
     rows = rows, notes = notes })
 end
 
-local function noise_csv(sets, options)
-  local mode = options.relative and "relative" or "absolute"
-  return sheets.csv("noise.csv", "set,cell,seed,learning_rate,mode,noise,draws,accuracy,sd_over_draws", function(add)
-    for set, group in lists.nested(sets, "groups") do
-      for k, run in ipairs(group.runs) do
-        for i, deviation in ipairs(options.noise) do
-          local at = group.by_run[k][i]
-          add(set.name, group.name, run.seed, run.learning_rate, mode, deviation, deviation > 0 and options.draws or 1,
-            at.accuracy, at.sd)
-        end
-      end
-    end
-  end)
-end
-
 -- Adds a group's mean as a bold curve, and its seeds as faint curves.
 local function add_curves(panel, group, style, options)
   local function add(title, value_at)
@@ -117,7 +94,7 @@ local function add_curves(panel, group, style, options)
 end
 
 local function picture(sets, options)
-  local names = lists.distinct(lists.flat(sets, function(set) return lists.names(set.groups) end))
+  local names = lists.distinct(lists.names(cell_groups.of(sets)))
   local styles, from, to = colours.along(names), options.noise[1], options.noise[#options.noise]
   local drawn = lists.map(sets, function(set)
     local panel = { title = set.name, xlabel = "noise on embeddings, " .. deviation_text(options), ylabel = "accuracy",
@@ -134,10 +111,14 @@ end
 
 function M.run(study, options)
   local sets, notes = cell_groups.with_runs(sets_of(study, options), options.split)
-  for _, set in ipairs(sets) do
-    evaluate_groups(set.groups, options)
+  local lines = {}
+  options.mode = options.relative and "relative" or "absolute"
+  for _, group in ipairs(cell_groups.of(sets)) do
+    evaluate_group(group, options)
+    lists.append(lines, lists.flat(group.by_run, function(of_run) return of_run end))
   end
-  return { noise_csv(sets, options), { path = "noise.gnuplot", text = picture(sets, options) },
+  return { sheets.csv("noise.csv", "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
+    .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = picture(sets, options),
     tables = lists.map(sets, function(set, i) return accuracy_table(set, options, i == #sets and notes or {}) end) }
 end
 

@@ -1,13 +1,13 @@
 -- Principal components of activations at two lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
 --
 -- Input: runs as analyze.lua opens them, and lengths, sequences, part. Output: the files pca.csv (a point per line),
--- summary.csv, pca.gnuplot. The mean and two components of each run and site are fitted at the first length and applied
+-- summary.csv; the picture. The mean and two components of each run and site are fitted at the first length and applied
 -- at the other lengths, not whitened.
 
 local lists = require("base.lists")
-local panels = require("lab.study.analyze.pictures.panels")
 local pca = require("lab.study.analyze.mathematics.pca")
 local scales = require("lab.study.report.figures.scales")
+local scatter = require("lab.study.analyze.pictures.scatter")
 local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
 local stop = require("lab.stop").with
@@ -15,7 +15,6 @@ local stop = require("lab.stop").with
 local M = {}
 
 local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; the file has all points
-local FLAT = 1e-9                 -- a smaller share of all variance is rounding
 local INSIDE = 0.99               -- share of the fitted points within the radius that defines `outside`
 
 -- Returns the activations of a part of every sequence: a list for each channel. Ends the analysis if an activation is
@@ -45,44 +44,28 @@ local function part_of(source, file, length, options)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
 end
 
--- Returns the components that vary; sets points to 0 along other components, where their values are rounding.
-local function varying(projected, fitted)
-  local list = {}
-  for k, variance in ipairs(fitted.variance) do
-    if variance > FLAT * fitted.total then
-      list[#list + 1] = k
-    else
-      for i = 1, #projected[k] do
-        projected[k][i] = 0.0
-      end
-    end
-  end
-  return list
-end
-
 -- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
 -- standard deviations, over the components that vary. Its mean over the fitted points is 1.
 local function radii(projected, fitted)
-  local components = varying(projected, fitted)
   return lists.map(projected[1], function(_, i)
-    return statistics.mean(lists.map(components, function(k)
-      return projected[k][i] ^ 2 / fitted.variance[k]
+    return statistics.mean(lists.map(projected, function(coordinates, k)
+      return fitted.variance[k] > 0 and coordinates[i] ^ 2 / fitted.variance[k] or nil
     end)) or 1.0
   end)
 end
 
 -- Analyzes one site of one run: fits at the first length, measures at all lengths.
 local function site_of(source, file, site, options, parts)
-  local result = { site = site, lengths = {} }
+  local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
     local points = points_of(source, file, site, length, parts[i])
-    result.fitted = result.fitted or pca.fit(points, 2)
-    local projected, spread = pca.project(result.fitted, points)
-    local radius = radii(projected, result.fitted)
-    result.limit = result.limit or statistics.quantile(radius, INSIDE)
+    local fitted = result.fitted or pca.fit(points, 2)
+    local projected, spread = pca.project(fitted, points)
+    local radius = radii(projected, fitted)
+    result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE)
     result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
-      first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, result.limit),
-      spread = result.fitted.total > 0 and spread / result.fitted.total or 1 }
+      first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
+      spread = fitted.total > 0 and spread / fitted.total or 1 }
   end
   return result
 end
@@ -96,40 +79,34 @@ local function analyze(source, options)
   return { label = source.label, sites = sites, accuracy = source:accuracy(options.lengths, options.sequences) }
 end
 
--- Formats numbers with six digits, as in the files.
-local function six_digits(...)
-  return table.unpack(lists.map({ ... }, function(value) return ("%.6g"):format(value) end))
+-- Formats a number with six digits, as in the files.
+local function six_digits(value)
+  return ("%.6g"):format(value)
 end
 
-local function points_csv(results)
-  return sheets.csv("pca.csv", "run,site,length,sequence,position,pc1,pc2", function(add)
-    for result, site in lists.nested(results, "sites") do
-      for _, at in ipairs(site.lengths) do
-        for i = 1, #at.x do
-          add(result.label, site.site, at.length, (i - 1) // at.count + 1, at.first + (i - 1) % at.count,
-            six_digits(at.x[i], at.y[i]))
-        end
+-- Returns the share of the variance that a component explains.
+local function explained(site, component)
+  return site.fitted.total > 0 and site.fitted.variance[component] / site.fitted.total or 0
+end
+
+-- Returns the lines of summary.csv, and those of pca.csv.
+local function csv_lines(results)
+  local summary, points = {}, {}
+  for result, site in lists.nested(results, "sites") do
+    for _, at in ipairs(site.lengths) do
+      local line = { run = result.label, site = site.site, length = at.length }
+      lists.append(points, lists.map(at.x, function(x, i)
+        return { of = line, sequence = (i - 1) // at.count + 1, position = at.first + (i - 1) % at.count,
+          pc1 = six_digits(x), pc2 = six_digits(at.y[i]) }
+      end))
+      for name, value in pairs({ accuracy = result.accuracy[at.length], explained1 = explained(site, 1),
+        explained2 = explained(site, 2), drift = at.drift, outside = at.outside, spread = at.spread }) do
+        line[name] = six_digits(value)
       end
+      summary[#summary + 1] = line
     end
-  end)
-end
-
--- Returns the shares of the variance that the two components explain.
-local function explained(site)
-  local total = site.fitted.total
-  return total > 0 and site.fitted.variance[1] / total or 0, total > 0 and site.fitted.variance[2] / total or 0
-end
-
-local function summary_csv(results)
-  return sheets.csv("summary.csv", "run,site,length,accuracy,explained1,explained2,drift,outside,spread", function(add)
-    for result, site in lists.nested(results, "sites") do
-      local first, second = explained(site)
-      for _, at in ipairs(site.lengths) do
-        add(result.label, site.site, at.length, six_digits(result.accuracy[at.length], first, second, at.drift,
-          at.outside, at.spread))
-      end
-    end
-  end)
+  end
+  return summary, points
 end
 
 local function say_results(results, options)
@@ -143,9 +120,8 @@ local function say_results(results, options)
     for _, site in ipairs(result.sites) do
       for i = 2, #site.lengths do
         local at = site.lengths[i]
-        local first, second = explained(site)
-        options.say(("  %-18s %9.1f%% %9.1f%% %8d %9.3f %8.1f%% %9.3f"):format(site.site, 100 * first, 100 * second,
-          at.length, at.drift, 100 * at.outside, at.spread))
+        options.say(("  %-18s %9.1f%% %9.1f%% %8d %9.3f %8.1f%% %9.3f"):format(site.site, 100 * explained(site, 1),
+          100 * explained(site, 2), at.length, at.drift, 100 * at.outside, at.spread))
       end
     end
   end
@@ -153,67 +129,60 @@ local function say_results(results, options)
     .. "%.0f%% of the fitted points; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
 end
 
--- Adds a block of data, "x y position": every k-th point, at most `most` points.
-local function add_points(data, name, at, most)
+-- Returns a block of data, "x y position": every k-th point, at most `most` points.
+local function block(at, most)
   local lines = {}
-  local step = math.max(1, (#at.x + most - 1) // most)
-  for i = 1, #at.x, step do
+  for i = 1, #at.x, math.max(1, (#at.x + most - 1) // most) do
     lines[#lines + 1] = ("%.5g %.5g %d"):format(at.x[i], at.y[i], at.first + (i - 1) % at.count)
   end
-  panels.add_block(data, name, lines)
+  return lines
 end
-
-local SETTINGS = {
-  "unset key", "set border 3 lc rgb '#444444'", "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'",
-  "set xtics offset 0,0.4", "set ytics offset 0.6,0",
-  "set colorbox user origin graph 1.08, graph 0 size graph 0.06, graph 1", "set cblabel 'token' offset -1,0 font ',9'",
-}
 
 -- Returns the gnuplot lines of an axis for lists of numbers; flat: they are all 0.
 local function axis(letter, flat, numbers)
   return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fitting(letter, numbers)
 end
 
-local function panel(key, site, at, last)
+local function panel(site, at, last)
   local layer = site.site:match("%d+")
-  local least, first = FLAT * site.fitted.total, site.lengths[1]
-  return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, at.drift), lines = {
-    axis("x", site.fitted.variance[1] <= least, { first.x, at.x }),
-    axis("y", site.fitted.variance[2] <= least, { first.y, at.y }),
-    last and "set colorbox" or "unset colorbox",
-    ("set cbrange [%d:%d]"):format(at.first, at.first + math.max(1, at.count - 1)),
-    ("plot $%s_cloud using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8', $%s using 1:2:3 with points pt 7 ps 0.25 "
-      .. "lc palette"):format(key, key),
-  } }
+  local first = site.lengths[1]
+  return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, at.drift),
+    blocks = { block(first, FAINT), block(at, COLOURED) }, lines = {
+      axis("x", site.fitted.variance[1] == 0, { first.x, at.x }),
+      axis("y", site.fitted.variance[2] == 0, { first.y, at.y }),
+      last and "set colorbox" or "unset colorbox",
+      ("set cbrange [%d:%d]"):format(at.first, at.first + math.max(1, at.count - 1)),
+    }, plot = "plot $1 using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8', $2 using 1:2:3 with points pt 7 ps 0.25 lc "
+      .. "palette" }
 end
 
-local function picture(results, options)
-  local rows, data = {}, {}
-  for r, result in ipairs(results) do
-    for i = 2, #options.lengths do
-      local row = { label = ("%s: length %d, accuracy %.3f; grey: length %d, accuracy %.3f"):format(result.label,
-        options.lengths[i], result.accuracy[options.lengths[i]], options.lengths[1],
-        result.accuracy[options.lengths[1]]) }
-      for s, site in ipairs(result.sites) do
-        local key = ("p%d_%d_%d"):format(r, i, s)
-        add_points(data, key .. "_cloud", site.lengths[1], FAINT)
-        add_points(data, key, site.lengths[i], COLOURED)
-        row[#row + 1] = panel(key, site, site.lengths[i], s == #result.sites)
-      end
-      rows[#rows + 1] = row
+local SETTINGS = lists.join(scatter.SETTINGS, {
+  "set colorbox user origin graph 1.08, graph 0 size graph 0.06, graph 1", "set cblabel 'token' offset -1,0 font ',9'",
+})
+
+local function rows_of(results, lengths)
+  return lists.flat(results, function(result)
+    local function text(length)
+      return ("length %d, accuracy %.3f"):format(length, result.accuracy[length])
     end
-  end
-  local title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
-    options.lengths[1])
-  return panels.script({ name = "pca", title = title, note = "grey: points of the fit; colours: other "
-    .. "sequences, by token", panel = 190, settings = SETTINGS, data = data, rows = rows })
+    return lists.map({ table.unpack(lengths, 2) }, function(length, i)
+      local row = { label = ("%s: %s; grey: %s"):format(result.label, text(length), text(lengths[1])) }
+      return lists.append(row, lists.map(result.sites, function(site, s)
+        return panel(site, site.lengths[i + 1], s == #result.sites)
+      end))
+    end)
+  end)
 end
 
--- The files of the analysis.
 function M.run(sources, options)
   local results = lists.map(sources, function(source) return analyze(source, options) end)
   say_results(results, options)
-  return { points_csv(results), summary_csv(results), { path = "pca.gnuplot", text = picture(results, options) } }
+  local summary, points = csv_lines(results)
+  return { sheets.csv("pca.csv", "run=of.run site=of.site length=of.length sequence position pc1 pc2", points),
+    sheets.csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
+    picture = { title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
+      options.lengths[1]), note = "grey: points of the fit; colours: other sequences, by token", panel = 190,
+      settings = SETTINGS, rows = rows_of(results, options.lengths) } }
 end
 
 return M

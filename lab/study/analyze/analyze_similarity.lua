@@ -2,13 +2,12 @@
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, seed, say,
 -- trained_only, reference }. Output: as in analyze.lua, with the files similarity.csv (a pair of cells and a layer per
--- line), levels.csv, similarity.gnuplot. Errors of trainers end the analysis: see source.lua.
+-- line), levels.csv. Errors of trainers end the analysis: see source.lua.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
 local heat = require("lab.study.analyze.pictures.heat")
 local lists = require("base.lists")
-local panels = require("lab.study.analyze.pictures.panels")
 local sheets = require("lab.study.analyze.sheets")
 local shell = require("base.shell")
 local source = require("lab.study.analyze.source")
@@ -24,6 +23,7 @@ local M = {}
 local number, mean = sheets.number, statistics.mean
 
 local ALL = -1
+local FULL = "full" -- attention without a mask
 local STEP = { start = "step 0", trained = "trained" }
 local LARGEST = math.log(2) -- largest possible Jensen-Shannon divergence
 local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
@@ -33,23 +33,15 @@ local LETTER = 6            -- pixels of a letter next to the picture
 
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
--- Returns the mask of a spec's attention: its name, and a predicate of the positions of a query and a key; without a
--- mask nil, and a predicate that is always true.
+-- Returns the mask of a spec's attention: its name, and the farthest keys to the left and to the right of a query.
 local function mask_of(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
     local right = spec.model.kind == "decoder" and 0 or mask.right or mask.left
-    return ("window %d, %d"):format(mask.left, right), function(query, key)
-      return key >= query - mask.left and key <= query + right
-    end
-  elseif mask.kind == "causal" or spec.model.kind == "decoder" then
-    return "causal", function(query, key)
-      return key <= query
-    end
+    return ("window %d, %d"):format(mask.left, right), mask.left, right
   end
-  return nil, function()
-    return true
-  end
+  local causal = mask.kind == "causal" or spec.model.kind == "decoder"
+  return causal and "causal" or FULL, math.huge, causal and 0 or math.huge
 end
 
 -- Opens a source (source.lua) that evaluates and traces the models of a group.
@@ -82,9 +74,9 @@ local function shape_text(maps)
     maps.queries, maps.keys)
 end
 
--- Traces all runs of a group. place: the index of its first run among all models.
+-- Traces all runs of a group and adds their maps to the models.
 local function trace(group, from, step, options, models)
-  for i, run in ipairs(group.runs) do
+  for _, run in ipairs(group.runs) do
     from.run = source.run(run.dir)
     local file = from:trace("attention", { options.length }, options.examples, {
       checkpoint = step == "start" and from:untrained() or nil, split = from.run.info.data and options.split or nil,
@@ -94,41 +86,39 @@ local function trace(group, from, step, options, models)
       stop.with(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
         shape_text(models[1]), models[1].run.dir))
     end
-    maps.run, maps.group, maps.place = run, group, i
+    maps.run, maps.group = run, group
     models[#models + 1] = maps
   end
 end
 
--- Writes a file with uniform attention under a mask, in one layer; returns its maps.
-local function uniform(like, allowed, place, folder)
+-- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: as mask_of.
+local function uniform(like, left, right, path)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do
-    local count, row = 0, {}
+    local first, last = math.max(0, query - left), math.min(like.keys - 1, query + right)
+    local row = {}
     for key = 0, like.keys - 1 do
-      count = count + (allowed(query, key) and 1 or 0)
-    end
-    for key = 0, like.keys - 1 do
-      row[key + 1] = string.pack("=" .. width[2], allowed(query, key) and 1 / count or 0.0)
+      local allowed = key >= first and key <= last
+      row[key + 1] = string.pack("=" .. width[2], allowed and 1 / (last - first + 1) or 0.0)
     end
     rows[query + 1] = table.concat(row)
   end
-  local path = ("%s/uniform%d"):format(folder, place)
   stop.must(4, write.file(path, table.concat(rows):rep(like.examples * like.heads)))
   return { path = path, offsets = lists.map(like.offsets, function() return 0 end) }
 end
 
--- Adds a model of uniform attention for each mask of the groups; returns the indices of these models by mask.
+-- Adds a model of uniform attention for each mask of the groups; returns these models by mask.
 local function add_floors(groups, models, folder)
-  local places = {}
+  local floors = {}
   for _, group in ipairs(groups) do
-    local text, allowed = mask_of(group.runs[1].facts.spec)
-    group.mask = text
-    if not places[text or "full"] then
-      models[#models + 1] = uniform(models[1], allowed, #models, folder)
-      places[text or "full"] = #models
+    local mask, left, right = mask_of(group.runs[1].facts.spec)
+    group.mask = mask
+    if not floors[mask] then
+      floors[mask] = uniform(models[1], left, right, ("%s/uniform%d"):format(folder, #models))
+      models[#models + 1] = floors[mask]
     end
   end
-  return places
+  return floors
 end
 
 local function write_list(models, path)
@@ -141,28 +131,25 @@ local function write_list(models, path)
   stop.must(4, write.file(path, table.concat(lines, "\n") .. "\n"))
 end
 
--- Returns the table at a path of keys; creates missing tables.
-local function within(place, key, ...)
-  place[key] = place[key] or {}
-  return ... == nil and place[key] or within(place[key], ...)
+-- Returns the similarities { cosine, divergence } of the runs of two groups in a layer: lists over all pairs of two
+-- different runs. Without b: the similarities of the runs of `a` to uniform attention under their mask.
+local function between(step, a, b, layer)
+  local first, second = a.number, b and b.number or 0
+  local key = ("%d %d %d"):format(math.min(first, second), math.max(first, second), layer)
+  step.similarities[key] = step.similarities[key] or { cosine = {}, divergence = {} }
+  return step.similarities[key]
 end
 
-local function put(by_layer, layer, cosine, divergence)
-  table.insert(within(by_layer, layer, "cosine"), cosine)
-  table.insert(within(by_layer, layer, "divergence"), divergence)
-end
-
--- Stores a line of the program's output. Models are in the order of their groups; uniform models are last.
-local function take(result, models, floors, first, second, layer, cosine, divergence)
-  local a, b = models[first + 1], models[second + 1]
-  if a.group and b.group then
-    put(within(result.pairs, a.group, b.group), layer, cosine, divergence)
-    if layer == ALL then
-      table.insert(within(result.of_run, a.group, a.place, b.group), cosine)
-      table.insert(within(result.of_run, b.group, b.place, a.group), cosine)
-    end
-  elseif a.group and floors[a.group.mask or "full"] == second + 1 then
-    put(within(result.floors, a.group), layer, cosine, divergence)
+-- Stores the similarity of two models. Models are in the order of their groups; uniform models are last.
+local function take(step, floors, a, b, layer, cosine, divergence)
+  if a.group and (b.group or b == floors[a.group.mask]) then
+    local found = between(step, a.group, b.group, layer)
+    table.insert(found.cosine, cosine)
+    table.insert(found.divergence, divergence)
+  end
+  if a.group and b.group and layer == ALL then
+    lists.enter(step.of_run, a.run, { group = b.group, cosine = cosine })
+    lists.enter(step.of_run, b.run, { group = a.group, cosine = cosine })
   end
 end
 
@@ -171,38 +158,19 @@ local function compare(groups, models, options)
     expected = "a C compiler and make" })
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
-  local result, pipe = { pairs = {}, floors = {}, of_run = {} }, shell.open({ program, list })
-  for _, a in ipairs(groups) do -- the output may lack a pair or a floor
-    within(result.floors, a)
-    for _, b in ipairs(groups) do
-      within(result.pairs, a, b)
-    end
-  end
+  local step, pipe = { similarities = {}, of_run = {} }, shell.open({ program, list })
   for line in pipe:lines() do
     local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
-    take(result, models, floors, math.tointeger(first), math.tointeger(second), math.tointeger(layer),
+    take(step, floors, models[math.tointeger(first) + 1], models[math.tointeger(second) + 1], math.tointeger(layer),
       tonumber(cosine), tonumber(divergence))
   end
   stop.must(4, pipe:close(), program .. " failed")
-  return result
+  return step
 end
 
-local function averaged(result)
-  for _, runs in pairs(result.of_run) do
-    for _, of in pairs(runs) do
-      for group, cosines in pairs(of) do
-        of[group] = statistics.mean(cosines)
-      end
-    end
-  end
-  return result
-end
-
--- Returns a list of steps { step, layers, pairs, floors, of_run }. pairs[a][b][layer] = { cosine, divergence }, for
--- a <= b: lists over all pairs of a run of group a and a run of group b, or of two runs if a = b; layer -1 stands for
--- all layers together. floors[a][layer]: the same for runs of a with uniform attention under their mask.
--- of_run[a][i][b]: the mean cosine of run i of group a with the runs of b, over all layers. Groups get `mask`, a text
--- (nil: all pairs of tokens), and `without_dropout` if their evaluation applies dropout.
+-- Returns a list of steps { step, layers, shape, similarities, of_run }; `between` reads the similarities, in which
+-- layer -1 stands for all layers together. of_run: by run, its cosines over all layers with other runs, a list of
+-- { group, cosine }. Groups get `mask`, a text, and `without_dropout` if their evaluation applies dropout.
 local function steps_of(groups, options)
   local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -212,7 +180,7 @@ local function steps_of(groups, options)
       options.say(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
         wording.count(#group.runs, "run")))
     end
-    local result = averaged(compare(groups, models, options))
+    local result = compare(groups, models, options)
     result.step, result.layers, result.shape = step, #models[1].offsets, shape_text(models[1])
     steps[#steps + 1] = result
   end
@@ -222,14 +190,7 @@ end
 -- ---- output ----
 
 local function shown_name(group)
-  return group.name .. (group.mask and " *" or "")
-end
-
-local NONE = { cosine = {}, divergence = {} }
-
--- Returns the lists of two groups, whatever their order.
-local function between(step, a, b, layer)
-  return step.pairs[a][b][layer] or step.pairs[b][a][layer] or NONE
+  return group.name .. (group.mask ~= FULL and " *" or "")
 end
 
 local function matrix_table(groups, step, measure, title)
@@ -244,11 +205,11 @@ end
 
 local function levels_table(groups, step, notes)
   local rows = lists.map(groups, function(group)
-    local ceiling, floor = between(step, group, group, ALL), step.floors[group][ALL]
+    local ceiling, floor = between(step, group, group, ALL), between(step, group, nil, ALL)
     local levels = lists.map({ ceiling.cosine, floor.cosine, ceiling.divergence, floor.divergence }, function(values)
       return sheets.mean_and_sd("%.3f", values)
     end)
-    return { shown_name(group), group.mask or "full", ("%d"):format(#group.runs), table.unpack(levels) }
+    return { shown_name(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
   return sheets.table({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
     "ceiling: other seeds of the same cell; floor: uniform attention under the same mask; mean ± sd (n - 1) over pairs "
@@ -257,60 +218,43 @@ local function levels_table(groups, step, notes)
     notes = notes })
 end
 
-local function layer_name(layer)
-  return layer == ALL and "all" or layer
-end
-
-local function similarity_csv(groups, steps)
-  return sheets.csv("similarity.csv", "a,b,step,layer,pairs,cosine,cosine_sd,divergence,divergence_sd,mask_a,mask_b",
-    function(add)
-      for _, step in ipairs(steps) do
-        cell_groups.each_pair(groups, function(a, b)
-          for layer = ALL, step.layers - 1 do
-            local found = between(step, a, b, layer)
-            add(a.name, b.name, step.step, layer_name(layer), #found.cosine, mean(found.cosine),
-              statistics.sd(found.cosine), mean(found.divergence), statistics.sd(found.divergence), a.mask or "full",
-              b.mask or "full")
-          end
-        end)
+-- Returns the two CSV files, of pairs of groups and of single groups.
+local function csv_files(groups, steps)
+  local lines = {}
+  for _, step in ipairs(steps) do
+    for _, pair in ipairs(cell_groups.pairs(groups)) do
+      for layer = ALL, step.layers - 1 do
+        lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step, layer = layer == ALL and "all" or layer,
+          found = between(step, pair.a, pair.b, layer), floor = between(step, pair.a, nil, layer) }
       end
-    end)
-end
-
-local function levels_csv(groups, steps)
-  return sheets.csv("levels.csv", "cell,step,layer,mask,seeds,ceiling_cosine,floor_cosine,ceiling_divergence,"
-    .. "floor_divergence", function(add)
-      for _, step in ipairs(steps) do
-        for _, group in ipairs(groups) do
-          for layer = ALL, step.layers - 1 do
-            local ceiling, floor = between(step, group, group, layer), step.floors[group][layer]
-            add(group.name, step.step, layer_name(layer), group.mask or "full", #group.runs, mean(ceiling.cosine),
-              mean(floor.cosine), mean(ceiling.divergence), mean(floor.divergence))
-          end
-        end
-      end
-    end)
+    end
+  end
+  return sheets.csv("similarity.csv", "a=a.name b=b.name step layer pairs=count:found.cosine cosine=mean:found.cosine "
+    .. "cosine_sd=sd:found.cosine divergence=mean:found.divergence divergence_sd=sd:found.divergence mask_a=a.mask "
+    .. "mask_b=b.mask", lines),
+    sheets.csv("levels.csv", "cell=a.name step layer mask=a.mask seeds=count:a.runs ceiling_cosine=mean:found.cosine "
+      .. "floor_cosine=mean:floor.cosine ceiling_divergence=mean:found.divergence "
+      .. "floor_divergence=mean:floor.divergence", lists.filter(lines, function(line) return line.a == line.b end))
 end
 
 -- sign: factor of the values in the picture, -1 for measures that are smaller for more similar models.
-local function panel(data, groups, step, measure, sign, title, range)
+local function panel(groups, step, measure, sign, title, range)
   local values = lists.flat(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0) end)
   end)
-  return heat.panel(data, measure .. step.step, values, #groups, title, range, lists.map(groups, shown_name))
+  return heat.panel(values, #groups, title, range, lists.map(groups, shown_name))
 end
 
 local function picture(groups, steps)
-  local data, longest = {}, lists.most(groups, function(group) return utf8.len(escape.plain(shown_name(group))) end)
+  local longest = lists.most(groups, function(group) return utf8.len(escape.plain(shown_name(group))) end)
   local rows = lists.map(steps, function(step)
-    return { label = STEP[step.step], panel(data, groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
-      panel(data, groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
+    return { label = STEP[step.step], panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
+      panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
   end)
   local beside = 24 + LETTER * longest
-  return panels.script({ name = "similarity", title = "Similarity of the attention maps of two models", note =
-    "means over pairs of seeds; light: similar; divergence: Jensen-Shannon; *: masked attention",
-    panel = math.max(LEAST, CELL * #groups), settings = heat.SETTINGS, data = data, rows = rows, left = beside,
-    across = beside, down = 60 + beside })
+  return { title = "Similarity of the attention maps of two models", note = "means over pairs of seeds; light: "
+    .. "similar; divergence: Jensen-Shannon; *: masked attention", panel = math.max(LEAST, CELL * #groups), rows = rows,
+    left = beside, across = beside, down = 60 + beside }
 end
 
 -- Returns the correlations of accuracy with the cosine to a reference, as lines of text.
@@ -318,7 +262,9 @@ local function reference_text(groups, step, reference)
   local all, scores, means, mean_scores = {}, {}, {}, {}
   for _, group in ipairs(groups) do
     if group ~= reference then
-      local own = lists.map(group.runs, function(_, i) return step.of_run[group][i][reference] end)
+      local own = lists.map(group.runs, function(run)
+        return mean(lists.map(step.of_run[run], function(one) return one.group == reference and one.cosine or nil end))
+      end)
       lists.append(all, own)
       lists.append(scores, group.scores)
       means[#means + 1], mean_scores[#mean_scores + 1] = mean(own), mean(group.scores)
@@ -335,10 +281,12 @@ local function reference_text(groups, step, reference)
 end
 
 function M.run(study, options)
-  local sets, notes = cell_groups.with_runs({ { name = "", groups = cell_groups.all(study, options.split) } },
-    options.split)
-  cell_groups.check_reference(sets, options.reference, "name")
+  local sets, notes = cell_groups.with_runs(cell_groups.all(study, options.split), options.split)
   local groups = sets[1].groups
+  cell_groups.check_reference(groups, options.reference, "name")
+  for i, group in ipairs(groups) do
+    group.number = i
+  end
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
   local steps, tables = steps_of(groups, options), {}
   lists.append(notes, lists.map(groups, function(group)
@@ -352,8 +300,8 @@ function M.run(study, options)
   lists.append(tables, lists.map(reference and steps or {}, function(step)
     return reference_text(groups, step, reference)
   end))
-  return { similarity_csv(groups, steps), levels_csv(groups, steps), { path = "similarity.gnuplot",
-    text = picture(groups, steps) }, tables = tables }
+  local of_pairs, of_groups = csv_files(groups, steps)
+  return { of_pairs, of_groups, picture = picture(groups, steps), tables = tables }
 end
 
 return M

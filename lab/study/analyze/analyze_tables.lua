@@ -1,7 +1,7 @@
 -- Position tables: their distance from a fixed table, and their similarity (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: as in analyze.lua, with
--- the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
+-- the files tables.csv (a table per line), correlations.csv, similarity.csv.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -29,153 +29,126 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- Returns the tables of a run at both steps. Untrained tables are read at the last step only.
-local function record_of(run, accuracy, options)
-  local record, spec = { run = run, accuracy = accuracy }, run.facts.spec
-  for _, step in ipairs(STEPS) do
-    local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
-    if step == "trained" or lfs.attributes(path, "mode") == "file" then
-      local list = position_tables.of(path, spec, options.rows, options.across)
-      record[step] = #list > 0 and list or nil
-    end
-  end
-  return record
+-- Returns the tables of a run at a step with the accuracy of the trained run: { group, run, accuracy, step, table ...
+-- }, with the tables of position_tables.lua; nil without tables. Untrained tables are read at the last step only.
+local function series_of(group, i, step, options)
+  local run = group.runs[i]
+  local spec = run.facts.spec
+  local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
+  local list = (step == "trained" or lfs.attributes(path, "mode") == "file")
+    and position_tables.of(path, spec, options.rows, options.across) or {}
+  return list[1] and lists.update(list, { group = group, run = run, accuracy = group.scores[i], step = step }) or nil
 end
 
--- Reads the runs of the groups; groups without tables are left out.
+-- Reads the runs of the groups. Returns the groups with tables, and all series of tables. Sets in each group `learned`,
+-- whether training changes its tables, and `count`, its number of runs with tables.
 local function read(groups, options, notes)
-  local list = {}
-  for _, group in ipairs(groups) do
-    group.records, group.learned = {}, false
+  local all = {}
+  local list = lists.filter(groups, function(group)
     local without = 0
+    group.count = 0
     for i, run in ipairs(group.runs) do
-      local record = record_of(run, group.scores[i], options)
-      if record.trained then
-        group.records[#group.records + 1] = record
-        group.learned = position_tables.are_learned(run.facts.spec)
-        without = without + (record.start and 0 or 1)
+      local series = lists.map(STEPS, function(step) return series_of(group, i, step, options) end)
+      if #series > 0 and series[#series].step == "trained" then
+        group.count, group.learned = group.count + 1, position_tables.are_learned(run.facts.spec)
+        without = without + #STEPS - #series
+        lists.append(all, series)
       end
     end
-    list[#list + 1] = #group.records > 0 and group or nil
-    if #group.records == 0 and #group.runs > 0 then
+    if group.count == 0 and #group.runs > 0 then
       notes[#notes + 1] = ("%s: has no position table"):format(group.name)
     elseif without > 0 then
       notes[#notes + 1] = ("%s: %d of %d runs have no checkpoint of step 0; train.checkpoint.keep = { 0 } keeps one")
-        :format(group.name, without, #group.records)
+        :format(group.name, without, group.count)
     end
-  end
-  return list
+    return group.count > 0
+  end)
+  return list, all
 end
 
--- Iterates over the lists of tables: (list, step, record, group).
-local function each(groups)
-  return coroutine.wrap(function()
-    for group, record in lists.nested(groups, "records") do
-      for _, step in ipairs(STEPS) do
-        if record[step] then
-          coroutine.yield(record[step], step, record, group)
-        end
-      end
+-- Returns the distances of tables from the reference (procrustes.lua). rotated: also the rotated tables.
+local function distances(result, tables, options, rotated)
+  return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
+    result.reference, lists.map(tables, function(one) return one.values end), rotated)
+end
+
+-- Returns { groups, series, reference, width, notes }. Each table gets the distances of procrustes.lua and `of`, its
+-- series; each series gets `mean`, the means of the measures over its tables, which are those of the blocks.
+local function measured(groups, options)
+  local result = { notes = {} }
+  result.groups, result.series = read(groups, options, result.notes)
+  must(1, result.groups[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
+  local tables = lists.flat(result.series, function(series)
+    return lists.map(series, function(one) return lists.update(one, { of = series }) end)
+  end)
+  local width = tables[1].columns
+  local other = lists.find(tables, function(one) return one.columns ~= width end)
+  must(1, not other, other and ("%s: its tables have %d columns; expected %d as in other runs"):format(other.of.run.dir,
+    other.columns, width))
+  must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
+    width))
+  result.tables, result.width = tables, width
+  result.reference = options.reference == "line" and position_tables.line(options.rows, width)
+    or position_tables.grid(options.rows, options.across, width)
+  for i, measures in ipairs(distances(result, tables, options)) do
+    lists.update(tables[i], measures)
+  end
+  for _, series in ipairs(result.series) do
+    series.mean = {}
+    for _, measure in ipairs(MEASURES) do
+      series.mean[measure] = statistics.mean(lists.map(series, function(one) return one[measure] end))
     end
+  end
+  return result
+end
+
+-- Returns the series of a group at a step.
+local function series_at(result, group, step)
+  return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
+end
+
+-- Returns a group's values of a measure at a step, and its accuracies, by run. block: the number of a table, or "mean".
+local function values_of(result, group, step, measure, block)
+  local with = lists.filter(series_at(result, group, step), function(series)
+    return series[block] and series[block][measure]
+  end)
+  return lists.map(with, function(series) return series[block][measure] end), lists.map(with, function(series)
+    return series.accuracy
   end)
 end
 
--- Returns all tables in one list, and their width, which must be equal.
-local function flat(groups)
-  local list = {}
-  for tables, _, record in each(groups) do
-    for _, one in ipairs(tables) do
-      list[#list + 1] = one
-      if one.columns ~= list[1].columns then
-        stop.with(1, ("%s: its tables have %d columns; expected %d as in other runs"):format(record.run.dir,
-          one.columns, list[1].columns))
-      end
-    end
+-- Returns the correlations of a measure with accuracy for at = { step, measure, block }.
+local function correlations_at(result, at)
+  local function correlate(over, values, scores)
+    return lists.merged(at, { over = over, points = #values, pearson = correlation.pearson(values, scores),
+      spearman = correlation.spearman(values, scores) })
   end
-  return list, list[1].columns
-end
-
--- Computes the means of the measures over the blocks.
-local function average(groups)
-  for tables in each(groups) do
-    tables.mean = {}
-    for _, measure in ipairs(MEASURES) do
-      tables.mean[measure] = statistics.mean(lists.map(tables, function(one) return one.measures[measure] end))
-    end
-  end
-end
-
--- Returns { groups, reference, width, notes }. Sets in each group `learned`,
--- whether training changes its tables, and `records`, a list of { run, accuracy, start, trained }: start (nil without a
--- checkpoint of step 0) and trained are lists of tables (position_tables.lua). Each table has `measures`
--- (procrustes.lua); each list has `mean`, the means of the measures over the blocks.
-local function measured(groups, options)
-  local notes = {}
-  local list = read(groups, options, notes)
-  must(1, list[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
-  local tables, width = flat(list)
-  must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
-    width))
-  local reference = options.reference == "line" and position_tables.line(options.rows, width)
-    or position_tables.grid(options.rows, options.across, width)
-  local results = procrustes.measure(options.project, options.folder, { rows = options.rows, columns = width },
-    reference, lists.map(tables, function(one) return one.values end))
-  for i, one in ipairs(tables) do
-    one.measures = results[i]
-  end
-  average(list)
-  return { groups = list, reference = reference, width = width, notes = notes }
-end
-
--- Returns a group's values of a measure at a step, and its accuracies, by run; of a block, or as means over all blocks.
-local function values_of(group, step, measure, block)
-  local values, scores = {}, {}
-  for _, record in ipairs(group.records) do
-    local of = record[step] or {}
-    local value = (not block and of.mean or of[block] and of[block].measures or {})[measure]
-    if value then
-      values[#values + 1], scores[#scores + 1] = value, record.accuracy
-    end
-  end
-  return values, scores
-end
-
-local function correlate(over, at, values, scores)
-  return { over = over, step = at.step, block = at.block, measure = at.measure, count = #values,
-    pearson = correlation.pearson(values, scores), spearman = correlation.spearman(values, scores) }
-end
-
--- Adds the correlations for at = { step, measure, block }.
-local function add_correlations(list, groups, at)
   local all, all_scores, means, mean_scores, within = {}, {}, {}, {}, {}
-  for _, group in ipairs(groups) do
-    local values, scores = values_of(group, at.step, at.measure, at.block)
+  for _, group in ipairs(result.groups) do
+    local values, scores = values_of(result, group, at.step, at.measure, at.block)
     if group.learned and #values > 0 then
       lists.append(all, values)
       lists.append(all_scores, scores)
       means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
     end
-    if group.learned and #values_of(group, at.step, "norm", at.block) > 0 then -- a table of zeros lacks some measures
-      within[#within + 1] = correlate(group.name, at, values, scores)
+    -- a table of zeros lacks some measures
+    if group.learned and #values_of(result, group, at.step, "norm", at.block) > 0 then
+      within[#within + 1] = correlate(group.name, values, scores)
     end
   end
-  list[#list + 1] = correlate("all runs", at, all, all_scores)
-  list[#list + 1] = correlate("means of cells", at, means, mean_scores)
-  lists.append(list, within)
+  return lists.join({ correlate("all runs", all, all_scores), correlate("means of cells", means, mean_scores) }, within)
 end
 
 -- Returns correlations of measures with accuracy over learned tables: over all runs, over the means of groups, and over
--- the seeds within each group; a list of { over, step, block, measure, count, pearson, spearman }, where block is nil,
--- at first, for the mean over all blocks.
+-- the seeds within each group; a list of { over, step, block, measure, points, pearson, spearman }, at first for the
+-- means over the blocks.
 local function correlations_of(result)
-  local list, blocks = {}, 0 -- blocks: the largest number of tables of a run
-  for tables in each(result.groups) do
-    blocks = math.max(blocks, #tables)
-  end
+  local blocks = lists.most(result.series, function(series) return #series end)
+  local list = {}
   for block = 0, blocks > 1 and blocks or 0 do
-    for _, column in ipairs(COLUMNS) do
-      add_correlations(list, result.groups, lists.merged(column, { block = block > 0 and block or nil }))
-    end
+    lists.append(list, lists.flat(COLUMNS, function(column)
+      return correlations_at(result, lists.merged(column, { block = block > 0 and block or "mean" }))
+    end))
   end
   return list
 end
@@ -185,26 +158,26 @@ local function similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
     local one, other = a[#a == 1 and 1 or i], b[#b == 1 and 1 or i]
-    local both = one and other and one.measures.norm * other.measures.norm or 0
+    local both = one and other and one.norm * other.norm or 0
     values[#values + 1] = both > 0 and correlation.dot(one.values, other.values) / both or nil
   end
   return statistics.mean(values)
 end
 
 -- Returns the cosines between tables of each pair of groups, over all pairs of their seeds; within a group, over pairs
--- of different seeds: a list of { a, b, step, count, mean, sd }.
+-- of different seeds: a list of { a, b, step, values }.
 local function similarities_of(result)
-  local list = {}
-  for _, step in ipairs(STEPS) do
-    cell_groups.each_pair(result.groups, function(a, b)
-      local values = cell_groups.over_pairs(a, b, function(one, other)
-        return one[step] and other[step] and similarity(one[step], other[step])
-      end)
-      list[#list + 1] = { a = a, b = b, step = step, count = #values, mean = statistics.mean(values),
-        sd = statistics.sd(values) }
+  return lists.flat(STEPS, function(step)
+    return lists.map(cell_groups.pairs(result.groups), function(pair)
+      local ones, others, values = series_at(result, pair.a, step), series_at(result, pair.b, step), {}
+      for i, one in ipairs(ones) do
+        for j = pair.a == pair.b and i + 1 or 1, #others do
+          values[#values + 1] = similarity(one, others[j])
+        end
+      end
+      return lists.merged(pair, { step = step, values = values })
     end)
-  end
-  return list
+  end)
 end
 
 -- ---- output ----
@@ -219,10 +192,10 @@ local function distances_table(result, options)
     return ("%s, %s"):format(MEASURE[column.measure], STEP[column.step])
   end))
   local rows = lists.map(result.groups, function(group)
-    local row = { group.name, ("%d"):format(#group.records), number("%.2f", statistics.mean(group.scores)) }
+    local row = { group.name, ("%d"):format(group.count), number("%.2f", statistics.mean(group.scores)) }
     return lists.append(row, lists.map(COLUMNS, function(column)
-      return sheets.mean_and_sd(column.measure == "unit" and "%.4f" or "%.2f", (values_of(group, column.step,
-        column.measure)))
+      return sheets.mean_and_sd(column.measure == "unit" and "%.4f" or "%.2f", (values_of(result, group,
+        column.step, column.measure, "mean")))
     end))
   end)
   return sheets.table({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
@@ -232,12 +205,12 @@ local function distances_table(result, options)
 end
 
 local function correlations_table(list)
-  local means, heads = lists.map(list, function(item) return not item.block and item or nil end), { "over", "points" }
+  local means, heads = lists.filter(list, function(item) return item.block == "mean" end), { "over", "points" }
   for _, measure in ipairs(MEASURES) do
     lists.append(heads, { MEASURE[measure], "(ranks)" })
   end
   local rows = lists.map(lists.group(means, function(item) return item.over .. "\n" .. item.step end), function(items)
-    local row = { ("%s, %s"):format(items[1].over, STEP[items[1].step]), ("%d"):format(items[1].count) }
+    local row = { ("%s, %s"):format(items[1].over, STEP[items[1].step]), ("%d"):format(items[1].points) }
     for _, item in ipairs(items) do
       lists.append(row, { number("%.3f", item.pearson), number("%.3f", item.spearman) })
     end
@@ -252,7 +225,7 @@ end
 local function of_all(list)
   local found = {}
   for _, item in ipairs(list) do
-    if item.over == "all runs" and not item.block then
+    if item.over == "all runs" and item.block == "mean" then
       found[item.step .. item.measure] = item.pearson
     end
   end
@@ -273,7 +246,7 @@ local function similarity_table(result, list, step)
     local pair = lists.find(list, function(item)
       return item.step == step and (item.a == a and item.b == b or item.a == b and item.b == a)
     end)
-    return number("%.4f", pair and pair.mean)
+    return number("%.4f", statistics.mean(pair.values))
   end
   return sheets.table({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
     about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds",
@@ -282,78 +255,48 @@ local function similarity_table(result, list, step)
     end) })
 end
 
-local function tables_csv(result)
-  return sheets.csv("tables.csv", "cell,seed,learning_rate,step,block,norm,distance,unit_distance,unrotated,cosine,"
-    .. "accuracy", function(add)
-      for list, step, record, group in each(result.groups) do
-        for _, one in ipairs(list) do
-          local m = one.measures
-          add(group.name, record.run.seed, group.rate, step, one.block, m.norm, m.distance, m.unit, m.plain, m.cosine,
-            record.accuracy)
-        end
-      end
-    end)
+-- Makes a panel of the points of all runs. pearson: their correlation, or nil.
+local function points_panel(result, step, measure, pearson)
+  return scatter.panel(lists.map(result.groups, function(group)
+    local values, scores = values_of(result, group, step, measure, "mean")
+    return { x = values, y = scores }
+  end), ("%s, r = %s"):format(MEASURE[measure], number("%.2f", pearson)))
 end
 
-local function correlations_csv(list)
-  return sheets.csv("correlations.csv", "over,step,block,measure,points,pearson,spearman", function(add)
-    for _, item in ipairs(list) do
-      add(item.over, item.step, item.block or "mean", item.measure, item.count, item.pearson, item.spearman)
-    end
+local function picture(result, correlations, options)
+  -- The trained table of each group's first seed and first block.
+  local first = lists.map(result.groups, function(group) return series_at(result, group, "trained")[1][1] end)
+  local shown = lists.map(distances(result, first, options, true), function(one, i)
+    return heat.panel(one.rotated, options.rows, result.groups[i].name)
   end)
-end
-
-local function similarity_csv(list)
-  return sheets.csv("similarity.csv", "a,b,step,pairs,mean,sd", function(add)
-    for _, item in ipairs(list) do
-      add(item.a.name, item.b.name, item.step, item.count, item.mean, item.sd)
-    end
-  end)
-end
-
--- Returns the trained table of each group's first seed and first block, rotated towards the reference.
-local function rotate(result, options)
-  return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
-    result.reference, lists.map(result.groups, function(group) return group.records[1].trained[1].values end), true)
-end
-
-local function picture(result, rotated, correlations, options)
-  local data = {}
-  local shown = { heat.panel(data, "reference", result.reference, options.rows, REFERENCE[options.reference]) }
-  lists.append(shown, lists.map(result.groups, function(group, i)
-    return heat.panel(data, ("rotated%d"):format(i), rotated[i].rotated, options.rows, group.name)
-  end))
+  table.insert(shown, 1, heat.panel(result.reference, options.rows, REFERENCE[options.reference]))
   local rows = panels.rows(shown, ACROSS, "Trained tables (first seed, first block), rotated towards the first panel: "
     .. "positions down, channels across")
-  for _, step in ipairs(STEPS) do
-    local row = { label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
-      :format(STEP[step]) }
-    for _, measure in ipairs(MEASURES) do
-      local points = lists.map(result.groups, function(group)
-        local values, scores = values_of(group, step, measure)
-        return { name = group.name, x = values, y = scores }
-      end)
-      row[#row + 1] = scatter.panel(data, step .. measure, points, ("%s, r = %s"):format(MEASURE[measure],
-        number("%.2f", correlations[step .. measure])))
-    end
-    rows[#rows + 1] = row
-  end
-  return panels.script({ name = "tables", title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
+  lists.append(rows, lists.map(STEPS, function(step)
+    return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
+      :format(STEP[step]) }, lists.map(MEASURES, function(measure)
+        return points_panel(result, step, measure, correlations[step .. measure])
+      end))
+  end))
+  return { title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
     note = "colours of tables: from minus to plus the panel's largest; points: cells in the same order, dark to light; "
-      .. "r: Pearson's, of learned tables", panel = 190, settings = heat.SETTINGS, data = data, rows = rows })
+      .. "r: Pearson's, of learned tables", panel = 190, rows = rows }
 end
 
 function M.run(study, options)
   options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
-  local result = measured(cell_groups.all(study, options.split), options)
-  local rotated = rotate(result, options)
+  local result = measured(cell_groups.all(study, options.split)[1].groups, options)
   local correlations, similarities = correlations_of(result), similarities_of(result)
   local pearson = of_all(correlations)
-  return { tables_csv(result), correlations_csv(correlations), similarity_csv(similarities), { path = "tables.gnuplot",
-    text = picture(result, rotated, pearson, options) }, tables = lists.append({ distances_table(result, options),
-    correlations_table(correlations), warning_of(pearson) }, lists.map(STEPS, function(step)
-      return similarity_table(result, similarities, step)
-    end)) }
+  return { sheets.csv("tables.csv", "cell=of.group.name seed=of.run.seed learning_rate=of.group.rate step=of.step "
+    .. "block norm distance unit_distance=unit unrotated=plain cosine accuracy=of.accuracy", result.tables),
+    sheets.csv("correlations.csv", "over step block measure points pearson spearman", correlations),
+    sheets.csv("similarity.csv", "a=a.name b=b.name step pairs=count:values mean=mean:values sd=sd:values",
+      similarities),
+    picture = picture(result, pearson, options), tables = lists.append({ distances_table(result, options),
+      correlations_table(correlations), warning_of(pearson) }, lists.map(STEPS, function(step)
+        return similarity_table(result, similarities, step)
+      end)) }
 end
 
 return M

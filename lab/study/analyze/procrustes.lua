@@ -1,7 +1,7 @@
 -- Distances of tables from a reference, also after the best rotation and reflection (orthogonal Procrustes).
 --
 -- Input: tables as flat lists, row-major, all with the same rows and columns. Output of M.measure: for each table A and
--- the reference B { norm, own, nuclear, plain, distance, unit, cosine, rotated }: the norms of A and of B; the nuclear
+-- the reference B { norm, nuclear, plain, distance, unit, cosine, rotated }: the norm of A; the nuclear
 -- norm of A^T B; |A - B|; the least |A Q - B| over orthogonal Q; the same with A and B at unit norm; the cosine of A
 -- and B; on request, A Q. unit and cosine are nil for a table of zeros. LAPACK does the algebra, in
 -- runtime/tools/procrustes.c, which is compiled at the first call.
@@ -40,7 +40,7 @@ local function measure(table_, reference, nuclear)
   for i = 1, #table_ do
     apart = apart + (table_[i] - reference[i]) ^ 2
   end
-  return { norm = norm, own = own, nuclear = nuclear, plain = math.sqrt(apart),
+  return { norm = norm, nuclear = nuclear, plain = math.sqrt(apart),
     distance = math.sqrt(math.max(0.0, norm ^ 2 + own ^ 2 - 2 * nuclear)),
     unit = norm > 0 and math.sqrt(math.max(0.0, 2 - 2 * nuclear / (norm * own))) or nil,
     cosine = correlation.cosine(table_, reference) }

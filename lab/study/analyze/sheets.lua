@@ -44,20 +44,34 @@ function M.shown(model)
   return table_text.render(short, M.WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
 end
 
--- Makes a CSV file: `heads` is its first line; fill(add) calls add(...) with the fields of each further line: texts,
--- integers, floats, which get nine digits, or nil, an empty field.
-function M.csv(path, heads, fill)
-  local lines = { heads }
-  fill(function(...)
-    local fields = table.pack(...)
-    for i = 1, fields.n do
-      local field = fields[i]
-      fields[i] = type(field) == "string" and escape.csv(field) or math.type(field) == "integer" and tostring(field)
-        or field and ("%.9g"):format(field) or ""
-    end
-    lines[#lines + 1] = table.concat(fields, ",")
+local SUMMARIES = { count = function(list) return #list end, mean = statistics.mean, sd = statistics.sd }
+
+-- The value of a field, as M.csv describes it.
+local function value_at(row, field)
+  local of, path = field:match("^(%a+):(.*)$")
+  if of then
+    return SUMMARIES[of](lists.at(row, path))
+  end
+  return row[field] or lists.at(row, field)
+end
+
+local function field_text(field)
+  return type(field) == "string" and escape.csv(field) or math.type(field) == "integer" and tostring(field)
+    or field and ("%.9g"):format(field) or ""
+end
+
+-- Makes a CSV file with a line for each row, a table. columns: words NAME or NAME=FIELD, where FIELD is the row's, by
+-- default NAME, or a path of fields, as in a.name; or count:, mean: or sd: and such a path to a list of numbers.
+-- Fields are texts, integers, floats, which get nine digits, or nil, an empty field.
+function M.csv(path, columns, rows)
+  local heads, fields = {}, {}
+  for name, field in columns:gmatch("([%w_]+)=?(%S*)") do
+    heads[#heads + 1], fields[#fields + 1] = name, field ~= "" and field or name
+  end
+  local lines = lists.map(rows, function(row)
+    return table.concat(lists.map(fields, function(field) return field_text(value_at(row, field)) end), ",")
   end)
-  return { path = path, text = table.concat(lines, "\n") .. "\n" }
+  return { path = path, text = table.concat(lists.join({ table.concat(heads, ",") }, lines), "\n") .. "\n" }
 end
 
 -- Returns a message on runs that were left out because their files are damaged, or nil.

@@ -93,17 +93,22 @@ function Source:shape(file, length, ending, count)
   return entry.shape
 end
 
+-- Evaluates the run with these words for its trainer; returns the evaluations (run_files.lua).
+function Source:evaluate(words)
+  local out, rows = self.folder .. "/eval", {}
+  write.remove_tree(out)
+  self:call("eval", lists.append({ "--checkpoint", self.run.checkpoint, "--seed", self.seed, "--out", out }, words))
+  local damage = run_files.evaluations(out, {}, function(row) rows[#rows + 1] = row end)
+  return damage and stop(1, damage) or rows
+end
+
 -- Returns the token accuracy on the first `count` examples of each length, with the sampled positions of their trace.
 function Source:accuracy(lengths, count)
-  local out = self.folder .. "/eval"
-  write.remove_tree(out)
-  self:call("eval", { "--checkpoint", self.run.checkpoint, "--lengths", table.concat(lengths, ","), "--examples", count,
-    "--draws", 1, "--seed", self.seed, "--out", out })
   local accuracy = {}
-  local damage = run_files.evaluations(out, {}, function(row)
+  for _, row in ipairs(self:evaluate({ "--lengths", table.concat(lengths, ","), "--examples", count, "--draws", 1 })) do
     accuracy[row.length] = row.accuracy
-  end)
-  return damage and stop(1, damage) or accuracy
+  end
+  return accuracy
 end
 
 -- Returns the checkpoint of the run before its first step: the stored checkpoint, or an equal one made from its seed.
@@ -130,6 +135,22 @@ local function of_cell(run, options)
   local dir, code, files = options.provide(options.cell, options.sets)
   must(code, dir, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
   return trained_run.program(dir), files
+end
+
+-- Returns the first rows and columns, row-major, of the element-wise maximum of the heads `first` to `last` of traced
+-- attention. shape: that of the trace, whose last three sizes are heads, queries and keys.
+function M.maximum(values, shape, first, last, rows, columns)
+  local out, queries, keys = {}, shape[3], shape[4]
+  for query = 0, rows - 1 do
+    for key = 1, columns do
+      local largest = 0.0
+      for head = first - 1, last - 1 do
+        largest = math.max(largest, values[(head * queries + query) * keys + key])
+      end
+      out[#out + 1] = largest
+    end
+  end
+  return out
 end
 
 -- Opens the run at a path.

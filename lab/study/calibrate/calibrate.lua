@@ -181,20 +181,19 @@ end
 
 -- Returns the gnuplot script of each head's mean attention and of the bias from the head's lines.
 local function picture(parts, title)
-  local data, rows = {}, {}
+  local rows = {}
   for _, part in ipairs(parts) do
     local before, after = { label = part.words .. ": mean attention" }, { label = part.words .. ": bias" }
     for h, head in ipairs(part.heads) do
-      local name = ("%s%d"):format(part.family, h)
-      before[h] = heat.open_cells(data, name .. "before", ("head %d"):format(h - 1), part.matrices[h])
-      after[h] = heat.open_cells(data, name .. "after", #head.kept > 0 and ("head %d"):format(h - 1)
+      before[h] = heat.open_cells(("head %d"):format(h - 1), part.matrices[h])
+      after[h] = heat.open_cells(#head.kept > 0 and ("head %d"):format(h - 1)
         or ("head %d, transparent"):format(h - 1), lines.extend(head.kept, part.rows, part.columns, part.choices,
         part.family == "decoder"))
     end
     rows[#rows + 1], rows[#rows + 2] = before, after
   end
   return panels.script({ name = "calibration", title = title, note = "queries down, keys right; closed cells are white",
-    panel = 160, settings = heat.SETTINGS, data = data, rows = rows })
+    panel = 160, rows = rows })
 end
 
 -- Writes tables and pictures; returns the reason why no pictures were drawn, or nil.

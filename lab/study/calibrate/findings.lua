@@ -94,16 +94,17 @@ local function bias_of(head, direction, line)
 end
 
 function M.csv(parts)
-  return sheets.csv("lines.csv", "family,head,direction,line,cells,value,z,threshold,bias", function(add)
-    for _, part in ipairs(parts) do
-      for h, head in ipairs(part.heads) do
-        for found, line in lists.nested(head.directions, "lines") do
-          add(part.family, h - 1, found.direction, line.line, line.cells, line.value,
-            line.z and ("%.6g"):format(line.z), found.threshold, bias_of(head, found.direction, line.line))
-        end
+  local rows = {}
+  for _, part in ipairs(parts) do
+    for h, head in ipairs(part.heads) do
+      for found, line in lists.nested(head.directions, "lines") do
+        rows[#rows + 1] = { family = part.family, head = h - 1, found = found, line = line,
+          z = line.z and ("%.6g"):format(line.z), bias = bias_of(head, found.direction, line.line) }
       end
     end
-  end)
+  end
+  return sheets.csv("lines.csv", "family head direction=found.direction line=line.line cells=line.cells "
+    .. "value=line.value z threshold=found.threshold bias", rows)
 end
 
 -- The number of selected lines of all heads.

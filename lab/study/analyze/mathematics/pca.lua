@@ -14,6 +14,7 @@ local M = {}
 local dot, norm = correlation.dot, correlation.norm
 
 local SWEEPS = 60
+local FLAT = 1e-9   -- a smaller share of all variance is rounding
 local SMALL = 1e-15 -- the cosine of orthogonal rows, up to rounding
 
 local function centred(channels, mean)
@@ -75,12 +76,19 @@ function M.eigen(matrix)
   end)
 end
 
--- Fits `count` components.
+-- Fits `count` components. A component without variance, up to rounding, is a vector of zeros.
 function M.fit(channels, count)
   local mean = lists.map(channels, function(channel) return statistics.mean(channel) end)
   local values, vectors = M.eigen(covariance(centred(channels, mean)))
-  return { mean = mean, components = { table.unpack(vectors, 1, count) },
-    variance = { table.unpack(values, 1, count) }, total = lists.sum(values, function(value) return value end) }
+  local fitted = { mean = mean, components = {}, variance = {}, total = lists.sum(values, function(value)
+    return value
+  end) }
+  for k = 1, count do
+    local varies = values[k] > FLAT * fitted.total
+    fitted.variance[k] = varies and values[k] or 0.0
+    fitted.components[k] = lists.map(vectors[k], function(value) return varies and value or 0.0 end)
+  end
+  return fitted
 end
 
 -- Returns the coordinates of points along the components, relative to the fitted mean: one list per component; and the

@@ -8,9 +8,14 @@ local lists = require("base.lists")
 
 local M = {}
 
-local PALETTE = ("set palette defined (%s)"):format(table.concat(lists.map(colours.VIRIDIS, function(colour, i)
-  return ("%d '%s'"):format(i, colour)
-end), ", "))
+local SETTINGS = {
+  ("set palette defined (%s)"):format(table.concat(lists.map(colours.VIRIDIS, function(colour, i)
+    return ("%d '%s'"):format(i, colour)
+  end), ", ")),
+  "unset key", "unset colorbox", "set border 15 lw 0.6 lc rgb '#444444'",
+  "set tics out scale 0.4 nomirror font ',8' textcolor rgb '#444444'", "set xtics autofreq offset 0,0.4",
+  "set ytics autofreq offset 0.6,0",
+}
 
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
 local ACROSS, DOWN = 42, 74                       -- space between panels in pixels
@@ -33,21 +38,29 @@ local function label(picture, number, text, y, size)
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
+-- Returns the plot command of a panel, and adds its blocks to the picture's data. gnuplot reports an error on an empty
+-- block.
+local function plot(picture, panel)
+  if lists.find(panel.blocks, function(block) return #block == 0 end) then
+    return "plot NaN"
+  end
+  return (panel.plot:gsub("%$(%d)", function(number)
+    local name = ("block%d"):format(#picture.data + 1)
+    table.insert(picture.data, gnuplot.block(name, panel.blocks[tonumber(number)]))
+    return "$" .. name
+  end))
+end
+
 local function draw(picture, lines)
   for r, row in ipairs(picture.rows) do
     local _, y = corner(picture, r, 1)
     for c, panel in ipairs(row) do
-      lines[#lines + 1] = place(picture, r, c)
-      lines[#lines + 1] = c == 1 and label(picture, 3, row.label, y - 36, 11) or "unset label"
+      lists.append(lines, { place(picture, r, c), c == 1 and label(picture, 3, row.label, y - 36, 11) or nil })
       lines[#lines + 1] = ("set title %s offset 0,-0.7 font ',10'"):format(gnuplot.quote(panel.title))
       lists.append(lines, panel.lines)
+      lists.append(lines, { plot(picture, panel), "unset label" })
     end
   end
-end
-
--- Adds a block of data with this name, letters and digits, to the lines before a drawing.
-function M.add_block(data, name, lines)
-  data[#data + 1] = gnuplot.block(name, lines)
 end
 
 -- Arranges panels in rows of `across` panels; the first row has a heading.
@@ -62,16 +75,17 @@ function M.rows(list, across, heading)
   return rows
 end
 
--- picture = { name, title, note, panel, settings, data, rows, left, across, down }: name of the files; title and note
--- above the panels; size of a panel in pixels; settings and data, lines of the script; rows = { { label, panel ... }
--- ... } with panel = { title, lines }; left, across, down: pixels left of, between and below panels, for long names of
--- tics.
+-- picture = { name, title, note, panel, settings, rows, left, across, down }: name of the files; title and note above
+-- the panels; size of a panel in pixels; settings, lines of the script after SETTINGS, or nil; left, across, down:
+-- pixels left of, between and below panels, for long names of tics. rows = { { label, panel ... } ... } with panel =
+-- { title, lines, blocks, plot }: lines that set its axes; blocks of data, lists of lines; the plot command, which
+-- names each block by its number, $1 and so on.
 function M.script(picture)
   local columns = math.max(1, lists.most(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.width = picture.left + RIGHT + columns * (picture.panel + picture.across) - picture.across
-  picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN
-  local drawing = lists.append(lists.join({ PALETTE }, picture.settings), { label(picture, 1, picture.title, 20, 14),
+  picture.height, picture.data = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN, {}
+  local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), { label(picture, 1, picture.title, 20, 14),
     label(picture, 2, picture.note, 40, 10), "set multiplot" })
   draw(picture, drawing)
   drawing[#drawing + 1] = "unset multiplot"

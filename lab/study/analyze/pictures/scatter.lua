@@ -1,14 +1,15 @@
 -- Panels (panels.lua) of points in groups; the groups have colours of the palette in their order.
 --
--- Input: lines of data, to which a block is added; the name of the block (letters and digits); groups = { { name, x, y
--- } ... }, where x and y are lists of numbers; more = { style, x, y }: gnuplot's style, by default points; x and y as {
--- from, to, step } of an axis, which by default fits the numbers. Output: a panel; gnuplot is not run here.
+-- Input: groups = { { x, y } ... }, where x and y are lists of numbers; more = { style, x, y }: gnuplot's style, by
+-- default points; x and y as { from, to, step } of an axis, which by default fits the numbers. Output: a panel.
 
 local lists = require("base.lists")
-local panels = require("lab.study.analyze.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
 
 local M = {}
+
+-- Settings (panels.lua) of a picture that has only such panels.
+M.SETTINGS = { "set border 3 lw 1 lc rgb '#444444'", "set tics in" }
 
 -- The given axis, or one that fits all numbers.
 local function axis(letter, groups, given)
@@ -16,21 +17,18 @@ local function axis(letter, groups, given)
     or scales.fitting(letter, lists.map(groups, function(group) return group[letter] end))
 end
 
-function M.panel(data, name, groups, title, more)
+function M.panel(groups, title, more)
   local lines = {}
   for i, group in ipairs(groups) do
     for k, x in ipairs(group.x) do
       lines[#lines + 1] = ("%.7g %.7g %d"):format(x, group.y[k], i)
     end
   end
-  panels.add_block(data, name, lines)
   more = more or {}
-  return { title = title, lines = {
+  return { title = title, blocks = { lines }, lines = {
     axis("x", groups, more.x), axis("y", groups, more.y), ("set cbrange [1:%d]"):format(math.max(2, #groups)),
     "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
-    #lines == 0 and "plot NaN" or ("plot $%s using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(name, more.style
-      or "points"),
-  } }
+  }, plot = ("plot $1 using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(more.style or "points") }
 end
 
 return M
