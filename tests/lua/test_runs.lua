@@ -290,7 +290,7 @@ function TestRuns.test_lines_in_the_current_form()
     new_line("beyond", 20), new_line("validation", 5, { accuracy = 1 }) }
   local facts = { spec = make_generative_run() }
   local run = runs.read(write_run("today", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines), facts = facts }))
-  lu.assertEquals({ run.state, run.decoding, run.other_decoding, run.notes }, { "evaluated", "greedy", false, {} })
+  lu.assertEquals({ run.state, run.decoding, run.notes }, { "evaluated", "greedy", {} })
   lu.assertEquals({ run.test, run.train }, { run.beyond, run.in_distribution })
   lu.assertEquals({ run.between.split, run.between.lengths }, { "between", { 7 } })
   lu.assertEquals({ run.validation.accuracy, run.in_distribution.ended_early }, { { 1 }, { 0.25 } })
@@ -328,8 +328,7 @@ function TestRuns.test_older_lines_get_current_names()
   local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)
   local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = eval_line(50, "during", 20, 0.5) .. eval, metrics = '{"step":10,"accuracy":0.5}\n' }))
-  lu.assertEquals({ run.decoding, run.other_decoding, run.beyond.decoding }, { "teacher_forced", true,
-    "teacher_forced" })
+  lu.assertEquals({ run.decoding, run.beyond.decoding }, { "teacher_forced", "teacher_forced" })
   lu.assertEquals({ run.in_distribution.lengths, run.between.lengths, run.beyond.lengths }, { { 5 }, { 7 }, { 20 } })
   lu.assertEquals({ run.beyond.accuracy, run.beyond.accuracy_teacher_forced }, { { "" }, { 0.75 } })
   lu.assertNil(runs.score(run))
@@ -344,7 +343,7 @@ function TestRuns.test_decodings_are_not_mixed()
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
     local spec = make_generative_run({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
     local run = runs.read(write_run("both_kinds", "rr", 1, 0.1, { exit = 0, eval = eval, facts = { spec = spec } }))
-    lu.assertEquals({ run.decoding, run.other_decoding, run.test.lengths }, { decoding, true, lengths })
+    lu.assertEquals({ run.decoding, run.test.lengths }, { decoding, lengths })
   end
 end
 

@@ -28,30 +28,11 @@ function M.line_of(name, problem, number)
     field and field .. ": " or "", problem.found, problem.expected))
 end
 
--- A cache of decoded specs, by text: resolved specs are long, and all runs of a digest have equal specs.
-local specs = {}
-
-local function spec_of(text)
-  if specs[text] == nil then
-    local spec = input.decode(text)
-    specs[text] = spec and not shapes.problem(spec, run_shapes.spec) and spec or false
-  end
-  return specs[text]
-end
-
--- Decodes the facts of a run.json. known: the spec in the text was already checked.
-local function decode_facts(text)
-  local _, front = text:find('"spec":', 1, true)
-  local spec = front and text:match("^%b{}", front + 1)
-  local known = spec and spec_of(spec)
-  if known then
-    local facts = input.decode(text:sub(1, front) .. "null" .. text:sub(front + #spec + 1))
-    if getmetatable(facts) == input.OBJECT then
-      return facts, nil, known
-    end
-  end
-  local facts, problem = input.decode(text) -- the text contains a brace inside a string, or the spec is invalid
-  return facts, problem
+-- Decodes a text and checks it: the value, or nil and the problem.
+local function decode(text, shape)
+  local value, problem = input.decode(text)
+  problem = problem or shapes.problem(value, shape)
+  return not problem and value or nil, problem
 end
 
 -- Names of the folders that hold a trainer's files: { id, digest, name }.
@@ -95,15 +76,8 @@ function M.facts(dir, place)
   if not text then
     return nil, problem and M.line_of(name, problem)
   end
-  local facts, known
-  facts, problem, known = decode_facts(text)
-  if known then
-    facts.spec = setmetatable({}, input.OBJECT)
-    problem = shapes.problem(facts, run_shapes.facts_beside_spec)
-    facts.spec = known
-  else
-    problem = problem or shapes.problem(facts, run_shapes.facts)
-  end
+  local facts
+  facts, problem = decode(text, run_shapes.facts)
   problem = problem or misplaced(facts, place or {})
   if problem then
     return nil, M.line_of(name, problem)
@@ -117,38 +91,32 @@ function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line) for each line; take returns nil, or a problem. Returns nil, or the first problem as text.
-local function each_line(dir, name, notes, take)
-  local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
-  local path = dir .. "/" .. name
-  local damage, problem = input.lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
-    local wrong = #line > longest and { field = "", found = ("more than %d bytes"):format(longest),
-      expected = ("at most %d"):format(longest) } or number > most and { field = "", found = "one line more",
-      expected = ("at most %d"):format(most) } or take(line)
-    if wrong and not whole then
-      notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
-    elseif wrong then
-      return M.line_of(name, wrong, number)
-    end
-  end)
-  return damage or problem and M.line_of(name, problem)
-end
-
--- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem.
+-- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. Returns nil,
+-- or the first problem as text.
 local function each_row(dir, name, notes, take, read)
-  return each_line(dir, name, notes, function(line)
+  local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
+  local function problem_of(line, number)
+    if #line > longest then
+      return { field = "", found = ("more than %d bytes"):format(longest), expected = ("at most %d"):format(longest) }
+    elseif number > most then
+      return { field = "", found = "one line more", expected = ("at most %d"):format(most) }
+    end
     local row, problem = read(line)
     if row then
       take(row)
     end
     return problem
+  end
+  local path = dir .. "/" .. name
+  local damage, unread = input.lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
+    local problem = problem_of(line, number)
+    if problem and not whole then
+      notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
+    elseif problem then
+      return M.line_of(name, problem, number)
+    end
   end)
-end
-
-local function decode_line(line, shape)
-  local value, problem = input.decode(line)
-  problem = problem or shapes.problem(value, shape)
-  return not problem and value or nil, problem
+  return damage or unread and M.line_of(name, unread)
 end
 
 -- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua returns it. Fields of a row: length, nil if the
@@ -169,7 +137,7 @@ function M.metrics(dir, notes, take, facts)
   return each_row(dir, "metrics.jsonl", notes, take, function(line)
     local row, problem = line:sub(1, 1) == "{" and evaluation_lines.pairs(line, 2, run_shapes.metrics, {}), nil
     if not row or not row.step then
-      row, problem = decode_line(line, run_shapes.metrics)
+      row, problem = decode(line, run_shapes.metrics)
     end
     if row and generative and not row.accuracy_teacher_forced then
       row.accuracy, row.accuracy_teacher_forced = nil, row.accuracy
@@ -183,7 +151,7 @@ local function last_line(path, shape)
   local text = (input.tail(path, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
   local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
-  return line and (decode_line(line, shape)) or nil
+  return line and (decode(line, shape)) or nil
 end
 
 -- The last complete line of metrics.jsonl, decoded; nil if there is none.

@@ -108,7 +108,7 @@ local SPEC = fields_of("")
 SPEC.id, SPEC.source = M.id, TEXT
 M.spec = shapes.object(SPEC, { required = { "task", "model", "train", "eval" }, others = shapes.any })
 
-local FACTS = {
+M.facts = shapes.object({
   id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,
   spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
   data = shapes.object({ epoch_batches = shapes.integer(1, MOST), train = TEXT, train_sha256 = DIGEST,
@@ -121,13 +121,7 @@ local FACTS = {
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
   init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
   loss = WORD,
-}
-local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any }
-
-M.facts = shapes.object(FACTS, OF_FACTS)
-
--- The shape of a run.json whose spec was already checked.
-M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
+}, { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any })
 
 -- The name of the accuracy that is missing from a line with counted examples; nil if none is missing.
 function M.unmeasured(line)

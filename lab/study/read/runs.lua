@@ -7,8 +7,7 @@
 -- or else between; train of sampled tasks equals in_distribution. axis names the numbers of evaluations: "length", or
 -- the first axis of the evaluations. parts: for dataset files, the parts in_distribution and beyond of test
 -- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", the decoding of all evaluations of
--- the run; other_decoding: lines of the other decoding exist, too, or greedy was requested and all lines are of the
--- other decoding. during: evaluations_in_training.lua describes it. notes: messages on unreadable contents. novel:
+-- the run. during: evaluations_in_training.lua describes it. notes: messages on unreadable contents. novel:
 -- held-out sets exclude examples of training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond
 -- training was requested, and test has training lengths; seen: test has the very examples of training. noisy, for noise
 -- on embeddings: { [deviation] = { axis, test, ... } }, each an evaluation as above; the run's own evaluations have the
@@ -72,21 +71,18 @@ local function is_of_its_data(run, row)
   end) ~= nil
 end
 
-local function has_evaluation(of)
-  return of ~= nil and lists.find(evaluations.SPLITS, function(split) return of[split] end) ~= nil
-end
-
 -- Chooses the evaluations of a generative model, which are either on its own answers or teacher-forced: the evaluations
 -- with the spec's decoding, or the others if there are none. by: lines by decoding, "" for other models.
 local function choose_decoding(run, by)
-  local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
-  local other = wanted == "greedy" and "teacher_forced" or "greedy"
   if by[""] then
     return by[""]
   end
-  run.other_decoding = has_evaluation(by[other])
-  local has = has_evaluation(by[wanted]) or not run.other_decoding and by[wanted]
-  run.decoding = (by.greedy or by.teacher_forced) and (has and wanted or other) or nil
+  local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
+  local order = { wanted, wanted == "greedy" and "teacher_forced" or "greedy" }
+  run.decoding = lists.find(order, function(decoding)
+    local of = by[decoding] or {}
+    return lists.find(evaluations.SPLITS, function(split) return of[split] end)
+  end) or lists.find(order, function(decoding) return by[decoding] end)
   return by[run.decoding]
 end
 
@@ -213,12 +209,6 @@ function M.read(dir, place)
   return run
 end
 
-local function note_damage(run, damage)
-  if damage then
-    run.notes[#run.notes + 1], run.damaged = damage, true
-  end
-end
-
 M.SIZES = { "layers", "width", "heads" }
 
 -- The size of a run's model: its kind of network as `model`, and M.SIZES: blocks over all stacks, channels of a token's
@@ -233,23 +223,22 @@ end
 function M.metrics(run)
   local rows = {}
   local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end, run.facts)
-  note_damage(run, damage)
-  return damage and {} or rows
+  if damage then
+    run.notes[#run.notes + 1], run.damaged = damage, true
+    return {}
+  end
+  return rows
 end
 
 -- Seconds of training after steps, { { step, seconds }, ... }. The list is empty if metrics.jsonl lacks them or is
 -- damaged; a note on damage is added.
 function M.clock(run)
-  local marks = {}
-  local damage = run_files.metrics(run.dir, run.notes, function(row)
-    marks[#marks + 1] = row.seconds and { row.step, row.seconds }
-  end)
-  note_damage(run, damage)
+  local marks = lists.map(M.metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
   local facts, last = run.facts, marks[#marks]
-  if facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
+  if not run.damaged and facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
     marks[#marks + 1] = { facts.step, facts.train_seconds } -- the last step, if metrics.jsonl has no line for it
   end
-  return damage and {} or marks
+  return marks
 end
 
 -- The axis of a run's evaluation as words; for significant digits, the words include the width of the frame.

@@ -15,7 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
-local keys = canonical.sorted_keys
+local keys, axis_of = canonical.sorted_keys, score_tables.axis_of
 
 local LARGEST = 1e9 -- largest number
 
@@ -27,10 +27,6 @@ local function is_named(value)
     end
   end
   return type(value) == "table"
-end
-
-local function axis_of(study, name)
-  return lists.find(study.axes, function(axis) return axis.name == name end)
 end
 
 -- Problem, expectation and hint for a name that a list lacks.
@@ -64,6 +60,21 @@ end
 local checks = { value = among("no value of a table", { "hours", "max", "mean", "median" }),
   show = among("nothing to show", { "median", "max" }), set = among("no set", study_module.SPLITS) }
 
+-- Makes a check of a list; check(study, item, one) checks each of its values. scaled: the list may be empty in a scale.
+local function list_of(check, what, expected, scaled)
+  return function(study, item, value)
+    for _, one in ipairs(type(value) == "table" and value or {}) do
+      local problem, wanted, hint = check(study, item, one)
+      if problem then
+        return problem, wanted, hint
+      end
+    end
+    if type(value) ~= "table" or #value == 0 and not (scaled and study.scale) then
+      return what, expected
+    end
+  end
+end
+
 function checks.axis(study, _, value)
   if not axis_of(study, value) then
     return unknown_axis(study, value)
@@ -72,54 +83,36 @@ end
 
 function checks.numbers(study, item, value)
   local what, expected, hint = checks.axis(study, item, value)
-  for _, name in ipairs(what and {} or axis_of(study, value).values) do
-    if not score_tables.number(name) then
-      return ("the axis %s has the value %s"):format(value, diagnostics.show(name)), "values that are numbers"
-    end
+  local name = not what and lists.find(axis_of(study, value).values, function(one)
+    return not score_tables.number(one)
+  end)
+  if name then
+    return ("the axis %s has the value %s"):format(value, diagnostics.show(name)), "values that are numbers"
   end
   return what, expected, hint
 end
 
-function checks.values(study, item, value)
+-- Checks a name on the item's axis.
+local function check_name(study, item, name)
   local axis = axis_of(study, item.axis or item.lines)
-  if type(value) ~= "table" or #value == 0 and not study.scale then
-    return "not a list of names", 'a list such as { "rand-rope", "rand-alibi" }'
-  end
-  for _, name in ipairs(value) do
-    if axis and not lists.has(axis.values, name) then
-      return unknown(("not on the axis %s"):format(axis.name), name, axis.values)
-    end
+  if axis and not lists.has(axis.values, name) then
+    return unknown(("not on the axis %s"):format(axis.name), name, axis.values)
   end
 end
 
-function checks.sets(_, item, value)
+checks.values = list_of(check_name, "not a list of names", 'a list such as { "rand-rope", "rand-alibi" }', true)
+checks.sets = list_of(function(_, item, name)
   local names = lists.join({ runs.EPOCH }, study_module.SPLITS)
   names[#names + 1] = item.kind == "progress" and progress.LOSS or nil
-  for _, name in ipairs(type(value) == "table" and value or {}) do
-    if not lists.has(names, name) then
-      return unknown("no set", name, names)
-    end
-  end
-  if type(value) ~= "table" or #value == 0 then
-    return "no list of sets", 'a list such as { "train", "test", "validation" }'
-  end
-end
-
--- Checks lengths, or numbers of another axis.
-function checks.counts(_, _, value)
-  for _, n in ipairs(type(value) == "table" and value or {}) do
-    if math.type(n) ~= "integer" then
-      return ("%s is no whole number"):format(diagnostics.show(n)), "whole numbers"
-    end
-  end
-  if type(value) ~= "table" or #value == 0 then
-    return "no list of numbers", "a list such as { 6, 10, 50 }"
-  end
-end
+  return among("no set", names)(nil, nil, name)
+end, "no list of sets", 'a list such as { "train", "test", "validation" }')
+-- Lengths, or numbers of another axis.
+checks.counts = list_of(of_form(function(n) return math.type(n) == "integer" end, "%s is no whole number",
+  "whole numbers"), "no list of numbers", "a list such as { 6, 10, 50 }")
 
 function checks.one(study, item, value)
   if not study.scale then
-    return checks.values(study, item, { value })
+    return check_name(study, item, value)
   end
 end
 
@@ -193,11 +186,8 @@ function M.place_problem(study, name, values)
   if not axis then
     return unknown_axis(study, name)
   end
-  for _, value in ipairs(values) do
-    if not lists.has(axis.values, value) then
-      return unknown("not on this axis", value, axis.values)
-    end
-  end
+  return list_of(among("not on this axis", axis.values), "not a list of names", "names of its values", true)(study, nil,
+    values)
 end
 
 -- Checks lists of names by axis, to which an item is restricted.
@@ -206,17 +196,13 @@ function checks.only(study, _, only)
     return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"
   end
   for _, name in ipairs(keys(only)) do
-    local values = only[name]
-    local what, expected, hint = M.place_problem(study, name, type(values) == "table" and values or {})
-    if axis_of(study, name) and (type(values) ~= "table" or #values == 0 and not study.scale) then
-      what, expected, hint = "not a list of names", "names of its values", nil
-    end
+    local what, expected, hint = M.place_problem(study, name, only[name])
     if what then
       return what, expected, hint, name
     end
   end
 end
 
-M.checks, M.unknown, M.unknown_axis, M.is_named, M.axis_of = checks, unknown, unknown_axis, is_named, axis_of
+M.checks, M.unknown, M.unknown_axis, M.is_named = checks, unknown, unknown_axis, is_named
 
 return M

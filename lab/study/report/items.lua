@@ -16,7 +16,7 @@ local M = {}
 
 local keys = canonical.sorted_keys
 local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
-local axis_of = item_checks.axis_of
+local axis_of = score_tables.axis_of
 
 -- Fields of each kind of item, with the kind of the field. "axis" names an axis, "axis?" is optional, "numbers" names
 -- an axis of numbers, "values" lists names on the item's axis.
@@ -177,36 +177,29 @@ local function named(value)
   return list
 end
 
--- Names by axis, without names that a scale omits.
-local function named_only(study, only)
-  local by_axis = {}
-  for name, values in pairs(only) do
-    local axis = study.scale and axis_of(study, name)
-    values = named(values)
-    by_axis[name] = axis and type(values) == "table" and common(values, axis.values) or values
-  end
-  return by_axis
+-- Names of values without those that a scale omits.
+local function in_scale(study, axis_name, values)
+  local axis = study.scale and axis_of(study, axis_name)
+  return axis and type(values) == "table" and common(values, axis.values) or values
 end
 
-local NAMED = { where = true, of = true, against = true, slow = true, fast = true }
-
--- The items with names as the axes write them, without the names of values that a scale omits.
-local function fitting(study, list)
-  local fitted = {}
-  for i, item in ipairs(type(list) == "table" and list or {}) do
-    fitted[i] = type(item) == "table" and { pages = {} } or item
-    for name, value in pairs(type(item) == "table" and item or {}) do
-      value = NAMED[name] and named(value) or value
-      local axis = study.scale and (name == "of" or name == "against") and axis_of(study, item.axis)
-      fitted[i][name] = axis and type(value) == "table" and common(value, axis.values) or value
-    end
-    if type(item) == "table" and is_named(item.only) then
-      fitted[i].only = named_only(study, item.only)
-    end
-    if type(item) == "table" and type(item.pages) == "string" then
-      fitted[i].pages = { item.pages }
+-- The item with names as the axes write them, without the names of values that a scale omits.
+local function fitting(study, item)
+  if type(item) ~= "table" then
+    return item
+  end
+  local fitted = lists.merged({ pages = {} }, item)
+  for _, name in ipairs({ "where", "of", "against", "slow", "fast" }) do
+    fitted[name] = named(item[name])
+  end
+  fitted.of, fitted.against = in_scale(study, item.axis, fitted.of), in_scale(study, item.axis, fitted.against)
+  if is_named(item.only) then
+    fitted.only = {}
+    for name, values in pairs(item.only) do
+      fitted.only[name] = in_scale(study, name, named(values))
     end
   end
+  fitted.pages = type(item.pages) == "string" and { item.pages } or fitted.pages
   return fitted
 end
 
@@ -214,20 +207,20 @@ end
 local function pages_of(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do
-    local longer = {}
-    for _, page in ipairs(list) do
-      for _, value in ipairs(item.only and item.only[name] or axis_of(study, name).values) do
-        longer[#longer + 1] = score_tables.with(page, { where = score_tables.with(page.where, { [name] = value }) })
-      end
-    end
-    list = longer
+    local values = item.only and item.only[name] or axis_of(study, name).values
+    list = lists.flat(list, function(page)
+      return lists.map(values, function(value)
+        return score_tables.with(page, { where = score_tables.with(page.where, { [name] = value }) })
+      end)
+    end)
   end
   return list
 end
 
 -- Checks and completes a study's items. max: if the study lists none, adds the best of all seeds and learning rates.
 function M.check(study, max)
-  local list, whole = fitting(study, study.report or defaults(study, max)), {}
+  local given, whole = study.report or defaults(study, max), {}
+  local list = lists.map(type(given) == "table" and given or {}, function(item) return fitting(study, item) end)
   if #list == 0 then
     return nil, study.path .. ": error: report: not a list of items\n  expected: a list such as { { kind = \"curves\", "
       .. 'lines = "encoding" } }'

@@ -20,8 +20,13 @@ function M.find(study, wanted)
   return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
 end
 
+function M.axis_of(study, name)
+  return lists.find(study.axes, function(axis) return axis.name == name end)
+end
+
+-- The values on an axis; none without this axis.
 function M.axis(study, name)
-  local found = lists.find(study.axes, function(axis) return axis.name == name end)
+  local found = M.axis_of(study, name)
   return found and found.values or {}
 end
 
