@@ -10,60 +10,40 @@ local M = {}
 
 local FOLDER = "spec/published/"
 
--- The quoted field that starts at position `at`, and the position after it; nil if the closing quote is missing.
-local function quoted_field(line, at)
-  local text, after = "", at + 1
-  while true do
-    local part, stop = line:match('^([^"]*)"()', after)
-    if not part then
-      return nil
-    end
-    text, after = text .. part, stop
-    if line:sub(after, after) ~= '"' then
-      return text, after
-    end
-    text, after = text .. '"', after + 1
-  end
-end
-
 -- The list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
 function M.fields(line)
-  local fields, at = {}, 1
+  local fields, rest, text, comma = {}, line, nil, nil
   repeat
-    local text, after
-    if line:sub(at, at) == '"' then
-      text, after = quoted_field(line, at)
+    if rest:sub(1, 1) == '"' then -- the byte 1 stands for a doubled quote
+      text, comma, rest = rest:sub(2):gsub('""', "\1"):match('^([^"]*)"(,?)(.*)$')
     else
-      text, after = line:match("^([^,]*)()", at)
+      text, comma, rest = rest:match("^([^,]*)(,?)(.*)$")
     end
     if not text then
       return nil
     end
-    fields[#fields + 1] = text
-    at = after + 1
-  until line:sub(after, after) ~= ","
+    fields[#fields + 1], rest = text:gsub("\1", '"'), rest:gsub("\1", '""')
+  until comma == ""
   return fields
 end
 
 -- The text of a CSV file with a header line.
 function M.parse(text)
-  local columns, rows, number = nil, {}, 0
+  local columns, rows = nil, {}
   for line in text:gmatch("[^\r\n]+") do
-    number = number + 1
     local fields = M.fields(line)
-    if not fields or columns and #fields ~= #columns then
-      return nil, ("line %d: %d fields\n  expected: %d"):format(number, fields and #fields or 0,
+    columns = columns or fields
+    if not fields or #fields ~= #columns then
+      return nil, ("line %d: %d fields\n  expected: %d"):format(#rows + 1, fields and #fields or 0,
         columns and #columns or 1)
-    elseif not columns then
-      columns = fields
-    else
-      local row = {}
-      for i, name in ipairs(columns) do
-        row[name] = fields[i]
-      end
-      rows[#rows + 1] = row
     end
+    local row = {}
+    for i, name in ipairs(columns) do
+      row[name] = fields[i]
+    end
+    rows[#rows + 1] = row
   end
+  table.remove(rows, 1)
   return { columns = columns or {}, rows = rows }
 end
 

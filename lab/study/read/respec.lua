@@ -32,16 +32,14 @@ local function write_list(list)
 end
 
 function write_value(value)
-  if type(value) == "number" then
-    return canonical.text(value)
+  if type(value) == "string" then
+    return ("%q"):format(value)
   elseif type(value) ~= "table" then
-    return type(value) == "string" and ("%q"):format(value) or tostring(value)
+    return canonical.text(value)
   elseif value.first and value.last then -- lengths
     return ("{ %d, %d, step = %d }"):format(value.first, value.last, value.step or 1)
-  elseif #value > 0 then
-    return write_list(value)
   end
-  return write_fields(value)
+  return #value > 0 and write_list(value) or write_fields(value)
 end
 
 -- Writes a printed formula with "sum(8, i: term)" in the form of a spec, in one pass over its brackets. A formula with
@@ -92,16 +90,18 @@ local function write_parameter(p)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
+-- The value that a resolved spec omits for a field: its default; nil if the field has none.
+local function omitted(field)
+  return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
+end
+
 -- A facet of a family with the fields that the resolved spec omits written out at their defaults. The facet of a family
 -- overrides the facet of all families, which may have other values for these fields.
 local function whole(facet, value)
-  if value.kind == "none" then
-    return value
-  end
   local out = lists.copy(value)
-  for _, field in ipairs(schema.children["encoding." .. facet] or {}) do
-    if field.left_out ~= nil and out[field.name] == nil and schema.allows(field, value.kind) then
-      out[field.name] = field.type == "table" and { kind = field.left_out } or field.left_out
+  for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
+    if out[field.name] == nil and schema.allows(field, value.kind) then
+      out[field.name] = omitted(field)
     end
   end
   return out
@@ -145,19 +145,12 @@ end
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- The default of a field that resolved specs omit, or nil.
-local function absent(path)
-  local field = schema.at[path]
-  local value = field and field.left_out ~= "empty" and field.left_out or nil
-  return value and field.type == "table" and { kind = value } or value
-end
-
 local function add_sets(list, want, have, path)
   for _, name in ipairs(canonical.keys_of_both(want, have)) do
     local at, field = path .. name, schema.at[path .. name]
     local wanted, found = want[name], have[name]
-    if wanted == nil then
-      wanted = absent(at)
+    if wanted == nil and field and field.left_out and field.left_out ~= "empty" then
+      wanted = omitted(field)
     end
     local inner = field and field.type == "table" and type(wanted) == "table"
     if inner then
@@ -175,34 +168,23 @@ function M.sets(want, have)
   return list
 end
 
-local OWN = {
-  { "task.source", "its task is a file of the user's own, %s" },
-  { "task.data", "its task is a file of the user's own, %s" },
-  { "task.validation", "its task is a file of the user's own, %s" },
-  { "model.source", "its network is a file of the user's own, %s" },
-  { "init", "it began with the parameters of a file, %s" },
-}
+-- Fields that name files of the user's own, with words on these files.
+local OWN = { { "task.source", "its task is" }, { "task.data", "its task is" }, { "task.validation", "its task is" },
+  { "model.source", "its network is" }, { "init", "its first parameters are from" } }
 
 function M.text(resolved)
   for _, own in ipairs(OWN) do
     local file = lists.at(resolved, own[1])
     if file then
-      return nil, own[2]:format(escape.plain(tostring(file)))
+      return nil, ("%s a file of the user's own, %s"):format(own[2], escape.plain(tostring(file)))
     end
   end
   local problem = foreign(resolved, "")
-  if problem then
-    return nil, problem
-  end
-  local parts = {}
-  for _, name in ipairs(canonical.sorted_keys(resolved)) do
-    if not LEFT_OUT[name] then
-      local text = name == "encoding" and write_encoding(inherit.spelled(resolved.encoding, resolved.model))
-        or write_value(resolved[name])
-      parts[#parts + 1] = ("  %s = %s,\n"):format(name, text)
-    end
-  end
-  return "return {\n" .. table.concat(parts) .. "}\n"
+  local parts = lists.map(problem and {} or canonical.sorted_keys(resolved), function(name)
+    return not LEFT_OUT[name] and ("  %s = %s,\n"):format(name, name == "encoding"
+      and write_encoding(inherit.spelled(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
+  end)
+  return not problem and ("return {\n%s}\n"):format(table.concat(parts)) or nil, problem
 end
 
 return M
