@@ -12,7 +12,8 @@ local FOLDER = "spec/published/"
 
 -- The list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
 function M.fields(line)
-  local fields, rest, text, comma = {}, line, nil, nil
+  local fields, rest = {}, line
+  local text, comma
   repeat
     if rest:sub(1, 1) == '"' then -- the byte 1 stands for a doubled quote
       text, comma, rest = rest:sub(2):gsub('""', "\1"):match('^([^"]*)"(,?)(.*)$')

@@ -35,7 +35,7 @@ local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 -- Facts that are not compared: they do not describe the computation, or another part of the comparison shows them.
 local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
 -- Measured times differ from run to run.
-local TIMES = { "seconds", "steps_per_second" }
+local TIMES = { seconds = true, steps_per_second = true }
 
 local function read(path)
   local dir = lfs.attributes(path, "mode") == "file" and (path:match("^(.*)/[^/]*$") or ".") or path
@@ -63,50 +63,45 @@ local function flatten(value, path, into)
 end
 
 local function differing_keys(a, b)
-  return lists.filter(canonical.sorted_keys(lists.merged(a, b)), function(key) return a[key] ~= b[key] end)
+  return lists.filter(canonical.keys_of_both(a, b), function(key) return a[key] ~= b[key] end)
 end
 
-local function top_level(facts)
-  local map = {}
-  for key, value in pairs(facts) do
+-- Facts by their path, and fields of the resolved spec with "spec: " before their path.
+local function facts_of(run)
+  local map = { flags = table.concat(run.facts.flags, " ") }
+  for key, value in pairs(run.facts) do
     if not IGNORED[key] and type(value) ~= "table" then
-      map[key] = flatten(value, "", {})[""]
+      flatten(value, key, map)
     end
   end
-  map.flags = table.concat(facts.flags, " ")
+  for path, text in pairs(flatten(run.facts.spec, "", {})) do
+    map["spec: " .. path] = text
+  end
   return map
 end
 
 -- Differences in run.json, facts first and then fields of the resolved spec: { { field, a, b }, ... }.
 local function differences(a, b)
-  local list = {}
-  local maps = { { top_level(a.facts), top_level(b.facts), "" },
-    { flatten(a.facts.spec or {}, "", {}), flatten(b.facts.spec or {}, "", {}), "spec: " } }
-  for _, pair in ipairs(maps) do
-    for _, key in ipairs(differing_keys(pair[1], pair[2])) do
-      list[#list + 1] = { field = pair[3] .. key, a = pair[1][key] or "-", b = pair[2][key] or "-" }
-    end
+  local facts_a, facts_b = facts_of(a), facts_of(b)
+  local list = lists.map(differing_keys(facts_a, facts_b), function(key)
+    return { field = key, a = facts_a[key] or "-", b = facts_b[key] or "-" }
+  end)
+  local function of_spec(wanted)
+    return lists.filter(list, function(item) return (item.field:find("^spec: ") ~= nil) == wanted end)
   end
-  return list
+  return lists.append(of_spec(false), of_spec(true))
 end
 
 -- The first step for which both runs logged different numbers, times excluded, as { step, keys, a, b }; and the number
 -- of steps that both runs logged.
 local function first_difference(a, b)
-  local others, common = {}, 0
-  for _, row in ipairs(b.metrics) do
-    others[row.step or 0] = row
-  end
+  local others, common = lists.by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
-    local other = others[row.step or 0]
-    if other then
-      common = common + 1
-      local keys = lists.filter(differing_keys(flatten(row, "", {}), flatten(other, "", {})), function(key)
-        return not lists.has(TIMES, key)
-      end)
-      if #keys > 0 then
-        return { step = row.step, keys = keys, a = row, b = other }, common
-      end
+    local other = others[row.step]
+    local keys = lists.filter(other and differing_keys(row, other) or {}, function(key) return not TIMES[key] end)
+    common = common + (other and 1 or 0)
+    if #keys > 0 then
+      return { step = row.step, keys = keys, a = row, b = other }, common
     end
   end
   return nil, common
@@ -137,7 +132,7 @@ local function difference_text(a, b)
 end
 
 local function column(metrics, key)
-  return lists.map(metrics, function(row) return tonumber(row[key]) and { row.step, tonumber(row[key]) } or nil end)
+  return lists.map(metrics, function(row) return row[key] and { row.step, row[key] } end)
 end
 
 -- A text of bars for a list of values, scaled to the range from low to high.
@@ -153,24 +148,15 @@ end
 
 -- A table of the curves of a pair at some of the places that both curves have.
 local function samples(pair)
-  local others, rows = {}, {}
-  for _, point in ipairs(pair.b) do
-    others[point[1]] = point[2]
-  end
+  local others = lists.by(pair.b, function(point) return point[1] end)
   local common = lists.filter(pair.a, function(point) return others[point[1]] end)
-  local count = math.min(SAMPLES, #common)
+  local count, form, rows = math.min(SAMPLES, #common), "%" .. pair.form, {}
   for i = 1, count do
     local x, value = table.unpack(common[math.ceil(i * #common / count)])
-    local plain = "%" .. pair.form
-    rows[i] = { ("%d"):format(x), plain:format(value), plain:format(others[x]),
-      ("%+" .. pair.form):format(others[x] - value) }
+    local other = others[x][2]
+    rows[i] = { ("%d"):format(x), form:format(value), form:format(other), ("%+" .. pair.form):format(other - value) }
   end
   return entries.plain({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
-end
-
--- A metric by length, or by another axis for held-out examples, from the last evaluation, in the metric's unit.
-local function by_length(run, metric)
-  return figures.points(run, nil, measures.of[metric].factor, metric)
 end
 
 local function title_of(metric)
@@ -181,15 +167,14 @@ end
 -- only metric to show; nil: all metrics.
 local function pairs_of_curves(a, b, metric)
   local list = {}
-  local function add(name, title, corner, form, percent, points_a, points_b)
-    if #points_a + #points_b > 0 then
-      list[#list + 1] = { name = name, title = title, corner = corner, form = form, percent = percent, a = points_a,
-        b = points_b }
-    end
+  local function add(pair, points_of)
+    pair.a, pair.b = points_of(a), points_of(b)
+    list[#list + 1] = #pair.a + #pair.b > 0 and pair or nil
   end
   for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
-    add(name, title_of(name) .. " in training", "step", ".4f", false, column(a.metrics, name),
-      column(b.metrics, name))
+    add({ name = name, title = title_of(name) .. " in training", corner = "step", form = ".4f" }, function(run)
+      return column(run.metrics, name)
+    end)
   end
   local generative = a.decoding or b.decoding
   local names = metric and { metric } or generative and { "exact_match", "accuracy", "accuracy_teacher_forced" }
@@ -197,17 +182,15 @@ local function pairs_of_curves(a, b, metric)
   local axis = a.axis == b.axis and a.axis or "length"
   for _, name in ipairs(names) do
     local measure = measures.of[name]
-    add(name == "accuracy" and "lengths" or "lengths_" .. name, ("%s by %s, in %s"):format(title_of(name), axis,
-      measure.unit), axis, measure.form:sub(2), measure.factor == 100, by_length(a, name), by_length(b, name))
+    add({ name = name == "accuracy" and "lengths" or "lengths_" .. name, title = ("%s by %s, in %s"):format(
+      title_of(name), axis, measure.unit), corner = axis, form = measure.form:sub(2), percent = measure.factor == 100 },
+      function(run) return figures.points(run, nil, measure.factor, name) end)
   end
   return list
 end
 
 local function figure_of(pair)
-  local last = 0
-  for _, points in ipairs({ pair.a, pair.b }) do
-    last = #points > 0 and math.max(last, points[#points][1]) or last
-  end
+  local last = lists.most({ pair.a, pair.b }, function(points) return #points > 0 and points[#points][1] or 0 end)
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
@@ -291,21 +274,19 @@ end
 -- The comparison of two runs. metric: the metric of the curves; nil: all metrics.
 function M.result(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
-  local result = { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
-    pairs = pairs_of_curves(a, b, metric), notes = {} }
-  for run, note in lists.nested({ a, b }, "notes") do
-    table.insert(result.notes, ("%s/%s"):format(run.dir, note))
-  end
-  return result
+  return { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
+    pairs = pairs_of_curves(a, b, metric), notes = lists.flat({ a, b }, function(run)
+      return lists.map(run.notes, function(note) return ("%s/%s"):format(run.dir, note) end)
+    end) }
 end
 
 local function compare(options)
   local result = M.result(options.runs, options.other, options.metric)
   options.say((text_of(result):gsub("\n$", "")))
-  if not options.out then
-    return 0
+  if options.out then
+    return write_all(options, result)
   end
-  return write_all(options, result)
+  return 0
 end
 
 function M.run(options)
