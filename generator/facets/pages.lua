@@ -24,7 +24,7 @@
 --   banner(family)           a sentence at the head of the file of an attention
 --   choices(plan, families, add)   choices of the generator, by add(what, value, why); device_choice(family): the
 --                            choice for attention on a device
---   bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (plan/deriving/memory.lua): sums, over
+--   bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (lab/pages/memory.lua): sums, over
 --                            which the blocks of a shard add up; behind, which begin_step fills for all threads; draws
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   asks(family)             a value that a learned map of the keys' input computes for the family: name, in files and

@@ -5,6 +5,7 @@
 -- Invariant: all words in a graph are names that the builder has checked, or constants of this module.
 
 local lists = require("base.lists")
+local memory = require("lab.pages.memory")
 local wording = require("base.wording")
 
 local M = {}
@@ -66,7 +67,7 @@ end
 
 -- The lines of the page's section on the network: one line for each operation, in the order of execution.
 function M.lines(plan)
-  local block, rows = plan.largest_block, { HEADS }
+  local block, rows = memory.of(plan).largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = title_of(scope, i)
@@ -85,6 +86,7 @@ local PASSES = { "forward", "backward" }
 -- of one of the `count` copies.
 function M.json(plan)
   local list = {}
+  memory.of(plan)
   for i, scope in ipairs(plan.passes) do
     for _, pass in ipairs(PASSES) do
       for _, operation in ipairs(scope[pass]) do

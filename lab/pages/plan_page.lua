@@ -3,9 +3,10 @@
 -- Input: a plan. Output: text, or a table for the JSON encoder. This module makes no choice itself.
 
 local choices = require("plan.pages.choices")
-local costs = require("plan.deriving.costs")
 local describe = require("plan.pages.describe")
+local encoding_facets = require("plan.deriving.encoding_facets")
 local lists = require("base.lists")
+local memory = require("lab.pages.memory")
 local network_page = require("lab.pages.network_page")
 local wording = require("base.wording")
 
@@ -37,7 +38,7 @@ function M.json(plan)
   return {
     id = plan.id, digest = plan.digest, parameters = plan.parameters,
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
-    memory_bytes = plan.memory_bytes, validation = plan.validation or nil, tensors = tensors,
+    memory_bytes = memory.of(plan).memory_bytes, validation = plan.validation or nil, tensors = tensors,
     operations = network_page.json(plan),
     choices = all_choices(plan),
   }
@@ -85,8 +86,27 @@ local function encoding_lines(plan, lines)
   end
 end
 
+-- The average number of times that training meets each position or distance of a range, for the range that has the
+-- least; nil without random positions, or if a file determines the lengths.
+local function visits_of(plan)
+  local train, least = plan.resolved.train, nil
+  if not train.steps or plan.task.data then
+    return nil
+  end
+  for _, stream in ipairs(plan.streams) do
+    for _, reader in ipairs(encoding_facets.readers(plan, stream, plan.input_draw)) do
+      local positions = reader.positions
+      local range = positions.range or positions.distance and positions.distance.range
+      local draws = positions.kind == "sequence" and train.batch or 1
+      local visits = range and train.steps * stream.mean_tokens * draws / range
+      least = visits and math.min(visits, least or visits) or least
+    end
+  end
+  return least
+end
+
 function M.text(plan)
-  local lines = { plan.id .. "  " .. plan.digest, "" }
+  local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.of(plan)
   encoding_lines(plan, lines)
   lists.append(lines, {
     string.format("model       %s%s, %s%s", describe.sizes(plan), describe.dropout(plan), plan.precision,
@@ -102,15 +122,16 @@ function M.text(plan)
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
     string.format("memory      %.1f MB in training with %d threads, without evaluations (%.1f MB per vector of "
-      .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
-      plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
+      .. "parameters, %.1f MB of activations per thread)%s", bytes.memory_bytes / 1e6, memory.THREADS,
+      bytes.vector_bytes / 1e6, bytes.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
   })
   lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
   lines[#lines + 1] = plan.decoder and answers_text(plan) or nil
   local chosen = all_choices(plan)
-  if plan.visits then
-    chosen[#chosen + 1] = { what = "visits of a position", value = plan.visits < 10
-      and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5)),
+  local visits = visits_of(plan)
+  if visits then
+    chosen[#chosen + 1] = { what = "visits of a position", value = visits < 10 and string.format("%.2g", visits)
+      or grouped(math.floor(visits + 0.5)),
       why = "in training, per draw: steps times mean tokens, divided by the range" }
   end
   lists.append(lines, { "", "choices" })

@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local costs = require("plan.deriving.costs")
 local lu = require("luaunit")
+local memory = require("lab.pages.memory")
 local plans = require("plans")
 
 local make_plan, scored, task = plans.make_plan, plans.scored, plans.task
@@ -163,17 +164,17 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_bytes_of_vectors_and_of_a_process()
   local plan = make_plan({}, task(2, 2))
-  lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals({ plan.shared_bytes, plan.tables_bytes }, { PANELS, 0 })
+  lu.assertEquals(memory.of(plan).vector_bytes, 4 * plan.parameter_storage)
+  lu.assertEquals({ memory.of(plan).shared_bytes, memory.of(plan).tables_bytes }, { PANELS, 0 })
   local page = 2 << 20
-  lu.assertEquals(plan.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
-  lu.assertEquals(make_plan({ precision = "float64" }, task(2, 2)).vector_bytes, 2 * plan.vector_bytes)
+  lu.assertEquals(memory.of(plan).memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
+  lu.assertEquals(memory.of(make_plan({ precision = "float64" }, task(2, 2))).vector_bytes, 2 * memory.of(plan).vector_bytes)
   local rope = make_plan({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
-  lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
-  lu.assertEquals(rope.memory_bytes, plan.memory_bytes + 41 * 32 * 4)
+  lu.assertEquals({ memory.of(rope).shared_bytes, memory.of(rope).tables_bytes }, { PANELS, 41 * 32 * 4 })
+  lu.assertEquals(memory.of(rope).memory_bytes, memory.of(plan).memory_bytes + 41 * 32 * 4)
   local both = make_plan({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
-  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
+  lu.assertEquals({ memory.of(both).shared_bytes, memory.of(both).tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
 -- Layers cache activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
@@ -195,11 +196,11 @@ end
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_bytes_of_the_largest_block()
   local plan = make_plan({}, task(2, 2))
-  lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
+  lu.assertEquals(memory.of(plan).largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
   local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
-  lu.assertEquals(whole.workspace_bytes, workspace(3, 33, 48, 40, 0))
+  lu.assertEquals(memory.of(whole).workspace_bytes, workspace(3, 33, 48, 40, 0))
   local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
-  lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes - SYMBOLS + 102 * 64 + 64)
+  lu.assertEquals(memory.of(dropped).workspace_bytes, memory.of(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
 -- A block has as many sequences as its length allows, at most those of a shard: with 3 sequences in two shards the
@@ -208,7 +209,7 @@ end
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, task(2, 2))
-    lu.assertEquals(plan.workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
+    lu.assertEquals(memory.of(plan).workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
   end
   check({ ["train.batch"] = "3", ["train.shards"] = "2" }, 2, 41, 48, 48)
   check({ ["train.batch"] = "1", ["train.shards"] = "1" }, 1, 41, 48, 48)
@@ -227,6 +228,7 @@ function TestCosts.test_operations_sum_to_memory_and_work()
     assert(project:plan("tests/specs/emulated_blocks.lua")).plan }
   for i, plan in ipairs(cases) do
     local bytes, flops, parameters = 0, 0, 0
+    local workspace_bytes = memory.of(plan).workspace_bytes
     for _, scope in ipairs(plan.passes) do
       for _, pass in ipairs({ "forward", "backward" }) do
         for _, operation in ipairs(scope[pass]) do
@@ -235,7 +237,7 @@ function TestCosts.test_operations_sum_to_memory_and_work()
         end
       end
     end
-    lu.assertEquals(bytes, plan.workspace_bytes, "case " .. i)
+    lu.assertEquals(bytes, workspace_bytes, "case " .. i)
     lu.assertAlmostEquals(flops, plan.flops_per_step, 50, "case " .. i)
     lu.assertEquals(parameters, plan.parameters, "case " .. i)
   end
@@ -247,8 +249,8 @@ function TestCosts.test_memory_of_scores()
   local plain = scored("{ kind = 'none' }")
   local function more(encoding)
     local plan = scored(encoding)
-    local separate = plan.workspace_bytes - plain.workspace_bytes
-    return (plan.shared_bytes - plain.shared_bytes) / 4, separate / 4
+    local separate = memory.of(plan).workspace_bytes - memory.of(plain).workspace_bytes
+    return (memory.of(plan).shared_bytes - memory.of(plain).shared_bytes) / 4, separate / 4
   end
   local function check_both(encoding, shared, separate)
     lu.assertEquals({ more(encoding) }, { shared, separate }, encoding)

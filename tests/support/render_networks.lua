@@ -2,12 +2,12 @@
 -- (random_1), and HOW_MANY random networks with features that generated code lacks: render_networks.lua FILE HOW_MANY
 -- SPEC...
 
-package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
+package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
 local random_specs = require("random_specs") -- loaded before modules that plan
 local builder = require("network.graph.builder")
 local levels = require("plan.deriving.levels")
-local memory = require("plan.deriving.memory")
+local memory = require("lab.pages.memory")
 local model_network = require("plan.deriving.model_network")
 local networks = require("networks")
 local reference = require("reference_network")
@@ -67,7 +67,7 @@ local NOISE = { [false] = "NO_NOISE", absolute = "ABSOLUTE", relative = "RELATIV
 local project = require("project").new(".")
 local list, planned = {}, {}
 local function add_memory(plan)
-  local block = plan.largest_block
+  local block = memory.of(plan).largest_block
   for _, level in ipairs(levels) do
     planned[#planned + 1] = { id = plan.id, level = level.name, first = block.size[1], second = block.size[2] or 0,
       sequences = block.sequences, workspace = memory.workspace(plan, block.size, block.sequences, level),

@@ -1,4 +1,4 @@
--- Costs of a step: floating-point operations and memory, for `plan` and for bench.
+-- Costs of a step: floating-point operations, for `plan` and for bench.
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
 -- M.training: facts about the training lengths; the longest length decides which weights attention stores
@@ -6,19 +6,16 @@
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, for a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step (all
 --                   repetitions, mean over the training lengths), stored in the operations of plan.network (forward and
---                   backward) and of plan.passes (separately). The latter also get kept_bytes and scratch_bytes
---   vector_bytes    bytes of all parameters; shared_bytes, tables_bytes of all threads; workspace_bytes of each thread,
---                   at the widest level; memory_bytes of a process that trains with THREADS (memory.lua)
---   largest_block   { bytes, size, sequences }: the block for which a workspace has space
+--                   backward) and of plan.passes (separately)
+--   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
 -- Counts are nominal: a multiply-add counts as two operations; attention counts as two products of T^2 pairs by the
 -- width, whatever its mask; the backward pass counts as two forward passes, without the output layer.
 
 local lists = require("base.lists")
-local memory = require("plan.deriving.memory")
 local outline = require("network.graph.outline")
 local tasks = require("spec.task.tasks")
 
-local M = { THREADS = 2 }
+local M = {}
 
 -- The tokens of every stream for all training lengths: a list { S, T } or { T } for each; for dataset files only the
 -- largest allowed lengths.
@@ -82,48 +79,6 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- Stores kept_bytes and scratch_bytes in every operation of the passes: bytes of the buffers whose first writer is the
--- operation, in a thread's largest block, over all repetitions.
-local function add_bytes(plan, block)
-  local kept, scratch = {}, {}
-  for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
-    local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
-    to[key] = (to[key] or 0) + room.bytes
-  end
-  for _, scope in ipairs(plan.passes) do
-    local front = scope.name .. " "
-    for _, operation in ipairs(lists.join(scope.forward, scope.backward)) do
-      operation.kept_bytes = lists.sum(operation.buffers, function(name)
-        return kept[front .. name] or kept[" " .. name] or 0
-      end)
-      operation.scratch_bytes = lists.sum(operation.buffers, function(name)
-        return kept[front .. name] and 0 or scratch[" " .. name] or 0
-      end)
-    end
-  end
-end
-
--- Sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest allowed one.
-local function block_sizes(facts, sizes)
-  if not facts.data then
-    return sizes
-  end
-  local list, longest = {}, sizes[1]
-  for T = 1, math.max(table.unpack(longest)) do
-    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
-  end
-  return list
-end
-
-local function memory_of(plan, sizes, longest)
-  local block = memory.largest_workspace(plan, sizes)
-  local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes,
-    largest_block = block, workspace_bytes = block.bytes, shared_bytes = memory.shared(plan, longest),
-    tables_bytes = memory.tables(plan, longest) }
-  bytes.memory_bytes = math.floor(memory.process(plan, bytes, M.THREADS))
-  return bytes
-end
-
 -- Counts the pairs that generated code on the CPU skips because no query of a group can see the key.
 local function masked(plan, counts)
   return lists.map(plan.attentions, function(family)
@@ -143,17 +98,14 @@ function M.derive(plan, net, facts)
     masked = masked(plan, counts.families),
   }
   local sizes = all_sizes(plan.resolved.train.lengths, facts)
-  local longest, tokens, pairs_of = means_of(sizes)
+  local _, tokens, pairs_of = means_of(sizes)
   local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
   for i, scope in ipairs(plan.network) do
     per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: 1 forward, 2 backward
     add_flops(plan, plan.passes[i].forward, means, scope.times)
     add_flops(plan, plan.passes[i].backward, means, scope.times)
   end
-  local part = memory_of(plan, block_sizes(facts, sizes), longest)
-  part.flops, part.flops_per_step = flops, per_step
-  add_bytes(plan, part.largest_block)
-  return part
+  return { flops = flops, flops_per_step = per_step, training_sizes = sizes }
 end
 
 return M

@@ -136,7 +136,7 @@ local function input_draw(plan)
 end
 
 -- The facets that use positions of a stream's tokens: { positions, PREFIX of its constants, field }.
-local function readers(plan, stream, drawn)
+function M.readers(plan, stream, drawn)
   local list, own = {}, plan.resolved.encoding
   if plan.streams[2] and drawn then
     list[1] = { positions = drawn, PREFIX = drawn.PREFIX, field = "encoding" }
@@ -156,7 +156,7 @@ local function settle_stream(plan, stream, drawn)
   local function least(a, b)
     return a == 0 and b or math.min(a, b)
   end
-  for _, reader in ipairs(readers(plan, stream, drawn)) do
+  for _, reader in ipairs(M.readers(plan, stream, drawn)) do
     local positions, distance = reader.positions, reader.positions.distance or {}
     if positions.kind ~= "index" then
       stream.position_range = least(stream.position_range, positions.max_position)
@@ -177,7 +177,7 @@ local function limit_of(plan, additive, drawn)
     end
   end
   for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(readers(plan, stream, drawn)) do
+    for _, reader in ipairs(M.readers(plan, stream, drawn)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
       if range or distance.range then -- random distances alone: n tokens have distances below n
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
@@ -228,25 +228,6 @@ function M.derive(plan, facts, added)
   add_draws(part, plan, drawn)
   part.additive, part.limit = additive, limit_of(plan, additive, drawn)
   return part
-end
-
--- The average number of times that training meets each position or distance of a range, for the range that has the
--- least; nil without random positions, or if a file determines the lengths. Needs the plan's costs.
-function M.visits(plan)
-  local train, least = plan.resolved.train, nil
-  if not train.steps or plan.task.data then
-    return nil
-  end
-  for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(readers(plan, stream, plan.input_draw)) do
-      local positions = reader.positions
-      local range = positions.range or positions.distance and positions.distance.range
-      local draws = positions.kind == "sequence" and train.batch or 1
-      local visits = range and train.steps * stream.mean_tokens * draws / range
-      least = visits and math.min(visits, least or visits) or least
-    end
-  end
-  return least
 end
 
 return M

@@ -5,6 +5,12 @@
 -- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and
 -- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, behind_end.tpl,
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
+-- Output of M.of, which computes it once for a plan:
+--   vector_bytes    bytes of all parameters; shared_bytes, tables_bytes of all threads; workspace_bytes of each thread,
+--                   at the widest level; memory_bytes of a process that trains with M.THREADS
+--   largest_block   { bytes, size, sequences }: the block for which a workspace has space
+-- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
+-- operation, in a thread's largest block, over all repetitions.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
@@ -12,7 +18,7 @@ local pages = require("facets.pages")
 local relative = require("facets.relative")
 local tuning = require("plan.deriving.tuning")
 
-local M = {}
+local M = { THREADS = 2 }
 
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
@@ -249,6 +255,53 @@ function M.process(plan, bytes, threads)
   local vector, checkpoint = allocated(bytes.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
   return PROGRAM + allocated((2 + states) * bytes.vector_bytes) + allocated(bytes.shared_bytes)
     + allocated(bytes.tables_bytes) + threads * (vector + allocated(bytes.workspace_bytes)) + checkpoint
+end
+
+-- ---- a plan ----
+
+-- Sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest allowed one.
+local function block_sizes(plan)
+  local longest = plan.training_sizes[1]
+  if not plan.task.data then
+    return plan.training_sizes
+  end
+  local list = {}
+  for T = 1, math.max(table.unpack(longest)) do
+    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
+  end
+  return list
+end
+
+local function add_bytes(plan, block)
+  local kept, scratch = {}, {}
+  for _, room in ipairs(M.rooms(plan, block.size, block.sequences)) do
+    local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
+    to[key] = (to[key] or 0) + room.bytes
+  end
+  for _, scope in ipairs(plan.passes) do
+    local front = scope.name .. " "
+    for _, operation in ipairs(lists.join(scope.forward, scope.backward)) do
+      operation.kept_bytes = lists.sum(operation.buffers, function(name)
+        return kept[front .. name] or kept[" " .. name] or 0
+      end)
+      operation.scratch_bytes = lists.sum(operation.buffers, function(name)
+        return kept[front .. name] and 0 or scratch[" " .. name] or 0
+      end)
+    end
+  end
+end
+
+function M.of(plan)
+  if not plan.memory then
+    local longest = lists.map(plan.streams, function(stream) return stream.longest end)
+    local block = M.largest_workspace(plan, block_sizes(plan))
+    local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes, largest_block = block,
+      workspace_bytes = block.bytes, shared_bytes = M.shared(plan, longest), tables_bytes = M.tables(plan, longest) }
+    bytes.memory_bytes = math.floor(M.process(plan, bytes, M.THREADS))
+    add_bytes(plan, block)
+    plan.memory = bytes
+  end
+  return plan.memory
 end
 
 return M
