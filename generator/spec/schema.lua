@@ -167,32 +167,6 @@ function M.expected(field)
   return M.TEXT[field.type] or "a table with " .. table.concat(lists.names(M.children[field.path]), ", ")
 end
 
-local function feature_is_on(field, resolved)
-  local value = lists.at(resolved, field.path)
-  return value ~= nil and value ~= false and (not field.used or field.used(resolved))
-end
-
--- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
-function M.absent(resolved)
-  local names = {}
-  local views = lists.map(families.of(resolved.model) or {}, function(name) return families.view(resolved, name) end)
-  for _, field in ipairs(M.fields) do
-    if field.fingerprints and not lists.any(views, function(view) return feature_is_on(field, view) end) then
-      lists.append(names, field.fingerprints)
-    end
-    for _, kind in ipairs(field.kinds or {}) do
-      local function is_used(view)
-        return lists.at(view, field.path) == kind.name and (not kind.used or kind.used(view))
-          or kind.shared and kind.shared(view)
-      end
-      if kind.fingerprints and not lists.any(views, is_used) then
-        lists.append(names, kind.fingerprints)
-      end
-    end
-  end
-  return names
-end
-
 local function default_text(field)
   if field.required then
     return "required"
