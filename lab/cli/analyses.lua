@@ -9,7 +9,12 @@ local options = require("cli.options")
 
 local M = {}
 
-local count, positive = converters.count, converters.positive
+local positive = converters.positive
+
+local function count(text)
+  local number = math.tointeger(tonumber(text))
+  return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
+end
 
 -- A converter of task lengths: at least `fewest` different ones.
 local function lengths(fewest)

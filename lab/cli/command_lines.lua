@@ -25,6 +25,11 @@ local function add_plan(parser)
   options.add(plan, { { "--out FILE", "file of the picture; default: <id>.svg in the current folder" } })
 end
 
+-- Converts a list of task lengths, in the form of a trainer's --lengths.
+local function read_lengths(text)
+  return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
+end
+
 local function add_tune(parser)
   local tune = options.spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
   tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
@@ -33,7 +38,7 @@ local function add_tune(parser)
   options.add(tune, {
     { "--seconds N", "approximate duration", default = "600", convert = positive },
     { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
-      convert = converters.lengths },
+      convert = read_lengths },
     { "--level LEVEL", "instruction-set level; best: the highest that this machine supports", default = "best" },
     { "--threads N", "threads of a trainer", default = "1", convert = positive },
   })

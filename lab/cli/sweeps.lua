@@ -15,6 +15,17 @@ local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
+local function read_device(text)
+  return (text == "cpu" or text == "cuda" or text:find("^cuda:%d+$")) and text or nil,
+    ("--device %s: expected cpu, cuda or cuda:N"):format(text)
+end
+
+-- Converts a duration, a whole or decimal number with its unit.
+local function read_span(text)
+  local number = tonumber(text)
+  return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)
+end
+
 -- Adds the words that name a study and choose its cells. where: the place where a grid from flags is saved.
 local function add_study(command, where)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
@@ -48,16 +59,16 @@ function M.add(parser)
     { "--jobs N", "number of cells at a time; default: as many as keep all processors busy",
       convert = converters.positive },
     { "--hours N", "start no run after N hours; runs in training continue to their end",
-      convert = converters.span },
+      convert = read_span },
     { "--out DIR", "folder of the runs", default = "runs" },
-    { "--device DEVICE", "device that computes: cpu, cuda or cuda:N; default: cpu", convert = converters.device },
+    { "--device DEVICE", "device that computes: cpu, cuda or cuda:N; default: cpu", convert = read_device },
     { "--arch LIST", AS_IN .. "train", convert = converters.architectures },
     { "--jit", AS_IN .. "train" },
     { "--cuda-root DIR", AS_IN .. "train" },
     { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
     { "--dry-run", "train nothing; estimate the hours on this machine, measured with trainers that are already built "
       .. "(if there are none, one is built); with --slurm, print the script of the job" },
-    { "--seconds N", "with watch: seconds between two updates; default: 5", convert = converters.span },
+    { "--seconds N", "with watch: seconds between two updates; default: 5", convert = read_span },
     { "--once", "with watch: show the list once and exit" },
     options.SET,
   })
