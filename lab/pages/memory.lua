@@ -16,7 +16,6 @@ local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local relative = require("facets.relative")
-local tuning = require("plan.deriving.tuning")
 
 local M = { THREADS = 2 }
 
@@ -34,13 +33,21 @@ local function taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
+-- The rows of a product's tile at a level, which tuning may have chosen.
+local function tile_rows(plan, level)
+  local of_level = lists.find(plan.tuned, function(each) return each.name == level.name end)
+  return lists.any(of_level.choices, function(choice)
+    return lists.any(choice.constants, function(constant) return constant.name == "TILE_ROWS" and constant.value end)
+  end)
+end
+
 -- Sizes that depend on the level: real, lanes of a vector, rows of a product's tile, rows of the vocabulary (if there
 -- are any), and the keys of a family whose gradients are summed together.
 local function sizes_of(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
   local sizes = { round_up = round_up, taken = taken, width = plan.width, real = real, lanes = level.vector // real,
-    vector = level.vector, tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
+    vector = level.vector, tile_rows = tile_rows(plan, level) }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
     local part = math.min(family.head_part, sizes.lanes)

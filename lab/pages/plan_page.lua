@@ -74,6 +74,25 @@ local function answers_text(plan)
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
 
+-- Words for the labels that enter the loss, if some labels may be masked.
+local function loss_text(plan)
+  return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
+end
+
+-- The dropout rates of a model, as phrases of a sentence; rates of 0 are left out.
+function M.dropout(plan)
+  local model, words = plan.resolved.model, {}
+  if not plan.network_sizes or plan.network_sizes.dropout then
+    words[1] = "dropout " .. (plan.dropout.rate_text or "0")
+  end
+  for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
+    { "embedding_dropout", "of the embedding" } }) do
+    local rate = model[entry[1]]
+    words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
+  end
+  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+end
+
 -- The lines about encodings: one line for each family, if the model has several families of attentions.
 local function encoding_lines(plan, lines)
   if not plan.attentions[2] then
@@ -109,14 +128,14 @@ function M.text(plan)
   local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.of(plan)
   encoding_lines(plan, lines)
   lists.append(lines, {
-    string.format("model       %s%s, %s%s", describe.sizes(plan), describe.dropout(plan), plan.precision,
+    string.format("model       %s%s, %s%s", describe.sizes(plan), M.dropout(plan), plan.precision,
       describe.model(plan)),
     string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
       (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
-        .. (plan.task.loss and ", " .. describe.loss(plan) or "")),
+        .. (plan.task.loss and ", " .. loss_text(plan) or "")),
     "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
       or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",

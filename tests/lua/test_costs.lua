@@ -163,18 +163,22 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_bytes_of_vectors_and_of_a_process()
-  local plan = make_plan({}, task(2, 2))
-  lu.assertEquals(memory.of(plan).vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals({ memory.of(plan).shared_bytes, memory.of(plan).tables_bytes }, { PANELS, 0 })
+  local function bytes_of(sets)
+    local plan = make_plan(sets, task(2, 2))
+    return memory.of(plan), plan
+  end
+  local bytes, plan = bytes_of({})
+  lu.assertEquals(bytes.vector_bytes, 4 * plan.parameter_storage)
+  lu.assertEquals({ bytes.shared_bytes, bytes.tables_bytes }, { PANELS, 0 })
   local page = 2 << 20
-  lu.assertEquals(memory.of(plan).memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
-  lu.assertEquals(memory.of(make_plan({ precision = "float64" }, task(2, 2))).vector_bytes, 2 * memory.of(plan).vector_bytes)
-  local rope = make_plan({ ["encoding.rotation.kind"] = "rope" }, task(2, 2))
-  lu.assertEquals({ memory.of(rope).shared_bytes, memory.of(rope).tables_bytes }, { PANELS, 41 * 32 * 4 })
-  lu.assertEquals(memory.of(rope).memory_bytes, memory.of(plan).memory_bytes + 41 * 32 * 4)
-  local both = make_plan({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
-    ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" }, task(2, 2))
-  lu.assertEquals({ memory.of(both).shared_bytes, memory.of(both).tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
+  lu.assertEquals(bytes.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
+  lu.assertEquals(bytes_of({ precision = "float64" }).vector_bytes, 2 * bytes.vector_bytes)
+  local rope = bytes_of({ ["encoding.rotation.kind"] = "rope" })
+  lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
+  lu.assertEquals(rope.memory_bytes, bytes.memory_bytes + 41 * 32 * 4)
+  local both = bytes_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+    ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" })
+  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
 -- Layers cache activations, attention's weights and masks; the backward pass has gradients of one layer and one head.

@@ -3,7 +3,6 @@
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
-local describe = require("plan.pages.describe")
 local json = require("dkjson")
 local lu = require("luaunit")
 local network_page = require("lab.pages.network_page")
@@ -251,7 +250,7 @@ TestDropout = {}
 
 function TestDropout.test_every_rate_is_named()
   local function dropout(model)
-    return describe.dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
+    return plan_page.dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
   end
   lu.assertEquals(dropout({}), ", dropout 0.1")
   lu.assertEquals(dropout({ hidden_dropout = 0.25 }), ", dropout 0.1, of hidden numbers 0.25")

@@ -189,13 +189,6 @@ function M.derive(plan, machine, found)
   end)
 end
 
-function M.constant(plan, level, name)
-  local of_level = lists.find(plan.tuned, function(each) return each.name == level.name end)
-  return lists.any(of_level.choices, function(choice)
-    return lists.any(choice.constants, function(constant) return constant.name == name and constant.value end)
-  end)
-end
-
 -- The default of every choice at a level, by name.
 function M.defaults(plan, level, machine)
   local values = {}

@@ -36,11 +36,6 @@ function M.encoding(plan, family)
   end), "; ")
 end
 
--- Words for the labels that enter the loss, if some labels may be masked.
-function M.loss(plan)
-  return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
-end
-
 local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
@@ -49,20 +44,6 @@ local READOUTS = { last = "answers at the last token of the input", probe = "ans
 
 local function behind(words)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
-end
-
--- The dropout rates of a model, as phrases of a sentence; rates of 0 are left out.
-function M.dropout(plan)
-  local model, words = plan.resolved.model, {}
-  if not plan.network_sizes or plan.network_sizes.dropout then
-    words[1] = "dropout " .. (plan.dropout.rate_text or "0")
-  end
-  for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
-    { "embedding_dropout", "of the embedding" } }) do
-    local rate = model[entry[1]]
-    words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
-  end
-  return behind(words)
 end
 
 -- The sizes of a model; for a user's own network the sizes that the network reads.
