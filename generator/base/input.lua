@@ -8,13 +8,11 @@ local lfs = require("lfs")
 
 local M = {}
 
-local BLOCK = 1 << 16 -- bytes of one read
-
 M.NULL = json.null
 M.OBJECT, M.LIST = {}, {} -- metatables of decoded values: {} and [] differ
 
--- Opens a regular file of at most `largest` bytes; returns its size as well.
-local function open(path, largest)
+-- Opens a regular file of at most `largest` bytes: the file and its size.
+function M.open(path, largest)
   local attributes = lfs.attributes(path)
   if not attributes then
     return nil
@@ -31,7 +29,7 @@ local function open(path, largest)
 end
 
 function M.read(path, largest)
-  local file, problem = open(path, largest)
+  local file, problem = M.open(path, largest)
   if not file then
     return nil, problem
   end
@@ -40,38 +38,9 @@ function M.read(path, largest)
   return text or ""
 end
 
--- Calls take(line, number, whole) for each line of a file that is not empty, until take returns a result; whole: the
--- line has its end. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result of take, or
--- nil and the problem with the file. At most a block and a line are in memory at a time.
-function M.lines(path, largest, longest, take)
-  local file, problem = open(path, largest)
-  if not file then
-    return nil, problem
-  end
-  local rest, number, found = "", 0, nil
-  for block in file:lines(BLOCK) do
-    local text, at = rest .. block, 1
-    local stop = text:find("\n", #rest + 1, true)
-    while stop and not found do
-      number = number + 1
-      found = stop > at and take(text:sub(at, stop - 1), number, true)
-      at, stop = stop + 1, text:find("\n", stop + 1, true)
-    end
-    rest = text:sub(at)
-    if not found and #rest > longest then
-      found = take(rest:sub(1, longest + 1), number + 1, true)
-    end
-    if found then
-      break
-    end
-  end
-  file:close()
-  return found or rest ~= "" and take(rest, number + 1, false) or nil
-end
-
 -- The last `bytes` of a file; the whole file if it is shorter.
 function M.tail(path, bytes)
-  local file, size = open(path, math.maxinteger)
+  local file, size = M.open(path, math.maxinteger)
   if not file then
     return nil, size
   end

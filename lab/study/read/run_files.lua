@@ -19,6 +19,7 @@ local write = require("base.write")
 local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name of a run's folder
 
 local STOPPED = 75 -- the exit code after a signal
+local BLOCK = 1 << 16 -- bytes of one read
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
 -- Describes a problem { field (or nil), found, expected } of a file in one line. The line number may be nil.
@@ -91,6 +92,35 @@ function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
+-- Calls take(line, number, whole) for each line of a file that is not empty, until take returns a result; whole: the
+-- line has its end. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result of take, or
+-- nil and the problem with the file. At most a block and a line are in memory at a time.
+local function read_lines(path, largest, longest, take)
+  local file, problem = input.open(path, largest)
+  if not file then
+    return nil, problem
+  end
+  local rest, number, found = "", 0, nil
+  for block in file:lines(BLOCK) do
+    local text, at = rest .. block, 1
+    local stop = text:find("\n", #rest + 1, true)
+    while stop and not found do
+      number = number + 1
+      found = stop > at and take(text:sub(at, stop - 1), number, true)
+      at, stop = stop + 1, text:find("\n", stop + 1, true)
+    end
+    rest = text:sub(at)
+    if not found and #rest > longest then
+      found = take(rest:sub(1, longest + 1), number + 1, true)
+    end
+    if found then
+      break
+    end
+  end
+  file:close()
+  return found or rest ~= "" and take(rest, number + 1, false) or nil
+end
+
 -- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. Returns nil,
 -- or the first problem as text.
 local function each_row(dir, name, notes, take, read)
@@ -108,7 +138,7 @@ local function each_row(dir, name, notes, take, read)
     return problem
   end
   local path = dir .. "/" .. name
-  local damage, unread = input.lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
+  local damage, unread = read_lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
     local problem = problem_of(line, number)
     if problem and not whole then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
