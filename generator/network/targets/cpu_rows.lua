@@ -5,6 +5,7 @@
 -- (cpu_names.lua). In generated code `part` and `distinct` give the rows of a repetition: all tokens, or some. If they
 -- are all tokens, copying, spreading and summing rows is no work.
 
+local base_names = require("base.names")
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
@@ -32,17 +33,12 @@ end
 -- of the buffer counts as its writer.
 local function labelled_buffer(cpu, value, reader)
   local taken = lists.set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
-  local name, number = value.name .. "_read", 1
-  if cpu.part_names[value] then
-    return cpu.part_names[value]
+  if not cpu.part_names[value] then
+    cpu.part_names[value] = base_names.unused(value.name .. "_read", taken)
+    table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = cpu.part_names[value],
+      about = "rows of w->read" }))
   end
-  while taken[name] do
-    number = number + 1
-    name = ("%s_read%d"):format(value.name, number)
-  end
-  cpu.part_names[value] = name
-  table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = name, about = "rows of w->read" }))
-  return name
+  return cpu.part_names[value]
 end
 
 -- Makes a function from a list's entry to the names and places of its records' values. If an entry computes some rows
