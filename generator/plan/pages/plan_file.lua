@@ -5,6 +5,7 @@
 local canonical = require("base.canonical")
 local choices = require("plan.pages.choices")
 local lists = require("base.lists")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -21,18 +22,8 @@ local function string_text(value, indent)
 end
 
 local function list_text(parts, indent)
-  local lines, line = {}, "{"
-  for i, part in ipairs(parts) do
-    local text = part .. (i < #parts and "," or " }")
-    if #line + 1 + #text > PLAN_COLUMNS then
-      lines[#lines + 1] = line
-      line = indent .. "  " .. text
-    else
-      line = line .. " " .. text
-    end
-  end
-  lines[#lines + 1] = line
-  return table.concat(lines, "\n")
+  local words = lists.map(parts, function(part, i) return part .. (i < #parts and "," or "") end)
+  return "{ " .. table.concat(wording.filled(words, PLAN_COLUMNS - #indent - 2), "\n" .. indent .. "  ") .. " }"
 end
 
 local function lua_text(value, indent)
