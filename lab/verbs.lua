@@ -11,7 +11,7 @@ local stop = require("lab.stop")
 local M = {}
 
 function M.plan(arguments)
-  return require("lab.pages.plan").run(arguments)
+  return require("lab.pages.plan_page").run(arguments)
 end
 
 function M.demo(arguments)

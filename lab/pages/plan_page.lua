@@ -1,4 +1,4 @@
--- A plan for users: the page and the JSON of the verb `plan`.
+-- A plan for users: the verb `plan`, which shows a plan as a page, as JSON, or its network or masks as a picture.
 --
 -- Input: a plan. Output: text, or a table for the JSON encoder. This module makes no choice itself.
 
@@ -9,6 +9,10 @@ local lists = require("base.lists")
 local memory = require("lab.pages.memory")
 local network_page = require("lab.pages.network_page")
 local wording = require("base.wording")
+local json = require("dkjson")
+local mask_page = require("lab.pages.mask_page")
+local shell = require("base.shell")
+local write = require("base.write")
 
 local M = {}
 
@@ -166,6 +170,53 @@ function M.text(plan)
     return string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]", grouped(t.offset))
   end))
   return table.concat(lines, "\n") .. "\n"
+end
+
+-- ---- the verb ----
+
+local DONE, USAGE, ENVIRONMENT = 0, 2, 4
+
+local function write_picture(spec, options, svg)
+  local path = options.out or spec.id .. ".svg"
+  local written, message = write.file(path, svg)
+  if not written then
+    return ENVIRONMENT, "longhand: " .. message
+  end
+  options.say(path)
+  return DONE
+end
+
+-- Draws the network with graphviz, which receives only the text on its standard input.
+local function draw_network(spec, options)
+  local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
+  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
+  if svg:find("<svg", 1, true) then
+    return write_picture(spec, options, svg)
+  end
+  io.stderr:write("graphviz is not installed (dot): the network as text\n")
+  options.say(table.concat(network_page.lines(spec.plan), "\n"))
+  return DONE
+end
+
+-- The verb `plan`. options: { open, say, out, graph, mask, json }, the arguments of the verb (verbs.lua). Returns an
+-- exit code, and a message if the code is not 0.
+function M.run(options)
+  if options.out and not options.graph and not options.mask then
+    return USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask"
+  end
+  local spec, code = options.open()
+  if not spec then
+    return code
+  elseif options.graph then
+    return draw_network(spec, options)
+  elseif options.mask then
+    return write_picture(spec, options, mask_page.picture(spec.plan))
+  elseif options.json then
+    options.say(json.encode(M.json(spec.plan), { indent = true, keyorder = M.JSON_ORDER }))
+  else
+    options.say((M.text(spec.plan):gsub("\n$", "")))
+  end
+  return DONE
 end
 
 return M

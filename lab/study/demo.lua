@@ -3,7 +3,7 @@
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are in runs/demo. The seed is fixed, so that results are bit-identical.
 
-local bench_rows = require("lab.study.run.bench_rows")
+local estimate = require("lab.study.run.estimate")
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local draw = require("lab.study.report.figures.draw")
@@ -51,7 +51,7 @@ end
 
 -- Measures steps per second at the average training length.
 local function measure(trainer)
-  local rows, code = bench_rows.rows(trainer, { "--seconds", "1", "--lengths", "20" })
+  local rows, code = estimate.bench(trainer, { "--seconds", "1", "--lengths", "20" })
   if not rows then
     return nil, code
   end

@@ -10,7 +10,7 @@ local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
 local sha256 = require("base.sha256")
-local decisions = require("lab.study.run.decisions")
+local overview = require("lab.study.run.overview")
 
 local TRAIN = '{"input":[1,0,2],"target":[1]}\n'
 local TEST = '{"input":[1,1],"target":[0]}\n'
@@ -109,7 +109,7 @@ function TestFolders.test_an_older_one_of_the_same_file_counts()
   state, words, study, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", name_run(TRAIN:rep(2)) })
   local before, after = sha256.hex(TRAIN):sub(1, 8), sha256.hex(TRAIN:rep(2)):sub(1, 8)
-  lu.assertEquals(decisions.lines(study), { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
+  lu.assertEquals(overview.decisions(study), { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
     .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
 end
 
@@ -123,7 +123,8 @@ function TestFolders.test_an_older_one_that_trained_on_masked_labels_does_not()
   write_run(cell, "lr0.01-seed0", { data = data }, line(18, 1))
   local state, _, study, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$") }, { "absent", name_run(masked) })
-  lu.assertStrContains(decisions.lines(study)[1], "a version before trained them on labels of train.jsonl with mask 0")
+  lu.assertStrContains(overview.decisions(study)[1],
+    "a version before trained them on labels of train.jsonl with mask 0")
   write_run(cell, "lr0.01-seed0", { data = data, loss = "counted" }, line(18, 1))
   lu.assertEquals(survey(), "done")
 end
@@ -182,9 +183,9 @@ function TestEvaluations.test_missing_files()
   os.remove(cell.spec.data_files.data.real)
   local state, _, study, now = survey()
   lu.assertEquals({ state, #now.missing, now.runs[1].dir:match("[^/]*$") }, { "done", 0, name_run(TRAIN) })
-  lu.assertStrContains(decisions.lines(study)[1], "task.data: there is no file")
-  lu.assertStrContains(decisions.lines(study)[1], "train.jsonl: 2 runs of width_16: nothing is trained or evaluated")
-  lu.assertStrContains(decisions.lines(study)[2], "test.jsonl")
+  lu.assertStrContains(overview.decisions(study)[1], "task.data: there is no file")
+  lu.assertStrContains(overview.decisions(study)[1], "train.jsonl: 2 runs of width_16: nothing is trained or evaluated")
+  lu.assertStrContains(overview.decisions(study)[2], "test.jsonl")
 end
 
 TestSteps = {}
@@ -198,11 +199,11 @@ function TestSteps.test_more_and_fewer_epochs()
   write_run(cell, name_run(TRAIN), {}, line(18, 1))
   local state, words, study, now = survey({ train = "epochs = 3" })
   lu.assertEquals({ state, words, #now.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
-  lu.assertEquals(decisions.lines(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
+  lu.assertEquals(overview.decisions(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
   state, words, study, now = survey({ train = "epochs = 1" })
   local further = "at step 18, of 9 (1 epoch) requested"
   lu.assertEquals({ state, words, #now.missing }, { "trained further", further, 1 })
-  lu.assertEquals(decisions.lines(study), { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
+  lu.assertEquals(overview.decisions(study), { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
     further) })
   state, words = survey({ train = "steps = 20" })
   lu.assertEquals({ state, words }, { "to train on", "from step 18 to 20" })

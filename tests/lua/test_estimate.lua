@@ -2,7 +2,6 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local bench_rows = require("lab.study.run.bench_rows")
 local costs = require("plan.deriving.costs")
 local data_shapes = require("lab.study.read.data_shapes")
 local data_work = require("lab.study.run.data_work")
@@ -89,8 +88,8 @@ end
 
 -- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
 local function with_bench(cell, use)
-  local real = bench_rows.rows
-  function bench_rows.rows(_, words)
+  local real = estimate.bench
+  function estimate.bench(_, words)
     lu.assertStrContains(table.concat(words, " "), "--data=")
     local rows = {}
     for _, mode in ipairs({ "train", "eval" }) do
@@ -103,7 +102,7 @@ local function with_bench(cell, use)
     return rows
   end
   local results = table.pack(pcall(use))
-  bench_rows.rows = real
+  estimate.bench = real
   assert(results[1], results[2])
   return table.unpack(results, 2, results.n)
 end

@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local bench_rows = require("lab.study.run.bench_rows")
+local estimate = require("lab.study.run.estimate")
 local failures = require("lab.study.run.failures")
 local jobs = require("lab.study.run.jobs")
 local json = require("dkjson")
@@ -213,11 +213,11 @@ local function trainer(body)
 end
 
 function TestBench.test_rows_or_the_exit_code()
-  local rows = bench_rows.rows(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
+  local rows = estimate.bench(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
     echo '{"mode":"train","length":5,"steps_per_second":2.5}' && echo '{"mode":"eval","length":5}']]),
     { "--lengths", "5" })
   lu.assertEquals(rows, { { mode = "train", length = 5, steps_per_second = 2.5 }, { mode = "eval", length = 5 } })
-  lu.assertEquals({ bench_rows.rows(trainer("exit 4"), {}) }, { nil, 4 })
+  lu.assertEquals({ estimate.bench(trainer("exit 4"), {}) }, { nil, 4 })
 end
 
 support.run()

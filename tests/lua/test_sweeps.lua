@@ -6,7 +6,6 @@ local display = require("lab.study.run.display")
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
-local progress_totals = require("lab.study.run.progress_totals")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
@@ -148,7 +147,7 @@ local function show(study, lines, columns, failed)
 end
 
 function TestProgressText.test_sums_of_work_and_runs()
-  local total, list = progress_totals.of(make_grid(3, 2, finish_half), 99)
+  local total, list = progress_text.totals(make_grid(3, 2, finish_half), 99)
   lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
   lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },
     { 700, 1200, 7 / 12, 5, 50, 0.5 })
@@ -161,9 +160,9 @@ function TestProgressText.test_unknown_work()
     finish_half(run, i, j, k)
     cell.wanted = i > 1 and { work = 0 } or cell.wanted
   end
-  local total = progress_totals.of(make_grid(3, 2, unknown), 99)
+  local total = progress_text.totals(make_grid(3, 2, unknown), 99)
   lu.assertEquals({ total.work, total.gone }, { 1200, 700 })
-  total = progress_totals.of(make_grid(3, 2, function(run, i, j, k, cell)
+  total = progress_text.totals(make_grid(3, 2, function(run, i, j, k, cell)
     finish_half(run, i, j, k)
     cell.wanted = { work = 0 }
   end), 99)

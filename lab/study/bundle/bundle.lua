@@ -145,7 +145,7 @@ end
 local function carry_trainer(options, folder, item)
   local copy = "trainers/" .. item.cell.id
   run_in(folder, "mkdir -p trainers")
-  step(trainers.copy(options.project, item, folder .. "/" .. copy, say))
+  step(trainers.copy(options.project, item, folder .. "/" .. copy))
   run_in(folder, 'strip -s "$1"', copy)
 end
 
@@ -183,13 +183,8 @@ end
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.static_problem(options.project)
   overview.must(ENVIRONMENT, not problem, problem)
-  local items = trainers.list(options.project, cells, { target = options.target, levels = options.levels,
-    arch = options.arch, cuda_root = options.cuda_root, linking = linking }, overview.warn)
-  trainers.build(options.project, items, say)
-  local lost = lists.find(items, function(item) return not item.fresh end)
-  overview.must(lost and lost.code or ENVIRONMENT, not lost,
-    "nothing was bundled, since not all trainers could be built\n")
-  return items
+  return trainers.built(options.project, cells, { target = options.target, levels = options.levels,
+    arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")
 end
 
 local function lost_file(cells)
@@ -210,12 +205,9 @@ local function find(options)
   if worst == AGAIN then
     return nil
   end
-  for _, warning in ipairs(study.warnings) do
-    overview.warn(warning)
-  end
   local cells, waiting = ready(study)
   if waiting > 0 then
-    overview.warn(("left out: %s made from other cells' runs, which are not done in %s"):format(wording.count(waiting,
+    say(("warning: left out: %s made from other cells' runs, which are not done in %s"):format(wording.count(waiting,
       "cell"), escape.plain(options.out)))
   end
   local problem = #cells == 0 and ("%s: all cells wait for other cells' runs; nothing was bundled"):format(
@@ -238,7 +230,7 @@ local function finish(options, study, cells, items, linking)
   end
   overview.must(ENVIRONMENT, done, "nothing was bundled: " .. (problem or ""))
   for _, path in ipairs(parts.unlicensed) do
-    overview.warn(("found no text of the licence of %s; NOTICE states what to add before passing the archive to others")
+    say(("warning: found no text of the licence of %s; NOTICE states what to add before passing the archive to others")
       :format(path))
   end
   io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s && cd %s && sh run.sh\n"):format(paths.normalise(archive),

@@ -7,7 +7,6 @@
 -- constant time plus a time for its operations, both fitted at two lengths; steps and operations are counted from the
 -- lengths in the files.
 
-local bench_rows = require("lab.study.run.bench_rows")
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
 local data_work = require("lab.study.run.data_work")
@@ -16,6 +15,8 @@ local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
 local trainer_flags = require("spec.trainer_flags")
 local wording = require("base.wording")
+local json = require("dkjson")
+local shell = require("base.shell")
 
 local M = {}
 
@@ -51,6 +52,16 @@ local function fit(points)
   return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
 end
 
+-- Runs `bench --json` with further words. Returns its rows, { mode = "train" or "eval", length, tokens,
+-- steps_per_second, ... }; or nil and the exit code of a failure.
+function M.bench(trainer, words)
+  local text, code = shell.capture(lists.append({ trainer, "bench", "--json" }, words))
+  if code ~= 0 then
+    return nil, code
+  end
+  return lists.map(lists.matches(text, "[^\n]+"), function(row) return (json.decode(row)) end)
+end
+
 -- Operations per second of all concurrent runs together, in training and in evaluation; nil if bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
@@ -63,7 +74,7 @@ local function measure(item, options)
   end
   lists.append(words, trainer_flags.of_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
-  for _, row in ipairs(bench_rows.rows(item.dir .. "/trainer", words) or {}) do
+  for _, row in ipairs(M.bench(item.dir .. "/trainer", words) or {}) do
     local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
     if measured then
       table.insert(measured, { operations = operations(plan, row), seconds = 1 / row.steps_per_second })
@@ -81,15 +92,20 @@ local function measure(item, options)
   return rates
 end
 
+-- The work of a cell's training on dataset files, which is computed once; false for other cells.
+local function work_on_files(cell)
+  if cell.data_work == nil then
+    cell.data_work = data_work.of(cell) or false
+  end
+  return cell.data_work
+end
+
 local function is_known(cell)
-  return cell.wanted.steps ~= nil or cell.data_work ~= nil
+  return cell.wanted.steps ~= nil or work_on_files(cell) ~= false
 end
 
 function M.known(items)
-  return lists.filter(items, function(item)
-    item.cell.data_work = data_work.of(item.cell)
-    return is_known(item.cell)
-  end)
+  return lists.filter(items, function(item) return is_known(item.cell) end)
 end
 
 local function measure_groups(items, options)
@@ -108,9 +124,11 @@ local function mean_of(list)
   local function mean(path)
     return statistics.mean(lists.map(list, function(rates) return lists.at(rates, path) end))
   end
-  return { train = mean("train"), eval = mean("eval"), side_by_side = mean("side_by_side"), lines = {
-    train = { step = mean("lines.train.step"), operation = mean("lines.train.operation") },
-    eval = { step = mean("lines.eval.step"), operation = mean("lines.eval.operation") } } }
+  local function mean_line(mode)
+    return { step = mean(("lines.%s.step"):format(mode)), operation = mean(("lines.%s.operation"):format(mode)) }
+  end
+  return { train = mean("train"), eval = mean("eval"), side_by_side = mean("side_by_side"),
+    lines = { train = mean_line("train"), eval = mean_line("eval") } }
 end
 
 -- The remaining seconds of a cell's runs on dataset files: training, evaluation.
@@ -128,7 +146,7 @@ end
 -- The remaining seconds of runs of a cell: training, evaluation.
 local function seconds_of(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
-  if cell.data_work then
+  if work_on_files(cell) then
     return seconds_on_files(cell, runs, rates.lines)
   end
   for _, run in ipairs(runs) do
@@ -178,14 +196,6 @@ local function table_of(study, known, mean)
   return lines, total
 end
 
-local function without_waiting(study)
-  local cells = lists.filter(study.cells, function(cell) return cell.spec end)
-  for _, cell in ipairs(cells) do
-    cell.data_work = data_work.of(cell)
-  end
-  return setmetatable({ cells = cells }, { __index = study })
-end
-
 -- Returns a function of a cell and some of its runs: their seconds in one process, in which at most options.slots runs
 -- train at a time, while at most options.slots_here train at a time on this machine. The function returns nil if the
 -- number of the cell's steps is unknown. Other options are those of M.lines. nil if no trainer could be measured.
@@ -206,7 +216,7 @@ end
 -- The lines of the estimate. options: threads, replicas (the most concurrent runs), device. nil if times could be
 -- estimated, but no trainer could be measured.
 function M.lines(study, items, options)
-  study = without_waiting(study)
+  study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
   local known, list = measure_groups(items, options)
   if #list == 0 and #M.known(items) > 0 then
     return nil

@@ -5,6 +5,7 @@
 local input = require("base.input")
 local lists = require("base.lists")
 local escape = require("base.escape")
+local lfs = require("lfs")
 
 local M = {}
 
@@ -17,38 +18,31 @@ end
 -- The lines of a log from a byte offset on, without lines of progress. A group writes progress until its last run ends,
 -- so an error may be followed by any number of progress lines.
 local function read_log(path, from)
-  local file, lines = io.open(path, "rb"), {}
-  if not file then
-    return lines
-  end
-  file:seek("set", from)
-  for line in file:lines() do
-    if line ~= "" and is_message(line) then
-      lines[#lines + 1] = line
-    end
-  end
-  file:close()
-  return lines
+  return lists.filter(lists.matches(input.tail(path, (lfs.attributes(path, "size") or 0) - from) or "", "[^\n]+"), is_message)
 end
 
--- Errors of a group's runs, in the order of rates and seeds. In the log, the lines of different threads are mixed, but
--- each thread writes its warnings before its error. Other processes of the cell write to the same log.
+-- The learning rate, the seed and the words of a line with the error of a run.
+local function error_in(line)
+  local rate, seed, words = line:match("^learning rate (%S+), seed (%d+): error: (.*)$")
+  return tonumber(rate), tonumber(seed), words
+end
+
+-- The numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds. In the log,
+-- the lines of different threads are mixed, but each thread writes its warnings before its error. Other processes of
+-- the cell write to the same log.
 local function run_errors(lines, runs)
-  local errors = {}
-  for i, line in ipairs(lines) do
-    local rate, seed = line:match("^learning rate (%S+), seed (%d+): error: ")
+  local errors = lists.map(lines, function(line, i)
+    local rate, seed = error_in(line)
     local is_one = rate and (not runs or lists.find(runs, function(run)
-      return run.learning_rate == tonumber(rate) and run.seed == tonumber(seed)
+      return run.learning_rate == rate and run.seed == seed
     end))
-    if is_one then
-      errors[#errors + 1] = { line = i, rate = tonumber(rate) or 0, seed = tonumber(seed) }
-    end
-  end
-  table.sort(errors, function(a, b)
-    local same_rate, same_seed = a.rate == b.rate, a.seed == b.seed
-    return a.rate < b.rate or same_rate and (a.seed < b.seed or same_seed and a.line < b.line)
+    return is_one and { rate, seed, i } or nil
   end)
-  return errors
+  table.sort(errors, function(a, b)
+    local at = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or 3
+    return a[at] < b[at]
+  end)
+  return lists.map(errors, function(one) return one[3] end)
 end
 
 -- The number of the last line of a message that starts at the given line; the lines after the first are indented.
@@ -58,14 +52,6 @@ local function message_end(lines, first)
     last = last + 1
   end
   return last
-end
-
-local function first_error(lines)
-  for i, line in ipairs(lines) do
-    if line:find("error: ", 1, true) then
-      return i
-    end
-  end
 end
 
 -- The reason for a trainer's failure, indented, from its log after a byte offset; nil if there is none. For a group,
@@ -81,10 +67,11 @@ function M.text(path, from, most, runs)
   end
   local errors = run_errors(lines, runs)
   for i, one in ipairs(errors) do
-    take(one.line, i == 1 and message_end(lines, one.line) or one.line)
+    take(one, i == 1 and message_end(lines, one) or one)
   end
   if #errors == 0 then
-    take(first_error(lines) or math.max(1, #lines - most + 1), #lines)
+    local first = lists.map(lines, function(line, i) return line:find("error: ", 1, true) and i or nil end)[1]
+    take(first or math.max(1, #lines - most + 1), #lines)
   end
   return list[1] and table.concat(list, "\n")
 end
@@ -92,8 +79,8 @@ end
 -- The last error of one run in the lines, as one line; nil if there is none.
 function M.of_run(lines, run)
   for i = #lines, 1, -1 do
-    local rate, seed, words = lines[i]:match("^learning rate (%S+), seed (%d+): error: (.*)$")
-    if tonumber(rate) == run.learning_rate and tonumber(seed) == run.seed then
+    local rate, seed, words = error_in(lines[i])
+    if rate == run.learning_rate and seed == run.seed then
       return escape.plain(words)
     end
   end

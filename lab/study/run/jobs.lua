@@ -6,25 +6,24 @@
 
 local lists = require("base.lists")
 local shell = require("base.shell")
+local write = require("base.write")
 
 local M = {}
 
 local Jobs = {}
 Jobs.__index = Jobs
 
+local UNHEARD = { __index = function() return function() end end } -- the callbacks that are not given
+
+-- Writes a file that runner.sh reads; returns its path, or nil and a message.
 local function write_lines(commands)
   local path = os.tmpname()
   -- runner.sh reverses this escape: a name in a command may contain a newline.
-  local lines = lists.map(commands, function(command) return (command:gsub("\\", "\\\\"):gsub("\n", "\\n")) end)
-  local file, message = io.open(path, "wb")
-  if not file then
-    return nil, message
-  end
-  local written, why = file:write(table.concat(lines, "\n"), "\n")
-  local closed, late = file:close()
-  if not written or not closed then
+  local lines = lists.map(commands, function(command) return (command:gsub("\\", "\\\\"):gsub("\n", "\\n") .. "\n") end)
+  local written, message = write.file(path, table.concat(lines))
+  if not written then
     os.remove(path)
-    return nil, ("%s: %s"):format(path, why or late)
+    return nil, message
   end
   return path
 end
@@ -45,12 +44,6 @@ function Jobs:drain()
   signal(self.runner, "USR1")
 end
 
-function Jobs:tell(what, ...)
-  if self.on[what] then
-    self.on[what](...)
-  end
-end
-
 function Jobs:handle(line)
   local what, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
   number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))
@@ -58,13 +51,13 @@ function Jobs:handle(line)
     self.runner = number
   elseif what == "start" then
     self.pids[number] = status
-    self:tell("start", number)
+    self.on.start(number)
   elseif what == "end" then
     self.ended = self.ended + 1
     self.pids[number] = nil
-    self:tell("finish", number, status, self)
+    self.on.finish(number, status, self)
   elseif what == "tick" then
-    self:tell("tick", self)
+    self.on.tick(self)
   end
 end
 
@@ -84,7 +77,7 @@ function M.run(project, lines, most, on)
     io.stderr:write("longhand: ", problem, "\n")
     return "lost"
   end
-  local jobs = setmetatable({ on = on, ended = 0, pids = {} }, Jobs)
+  local jobs = setmetatable({ on = setmetatable(on, UNHEARD), ended = 0, pids = {} }, Jobs)
   jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, most })
   local done, message
   repeat

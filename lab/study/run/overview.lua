@@ -11,7 +11,6 @@ local lists = require("base.lists")
 local paths = require("base.paths")
 local snapshot = require("lab.study.run.snapshot")
 local snapshots = require("lab.study.read.snapshots")
-local decisions = require("lab.study.run.decisions")
 local escape = require("base.escape")
 local versions = require("lab.study.read.versions")
 local wording = require("base.wording")
@@ -27,8 +26,16 @@ function M.say(...)
   io.stderr:write(table.concat({ ... }), "\n")
 end
 
-function M.warn(text)
-  M.say("warning: ", text)
+local warned = {}
+
+-- Prints warnings, each once in a command.
+function M.warn(texts)
+  for _, text in ipairs(texts) do
+    if not warned[text] then
+      M.say("warning: ", text)
+    end
+    warned[text] = true
+  end
 end
 
 -- Returns the values. If the first value is nil or false, raises an error that ends the command with this exit code and
@@ -67,6 +74,7 @@ end
 function M.expand(options)
   local study, message = M.cells(options)
   if study then
+    M.warn(study.warnings)
     ledger.survey(study, options.out)
     find_earlier_runs(study, options.out)
   end
@@ -122,6 +130,61 @@ function M.leave_note(options, study)
     options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
 end
 
+local MOST_NAMES = 3 -- the most names of cells in one line
+
+-- Words on runs that the sweep does not change, by state.
+local STAYS = { ["trained further"] = "%s; they stay as they are" }
+
+local function others_words(cell, other)
+  local name, before = cell.data.shown:match("[^/]*$"), versions.short(other.digest)
+  if other.masked then
+    return ("a version before trained them on labels of %s with mask 0, too; they stay as they are"):format(name)
+  elseif not cell.data.digest then
+    return ("%s had the SHA-256 %s"):format(name, before)
+  end
+  return ("%s had the SHA-256 %s, and has %s now; they stay as they are"):format(name, before,
+    versions.short(cell.data.digest))
+end
+
+-- Decisions on the runs of a cell: a list of { state, words, cell, runs }, where runs is a number.
+local function of_cell(cell)
+  local list = {}
+  local function add(state, words, count)
+    list[#list + 1] = { state = state, words = words, cell = cell.id, runs = count or 1 }
+  end
+  for _, file in ipairs(cell.lost_files or {}) do
+    add(("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without it; "
+      .. "what is there stays as it is", #cell.runs)
+  end
+  if cell.earlier then
+    add("of an earlier spec", ("%s; they stay as they are, and the cell is trained anew"):format(table.concat(
+      cell.earlier.words, "; ")), cell.earlier.runs)
+  end
+  for _, run in ipairs(cell.runs) do
+    if run.link then
+      add("behind a link", run.words)
+    elseif run.words and run.state ~= "damaged" and run.state ~= "running" then
+      add(run.state, (STAYS[run.state] or "%s"):format(run.words))
+    end
+    for _, other in ipairs(run.others or {}) do
+      add("trained on other data", others_words(cell, other))
+    end
+  end
+  return list
+end
+
+-- Lines that explain the decisions of a sweep on existing runs: it trains, evaluates or skips them, and why. Equal
+-- decisions in several cells share a line.
+function M.decisions(study)
+  local all = lists.flat(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
+  return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
+    local names = lists.distinct(lists.map(alike, function(one) return one.cell end))
+    local runs = lists.sum(alike, function(one) return one.runs end)
+    return ("%s: %s of %s: %s"):format(alike[1].state, wording.count(runs, "run"), #names <= MOST_NAMES
+      and table.concat(names, ", ") or wording.count(#names, "cell"), alike[1].words)
+  end)
+end
+
 local function say_damaged(study)
   local runs = M.runs(study)
   for _, run in ipairs(lists.filter(runs, function(run) return run.damage end)) do
@@ -131,7 +194,7 @@ local function say_damaged(study)
 end
 
 function M.say_states(study)
-  local lines = decisions.lines(study)
+  local lines = M.decisions(study)
   for i = 1, math.min(#lines, MOST_LINES) do
     M.say(escape.plain(lines[i]))
   end
@@ -148,7 +211,7 @@ function M.print_status(options, study)
     io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), rest,
       not cell.spec and " for " .. cell.source.id or "", "\n")
   end
-  for _, line in ipairs(decisions.lines(study)) do
+  for _, line in ipairs(M.decisions(study)) do
     io.stdout:write(escape.plain(line), "\n")
   end
   local counts = M.counts(study)

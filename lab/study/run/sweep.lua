@@ -31,7 +31,7 @@ local wording = require("base.wording")
 local M = {}
 
 local counts_of, must, say = overview.counts, overview.must, overview.say
-local title_of, warn = overview.title, overview.warn
+local title_of = overview.title
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
@@ -298,14 +298,14 @@ local function train_round(options, study, tried)
   elseif is_up(options) then
     return "drained", DONE, 0
   end
-  local items = trainers.list(options.project, cells, options, warn)
+  local items = trainers.list(options.project, cells, options)
   for _, cell in ipairs(cells) do
     tried[cell.id] = true
   end
   local display = display_module.open(2)
   local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
     clock = progress_text.clock(), code = DONE }, Sweep)
-  local how = trainers.build(options.project, items, function(text) display:say(text) end)
+  local how = trainers.build(options.project, items)
   if how == "done" then
     how = is_up(options) and "drained" or sweep:train(items, most, threads)
   end
@@ -344,8 +344,8 @@ local function dry_run(options, study)
   if #cells == 0 then
     return DONE
   end
-  local items = trainers.list(options.project, cells, options, warn)
-  local one, code = trainers.ensure_one(options.project, estimate.known(items), say)
+  local items = trainers.list(options.project, cells, options)
+  local one, code = trainers.ensure_one(options.project, estimate.known(items))
   local lines = one and estimate.lines(study, items, { threads = build.processors(), device = options.device,
     replicas = most * threads })
   if not lines then
@@ -366,9 +366,6 @@ local ACTIONS = { run = go, dry_run = dry_run, status = status }
 -- Runs a sweep. options.action: run, dry_run or status.
 function M.run(options)
   local study = must(INPUT, overview.expand(options))
-  for _, warning in ipairs(study.warnings) do
-    warn(warning)
-  end
   return ACTIONS[options.action](options, study)
 end
 

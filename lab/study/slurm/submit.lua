@@ -35,7 +35,7 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks of an array, if the cluster sets no limit
 local FULL = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
 
-local must, say, warn = overview.must, overview.say, overview.warn
+local must, say = overview.must, overview.say
 
 -- Whether a folder's name is safe in a #SBATCH line and in a script.
 local function is_plain(path)
@@ -104,7 +104,7 @@ end
 local function stage_one(project, item, folder)
   local partial = ("%s/%s.partial"):format(folder, item.cell.id)
   os.remove(partial)
-  local done, message = trainers.copy(project, item, partial, say)
+  local done, message = trainers.copy(project, item, partial)
   if done then
     item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.of(partial)):sub(1, 16))
     local said, code = shell.capture({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2" 2>&1', "sh", partial,
@@ -138,13 +138,12 @@ end
 
 local function make_plan(options, site, cells, most)
   local request = request_of(options, site)
-  local items = trainers.list(options.project, cells, request, warn)
+  local items
   if options.action == "dry_run" then
-    trainers.ensure_one(options.project, estimate.known(items), say)
+    items = trainers.list(options.project, cells, request)
+    trainers.ensure_one(options.project, estimate.known(items))
   else
-    trainers.build(options.project, items, say)
-    local lost = lists.find(items, function(item) return not item.fresh end)
-    must(lost and lost.code or ENVIRONMENT, not lost, "nothing was submitted, since not all trainers could be built\n")
+    items = trainers.built(options.project, cells, request, "nothing was submitted")
   end
   local plan = { groups = packing.groups(cells, site.replicas), items = items }
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
@@ -200,8 +199,8 @@ local function submit_next(options, study, site, plan, job)
     io.stdout:write(("job %s: once all of these are done, submits what waits for them; %s/next.sh\n"):format(number,
       plan.folder))
   else
-    warn(("later stages are submitted by the same command, once the runs before them are done: %s")
-      :format((message:gsub("\n$", ""))))
+    say("warning: later stages are submitted by the same command, once the runs before them are done: ",
+      (message:gsub("\n$", "")))
   end
 end
 
@@ -209,7 +208,7 @@ end
 local function accepted(name)
   local task = lists.find(queue.tasks() or {}, function(task) return task.name == name end)
   if task then
-    warn(("sbatch failed, but job %s of that name is in the queue"):format(task.job))
+    say(("warning: sbatch failed, but job %s of that name is in the queue"):format(task.job))
     return task.job
   end
 end
@@ -271,18 +270,9 @@ local function ask_queue(options)
   return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
--- The study with the specs that earlier stages made for later stages, and the worst exit code of their verbs.
-local function expand(options)
-  local from = options.action == "dry_run" and overview or hand_over
-  local study, worst = must(INPUT, from.expand(options))
-  for _, warning in ipairs(study.warnings) do
-    warn(warning)
-  end
-  return study, worst or DONE
-end
-
 local function go(options, site)
-  local study, worst = expand(options)
+  -- the study with the specs that earlier stages made for later stages, and the worst exit code of their verbs
+  local study, worst = must(INPUT, (options.action == "dry_run" and overview or hand_over).expand(options))
   if worst == AGAIN then
     return worst
   end
@@ -291,7 +281,7 @@ local function go(options, site)
     :format(most + 1))
   local cells, count = to_do(study, live)
   if not announce(options, study, count) then
-    return worst
+    return worst or DONE
   end
   local plan = make_plan(options, site, cells, most)
   if options.action == "dry_run" then
