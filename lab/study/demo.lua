@@ -31,43 +31,25 @@ local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- with fewer steps the models learn too little
 local LEARNED = 0.1 -- least distance above the majority baseline that shows learning of the order
 
--- Returns accuracy and loss of a trained run by length, for the table.
-local function accuracy_of(run)
-  local accuracy = { by_length = {}, loss = {}, lengths = {} }
-  for _, point in ipairs(figures.points(run, nil, 1, "accuracy", "loss")) do
-    local length = point[1]
-    table.insert(accuracy.lengths, length)
-    accuracy.by_length[length], accuracy.loss[length] = point[2], point[3]
-  end
-  return accuracy
-end
-
--- Returns the mean of values[length] over the evaluated lengths of a range.
-local function mean(accuracy, values, from, to)
-  return statistics.mean(lists.map(accuracy.lengths, function(length)
-    return length >= from and length <= to and values[length] or nil
+-- The mean of accuracy (field 2) or loss (field 3) over the evaluated lengths of a range.
+local function mean(run, field, from, to)
+  return statistics.mean(lists.map(run.points, function(point)
+    return point[1] >= from and point[1] <= to and point[field] or nil
   end))
-end
-
--- Measures steps per second at the average training length.
-local function measure(trainer)
-  local rows, code = estimate.bench(trainer, { "--seconds", "1", "--lengths", "20" })
-  if not rows then
-    return nil, code
-  end
-  local row = lists.find(rows, function(one) return one.mode == "train" end)
-  return row and row.steps_per_second, 1
 end
 
 -- Returns the number of steps that fits the time, and the expected time, with evaluation included; sequences longer
 -- than average cost more than in proportion.
 local function decide_steps(options, rate, wanted)
-  local seconds = #RUNS * wanted / rate * 1.15 + 10
-  if options.steps or seconds <= BUDGET_SECONDS then
-    return wanted, seconds
+  local function seconds_of(steps)
+    return #RUNS * steps / rate * 1.15 + 10
   end
-  local steps = math.max(FEWEST_STEPS, (BUDGET_SECONDS - 10) * rate // (#RUNS * 1.15) // 50 * 50 // 1)
-  return math.tointeger(steps), #RUNS * steps / rate * 1.15 + 10
+  if options.steps or seconds_of(wanted) <= BUDGET_SECONDS then
+    return wanted, seconds_of(wanted)
+  end
+  local most = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
+  local steps = math.max(FEWEST_STEPS, math.floor(most) // 50 * 50)
+  return steps, seconds_of(steps)
 end
 
 -- Returns the folder of a trained run, below runs/demo/<id>/<digest>; its name contains the rate and the seed.
@@ -86,24 +68,23 @@ local function percent(value)
 end
 
 -- The table as lines of text.
-local function table_lines(trained, chance, baseline)
-  local lines = { ("%-14s %8s %10s"):format("length", "chance", "majority") }
-  for _, run in ipairs(trained) do
-    lines[1] = lines[1] .. ("  %20s"):format(run.title)
+local function table_lines(chance, baseline)
+  local function line_of(name, first, second, cell)
+    return ("%-14s %8s %10s"):format(name, first, second) .. table.concat(lists.map(RUNS, function(run)
+      return ("  %20s"):format(cell(run))
+    end))
   end
-  local function row(name, from, to)
-    local line = ("%-14s %8s %10s"):format(name, percent(chance), percent(baseline))
-    for _, run in ipairs(trained) do
-      line = line .. ("  %20s"):format(percent(mean(run.accuracy, run.accuracy.by_length, from,
-        to)))
-    end
-    lines[#lines + 1] = line
+  local lines = { line_of("length", "chance", "majority", function(run) return run.title end) }
+  local function add(name, from, to)
+    lines[#lines + 1] = line_of(name, percent(chance), percent(baseline), function(run)
+      return percent(mean(run, 2, from, to))
+    end)
   end
-  for _, length in ipairs(trained[1].accuracy.lengths) do
-    row(("%d"):format(length), length, length)
+  for _, point in ipairs(RUNS[1].points) do
+    add(("%d"):format(point[1]), point[1], point[1])
   end
-  row(("mean 1..%d"):format(TRAINED_TO), 1, TRAINED_TO)
-  row("mean beyond", TRAINED_TO + 1, math.huge)
+  add(("mean 1..%d"):format(TRAINED_TO), 1, TRAINED_TO)
+  add("mean beyond", TRAINED_TO + 1, math.huge)
   return lines
 end
 
@@ -134,7 +115,7 @@ local function train(run, steps, options)
     options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
     stop.with(4)
   end
-  run.accuracy = accuracy_of(found)
+  run.points = figures.points(found, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
 end
 
 local function train_all(options, steps)
@@ -147,14 +128,16 @@ end
 
 -- Prints the expected duration, from a measurement; returns the number of steps.
 local function announce(options)
-  local rate, code = measure(RUNS[1].dir .. "/trainer")
-  if not rate then
+  local rows, code = estimate.bench(RUNS[1].dir .. "/trainer", { "--seconds", "1", "--lengths", "20" })
+  local row = lists.find(rows or {}, function(one) return one.mode == "train" end)
+  if not row then
+    code = code or 1
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
     stop.with(code)
   end
   local wanted = options.steps or RUNS[1].plan.resolved.train.steps
-  local steps, seconds = decide_steps(options, rate, wanted)
-  options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(rate, #RUNS,
+  local steps, seconds = decide_steps(options, row.steps_per_second, wanted)
+  options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(row.steps_per_second, #RUNS,
     wording.count(steps, "step"), wording.duration(seconds)))
   if steps < wanted then
     options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, wording.duration(BUDGET_SECONDS)))
@@ -177,10 +160,10 @@ local function failure_text(loss, accuracy, task, classes)
   return text
 end
 
--- Returns the conclusion from the table, as text. trained: the runs with accuracies; the first run has plain sinusoids.
+-- Returns the conclusion from the table, as text. trained: runs with points; the first run has plain sinusoids.
 function M.conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
-  local learned = mean(plain.accuracy, plain.accuracy.by_length, 1, TRAINED_TO)
+  local learned = mean(plain, 2, 1, TRAINED_TO)
   local nothing = task.baseline or task.chance
   if learned < nothing + LEARNED then
     return ("After %s the plain model predicts %.1f%% of the tokens correctly at training lengths, the majority "
@@ -188,33 +171,25 @@ function M.conclusion(trained, task, classes, steps)
       .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
   end
   local beyond, last = TRAINED_TO + 1, math.huge
-  return failure_text(mean(plain.accuracy, plain.accuracy.loss, beyond, last),
-    mean(plain.accuracy, plain.accuracy.by_length, beyond, last), task, classes)
+  return failure_text(mean(plain, 3, beyond, last), mean(plain, 2, beyond, last), task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
       random.plan.attentions[1].positions.max_position - 1)
 end
 
 local function csv()
-  local lines = { "run,length,accuracy\n" }
-  for _, run in ipairs(RUNS) do
-    lists.append(lines, lists.map(run.accuracy.lengths, function(length)
-      return ("%s,%d,%.6f\n"):format(run.id, length, run.accuracy.by_length[length])
-    end))
-  end
-  return table.concat(lines)
+  return "run,length,accuracy\n" .. table.concat(lists.flat(RUNS, function(run)
+    return lists.map(run.points, function(point) return ("%s,%d,%.6f\n"):format(run.id, point[1], point[2]) end)
+  end))
 end
 
 local function figure(task)
-  local lengths = RUNS[1].accuracy.lengths
-  local last = lengths[#lengths]
+  local last = RUNS[1].points[#RUNS[1].points][1]
   local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
     percent = true, levels = figures.levels_of(task), marks = { { TRAINED_TO } },
     shade = { 0, TRAINED_TO }, labels = { { TRAINED_TO / 2, 4, "in training", "center" },
       { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
   panel.curves = lists.map(RUNS, function(run)
-    local points = lists.map(run.accuracy.lengths, function(length)
-      return { length, 100 * run.accuracy.by_length[length] }
-    end)
+    local points = lists.map(run.points, function(point) return { point[1], 100 * point[2] } end)
     return { points = points, style = colours.of(run.encoding), title = run.title }
   end)
   return { name = "accuracy", panels = { panel } }
@@ -222,7 +197,7 @@ end
 
 local function report(options, steps)
   local task = RUNS[1].plan.task
-  local lines = table_lines(RUNS, task.chance, task.baseline)
+  local lines = table_lines(task.chance, task.baseline)
   options.say(("\nToken accuracy at lengths seen in training (in distribution: up to %d) and beyond (out of "
     .. "distribution):\n"):format(TRAINED_TO))
   options.say(table.concat(lines, "\n"))

@@ -95,8 +95,7 @@ TestDemo = {}
 
 -- The text for accuracies and a loss within the training lengths and beyond.
 local function conclusion(within, beyond, loss)
-  local trained = { { accuracy = { lengths = { 40, 50 }, by_length = { [40] = within, [50] = beyond },
-    loss = { [40] = 0.5, [50] = loss } } }, { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
+  local trained = { { points = { { 40, within, 0.5 }, { 50, beyond, loss } } }, { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
   return demo.conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end
 
