@@ -57,9 +57,8 @@ function M.sweep(arguments)
   local slurm, action = require("lab.study.slurm.slurm"), arguments.action
   require("lab.study.grid.requested_study").settle(arguments)
   local used = slurm.is_used(arguments)
-  if action == "watch" then
-    return slurm.watch(arguments)
-  elseif arguments.slurm or action == "resubmit" or action == "cancel" or action == "status" and used then
+  local of_slurm = { watch = true, resubmit = true, cancel = true, status = used }
+  if arguments.slurm or of_slurm[action] then
     return slurm.run(arguments)
   end
   return action == "run" and used and slurm.make_way(arguments) or require("lab.study.run.sweep").run(arguments)

@@ -95,7 +95,9 @@ TestDemo = {}
 
 -- The text for accuracies and a loss within the training lengths and beyond.
 local function conclusion(within, beyond, loss)
-  local trained = { { points = { { 40, within, 0.5 }, { 50, beyond, loss } } }, { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
+  local trained = {
+    { points = { { 40, within, 0.5 }, { 50, beyond, loss } } },
+    { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
   return demo.conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end
 

@@ -35,10 +35,18 @@ end
 local EVALUATED = '{"step":70,"split":"train","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
 local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
+-- A whole run.json of an ended run.
+local function whole(cell, run, spec, step)
+  return ('{"id":"%s","digest":"%s","seed":%d,"learning_rate":%.17g,"spec":%s,"step":%d,"train_seconds":1,'
+    .. '"ended":null,"exit":0}\n'):format(cell.id, cell.spec.plan.digest, run.seed, run.learning_rate,
+    json.encode(spec), step)
+end
+
 -- A run's state and progress as its files grow; another process writes them.
 function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   local cell, run = probe_cell()
-  local dir = support.write("run_progress/run/lock", ""):match("^(.*)/")
+  local dir = support.write("run_progress/run/" .. run.dir .. "/lock", ""):match("^(.*)/")
+  local spec = reports.spec_of("parity_check")
   local function look(files, now)
     for name, text in pairs(files) do
       assert(write.file(dir .. "/" .. name, text)) -- the file is replaced, as trainers do
@@ -60,9 +68,9 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   lu.assertEquals(run.progress.work, cell.wanted.train_work + cell.wanted.eval_work[1])
   lu.assertEquals(look({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
   lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
-  lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 0) }, now), "to train on")
-  lu.assertEquals(look({ ["run.json"] = ENDED:format(90, 0) }, now), "trained further")
-  lu.assertEquals(look({ ["run.json"] = ENDED:format(70, 0), ["eval.jsonl"] = EVALUATED:format(3)
+  lu.assertEquals(look({ ["run.json"] = whole(cell, run, spec, 50) }, now), "to train on")
+  lu.assertEquals(look({ ["run.json"] = whole(cell, run, spec, 90) }, now), "trained further")
+  lu.assertEquals(look({ ["run.json"] = whole(cell, run, spec, 70), ["eval.jsonl"] = EVALUATED:format(3)
     .. EVALUATED:format(4) }, now), "done")
 end
 
@@ -84,9 +92,7 @@ function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.make_spec("successor")
   spec.model.kind = "decoder"
-  local dir = support.write("run_progress/made/" .. run.dir .. "/run.json", ('{"id":"%s","digest":"%s","seed":%d,'
-    .. '"learning_rate":%.17g,"spec":%s,"step":70,"train_seconds":1,"ended":null,"exit":0}\n'):format(cell.id,
-    cell.spec.plan.digest, run.seed, run.learning_rate, json.encode(spec))):match("^(.*)/")
+  local dir = support.write("run_progress/made/" .. run.dir .. "/run.json", whole(cell, run, spec, 70)):match("^(.*)/")
   local line = '{"step":70,"split":"test","by":{"digits":3},"examples":8,"draws":1,%s"accuracy":0.5,"exact_match":0}\n'
   for decoding, expected in pairs({ [""] = "to evaluate", ['"decoding":"greedy",'] = "done" }) do
     support.write("run_progress/made/" .. run.dir .. "/eval.jsonl", line:format(decoding))

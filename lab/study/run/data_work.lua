@@ -8,13 +8,12 @@
 local axes_module = require("spec.task.axes")
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
+local evaluation_check = require("lab.study.run.evaluation_check")
 local data_shapes = require("lab.study.read.data_shapes")
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
 
 local M = {}
-
-local FILES = { train = "data", test = "eval", validation = "validation" }
 
 local function forward(cell, shape)
   return costs.forward(cell.spec.plan, tasks.streams_of(cell.spec.task, shape.input, shape.output))
@@ -37,15 +36,6 @@ local function axes_of(by)
   end)
 end
 
--- The requested sets; without a request the held-out sets, or else the training examples.
-local function sets_of(splits, files)
-  if splits then
-    return splits
-  end
-  local list = { files.eval and "test", files.eval and files.validation and "validation" or nil }
-  return files.eval and list or { files.validation and "validation" or "train" }
-end
-
 -- Batches and operations of one evaluation of these examples, with at most `most` of each condition.
 local function evaluation_of(cell, found, most)
   local of_group, passes, sum = {}, 0, 0
@@ -61,8 +51,8 @@ end
 
 local function add_evaluations(cell, work, section, times)
   local files = cell.spec.data_files
-  for _, set in ipairs(sets_of(section.splits, files)) do
-    local file = files[FILES[set]]
+  for _, set in ipairs(evaluation_check.sets(section.splits, files)) do
+    local file = files[set.field]
     local found = file and data_shapes.of(file.real, axes_of(section.by))
     if found then
       local passes, sum = evaluation_of(cell, found, section.examples)

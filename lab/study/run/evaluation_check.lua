@@ -13,17 +13,18 @@ local M = {}
 
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
--- Sets by their split, with the name of the set's file in a spec and in run.json.
-local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "validation", "validation", "validation" } }
+-- Sets by their split: the field of the set's file in a spec, and its name in run.json.
+local SETS = { { split = "train", field = "data", key = "train" }, { split = "test", field = "eval", key = "eval" },
+  { split = "validation", field = "validation", key = "validation" } }
 
--- The evaluated sets: the sets that the spec names, or else the held-out sets, or else the training examples.
-local function requested_sets(eval, files)
-  local requested = lists.set(eval.splits or {})
+-- The evaluated sets: the sets that a spec names, or else the held-out sets, or else the training examples.
+function M.sets(splits, files)
+  local requested = lists.set(splits or {})
   if not next(requested) then
     requested.test, requested.validation = files.eval ~= nil, files.validation ~= nil
     requested.train = not files.eval and not files.validation
   end
-  return requested
+  return lists.filter(SETS, function(set) return requested[set.split] end)
 end
 
 -- The request { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }.
@@ -36,10 +37,9 @@ function M.wanted(cell, decoding)
   local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
     decoding = decoding }
-  local requested = requested_sets(eval, files)
-  wanted.sets = lists.map(SETS, function(set)
-    local file = requested[set[1]] and files[set[2]]
-    return file and { split = set[1], key = set[3], shown = file.shown, digest = file_digest.of(file.real) } or nil
+  wanted.sets = lists.map(M.sets(eval.splits, files), function(set)
+    local file = files[set.field]
+    return file and lists.merged(set, { shown = file.shown, digest = file_digest.of(file.real) }) or nil
   end)
   wanted.axes = lists.set(canonical.sorted_keys(eval.by or { length = true }))
   return wanted

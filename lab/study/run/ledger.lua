@@ -207,15 +207,6 @@ local function count_evaluated(dir, wanted)
   return 0
 end
 
--- Whether eval.jsonl ends with the last requested condition at the last step.
-function M.has_last(dir, wanted)
-  local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
-  return row ~= nil and last ~= nil and row.by.length == last and not row.seed
-    and (not wanted.steps or row.step == wanted.steps)
-    and (not wanted.decoding or row.decoding == wanted.decoding)
-    and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
-end
-
 -- The progress of a run, from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate are
 -- nil before the first line), evaluated (lengths; nil before the first), work }.
 function M.progress(dir, wanted)

@@ -47,15 +47,8 @@ function M.must(code, value, message, ...)
   return value, message, ...
 end
 
--- The runs of all cells of a study, or only of cells that have a spec.
-function M.runs(study, planned)
-  return lists.flat(study.cells, function(cell) return (cell.spec or not planned) and cell.runs or {} end)
-end
-
--- The study with its selected cells; or nil and a message.
-function M.cells(options)
-  return grid.expand(options.project, options.study, { scale = options.scale, set = options.set, out = options.out,
-    choice = options.choice, given = options.given })
+function M.runs(study)
+  return lists.flat(study.cells, function(cell) return cell.runs end)
 end
 
 -- Finds cells with absent runs that have runs of another plan, and sets their cell.earlier = { runs, words }: the
@@ -72,7 +65,7 @@ local function find_earlier_runs(study, out)
 end
 
 function M.expand(options)
-  local study, message = M.cells(options)
+  local study, message = grid.expand(options.project, options.study, options)
   if study then
     M.warn(study.warnings)
     ledger.survey(study, options.out)

@@ -18,51 +18,22 @@ local END = 512 -- bytes at the end of run.json that record the end of a run
 local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change until a run counts as not running
 local LINES = 3 -- lines by which metrics.jsonl may lag behind
 
-local function mark(path)
-  local attributes = lfs.attributes(path)
-  if attributes and attributes.mode == "file" then
-    return ("%d %d %d"):format(attributes.size, attributes.modification, attributes.ino), attributes.modification
-  end
-end
-
+-- Whether a file has changed since it was last seen, and its time.
 local function changed(seen, path, name)
-  local now, time = mark(path .. "/" .. name)
-  local before = seen[name]
-  seen[name] = now or false
-  return now ~= (before or nil), now and time
-end
-
--- The end of a run as run.json records it: { exit, step }; exit is nil if the run has not ended. nil without the file.
-local function ending_of(dir)
-  local text = input.tail(dir .. "/run.json", END)
-  if not text or text == "" then
-    return nil
-  end
-  return { exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$'))),
-    step = math.tointeger(tonumber(text:match('"step":(%d+),"train_seconds":'))) }
-end
-
--- The state of a run that ended well. Conditions are evaluated in order, so the last one implies all others, unless the
--- study has changed; ledger.lua later detects such a change.
-local function settled(cell, dir, ending)
-  local wanted = cell.wanted
-  if wanted.steps and ending.step and ending.step ~= wanted.steps then
-    return ending.step < wanted.steps and "to train on" or "trained further"
-  end
-  local is_whole = wanted.steps and not wanted.files
-    and (next(wanted.conditions) == nil and not wanted.decoding or ledger.has_last(dir, wanted))
-  return is_whole and "done" or (ledger.state(dir, wanted, {}))
+  local found, before = lfs.attributes(path .. "/" .. name), seen[name]
+  local is_file = found and found.mode == "file"
+  seen[name] = is_file and ("%d %d %d"):format(found.size, found.modification, found.ino) or nil
+  return seen[name] ~= before, is_file and found.modification
 end
 
 local function state_of(cell, run, seen, dir, locks, now)
-  local ending = seen.ending
-  if not ending then
+  if not seen["run.json"] then
     return "absent"
-  elseif ending.exit == 0 then
-    seen.settled = seen.settled or settled(cell, dir, ending)
+  elseif seen.exit == 0 then
+    seen.settled = seen.settled or ledger.state(dir, cell.wanted, {})
     return seen.settled
-  elseif ending.exit then
-    return run_files.has_failed(ending.exit) and "failed" or "stopped"
+  elseif seen.exit then
+    return run_files.has_failed(seen.exit) and "failed" or "stopped"
   end
   local cadence = run.progress.rate and run.progress.rate > 0 and cell.wanted.log_every
   local patience = math.max(QUIET, cadence and LINES * cadence / run.progress.rate or 0)
@@ -81,7 +52,8 @@ function M.read(cell, run, dir, locks, now)
   local moved, metrics_time = changed(seen, dir, "metrics.jsonl")
   local evaluated, eval_time = changed(seen, dir, "eval.jsonl")
   if ended then
-    seen.ending, seen.settled = ending_of(dir), nil
+    local text = input.tail(dir .. "/run.json", END) or ""
+    seen.exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$')))
   end
   if moved or evaluated or ended then
     seen.settled = nil
@@ -92,7 +64,7 @@ function M.read(cell, run, dir, locks, now)
     seen.first = nil
   end
   run.state = state_of(cell, run, seen, dir, locks, now)
-  if seen.ending then
+  if seen["run.json"] then
     ledger.learn(cell, dir)
   end
 end

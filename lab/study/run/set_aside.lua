@@ -10,23 +10,21 @@
 local inside = require("lab.study.run.inside")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local escape = require("base.escape")
 
 local M = {}
 
-local function place_of(run)
-  local parent, name = run.path:match("^(.*)/([^/]*)$")
-  local n = 1
-  while lfs.symlinkattributes(("%s/.damaged/%s-%d"):format(parent, name, n), "mode") do
-    n = n + 1
-  end
-  return ("%s/.damaged/%s-%d"):format(parent, name, n)
-end
-
 local function move(out, run)
-  local place = place_of(run)
-  local done, message = inside.make_directory(out, (place:match("^(.*)/")))
+  local parent, name = run.path:match("^(.*)/([^/]*)$")
+  local place
+  local n = 0
+  repeat
+    n = n + 1
+    place = ("%s/.damaged/%s-%d"):format(parent, name, n)
+  until not lfs.symlinkattributes(place, "mode")
+  local done, message = inside.make_directory(out, parent .. "/.damaged")
   if done then
     done, message = inside.move(out, run.path, place)
   end
@@ -55,21 +53,14 @@ function M.runs(out, cell, runs)
   return true
 end
 
-local function put_back(out, run, why)
-  local done, message = inside.move(out, run.aside, run.path)
-  if not done then
-    overview.say(escape.plain(("%s, and %s stays there: %s"):format(why, run.aside, message)))
-    return
-  end
-  inside.remove_empty(out, (run.aside:match("^(.*)/")))
-  overview.say(escape.plain(("%s, and %s is put back"):format(why, run.path)))
-  run.state, run.aside = "damaged", nil
-end
-
 function M.put_back(out, runs, why)
-  for _, run in ipairs(runs) do
-    if run.aside then
-      put_back(out, run, why)
+  for _, run in ipairs(lists.filter(runs, function(one) return one.aside end)) do
+    local done, message = inside.move(out, run.aside, run.path)
+    overview.say(escape.plain(done and ("%s, and %s is put back"):format(why, run.path)
+      or ("%s, and %s stays there: %s"):format(why, run.aside, message)))
+    if done then
+      inside.remove_empty(out, (run.aside:match("^(.*)/")))
+      run.state, run.aside = "damaged", nil
     end
   end
 end

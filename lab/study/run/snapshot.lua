@@ -39,10 +39,9 @@ local function merge(before, study, sources)
 end
 
 local function text_of(study, entries)
-  local lines = lists.map(entries, function(entry) return canonical.text(entry) end)
   local head = canonical.text({ study = study.name, path = study.path, scale = study.scale, title = study.title,
     axes = study.axes, scored = study.scored })
-  return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lines, ",\n"))
+  return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.text), ",\n"))
 end
 
 function M.keep(out, study)

@@ -140,13 +140,9 @@ end
 
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local words = job.log and failures.text(job.log, job.log_from, LOG_LINES, job.runs)
+  local words = failures.text(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
-    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. (job.log or "a log"), words or "")
-end
-
-function Sweep:start(i)
-  self.jobs[i].started = os.time()
+    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, words or "")
 end
 
 function Sweep:finish(i, status, runner)
@@ -222,7 +218,7 @@ function Sweep:train(items, most, threads)
   local lines = lists.map(self.jobs, function(job) return job.line end)
   self:read_earlier_progress()
   local how = jobs.run(self.options.project, lines, most, {
-    start = function(i) self:start(i) end,
+    start = function(i) self.jobs[i].started = os.time() end,
     finish = function(i, status, runner) self:finish(i, status, runner) end,
     tick = function(runner) self:tick(runner) end,
   })
@@ -357,16 +353,13 @@ local function dry_run(options, study)
   return DONE
 end
 
-local function status(options, study)
-  return overview.print_status(options, study) and DONE or INPUT
-end
-
-local ACTIONS = { run = go, dry_run = dry_run, status = status }
-
 -- Runs a sweep. options.action: run, dry_run or status.
 function M.run(options)
   local study = must(INPUT, overview.expand(options))
-  return ACTIONS[options.action](options, study)
+  if options.action == "status" then
+    return overview.print_status(options, study) and DONE or INPUT
+  end
+  return (options.action == "dry_run" and dry_run or go)(options, study)
 end
 
 return M

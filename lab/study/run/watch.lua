@@ -37,7 +37,7 @@ local function as_swept(options)
 end
 
 local function expand(options)
-  local study, message = overview.cells(options)
+  local study, message = grid.expand(options.project, options.study, options)
   for _, cell in ipairs(study and study.cells or {}) do
     cell.wanted = cell.spec and ledger.wanted(cell)
     for _, run in ipairs(cell.runs) do
@@ -82,7 +82,7 @@ local function why_of(options, run, hooks, logs)
     logs[log] = logs[log] or failures.last_lines(log)
     seen.told = seen["run.json"]
     seen.why = hooks.words(options.out, run, seen.dir) or failures.of_run(logs[log], run)
-      or ("exit code %d"):format(seen.ending.exit)
+      or ("exit code %d"):format(seen.exit)
   end
   return seen.why
 end

@@ -20,7 +20,7 @@ local function failure(command, code, text)
 end
 
 local function ask(...)
-  local text, code = shell.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", ... })
+  local text, code = shell.answer({ ... })
   if code ~= 0 then
     return nil, failure((...), code, text)
   end
@@ -30,11 +30,8 @@ end
 -- The largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing on this machine.
 function M.most_tasks()
   local text, message, absent = ask("scontrol", "show", "config")
-  if not text then
-    return nil, message, absent
-  end
-  local most = math.tointeger(tonumber(text:match("MaxArraySize%s*=%s*(%d+)")))
-  return most and most - 1 or 1000
+  local most = math.tointeger(tonumber((text or ""):match("MaxArraySize%s*=%s*(%d+)")))
+  return text and (most or 1001) - 1, message, absent
 end
 
 -- Parses the lines of squeue: { name, job, task, state, node, reason, running }.
@@ -55,10 +52,7 @@ function M.tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
   local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
     "--format=%j|%F|%K|%T|%N|%r")
-  if not text then
-    return nil, message, absent
-  end
-  return M.parse(text)
+  return text and M.parse(text), message, absent
 end
 
 -- Environment variables that override fields of the script; and SBATCH_WAIT, which would make sbatch wait until all

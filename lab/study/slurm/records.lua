@@ -70,15 +70,12 @@ end
 function M.in_queue(list, tasks)
   local live = {}
   for _, record in ipairs(list) do
-    local own, at = lists.filter(tasks, function(task) return task.name == record.name end), {}
+    local own = lists.filter(tasks, function(task) return task.name == record.name end)
+    local at = lists.by(own, function(task) return task.task end)
     record.tasks = own[1] and own
-    for _, task in ipairs(own) do
-      at[task.task] = task
-    end
-    if record.tasks then
-      for dir, number in pairs(script.runs_of(input.read(record.folder .. "/runs.txt", LARGEST_LIST) or "")) do
-        live[dir] = at[number] and { record = record, task = at[number] } or live[dir]
-      end
+    local text = own[1] and input.read(record.folder .. "/runs.txt", LARGEST_LIST) or ""
+    for dir, number in pairs(script.runs_of(text)) do
+      live[dir] = at[number] and { record = record, task = at[number] } or live[dir]
     end
   end
   return live
@@ -92,15 +89,13 @@ function M.open(out)
   if not made then
     return nil, message
   end
+  local dir, done, why
   repeat
     n = n + 1
-    local dir = ("%s/%d"):format(M.folder(out), n)
-    local done, why = lfs.mkdir(dir)
-    if not done and lfs.attributes(dir, "mode") ~= "directory" then
-      return nil, ("cannot make the directory %s: %s"):format(dir, why)
-    end
-  until done
-  return ("%s/%d"):format(M.folder(out), n), n
+    dir = ("%s/%d"):format(M.folder(out), n)
+    done, why = lfs.mkdir(dir)
+  until done or lfs.attributes(dir, "mode") ~= "directory"
+  return done and dir, done and n or ("cannot make the directory %s: %s"):format(dir, why)
 end
 
 function M.text(study, site, name)

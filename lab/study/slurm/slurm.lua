@@ -84,8 +84,7 @@ local function tell_strangers(study, live)
 end
 
 local function tell_lost(options, counts, own)
-  local lost = counts.absent + counts.stopped + counts.failed + counts.damaged + counts["to train on"]
-    + counts["to evaluate"]
+  local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
       own[1] and ("; what tasks said: %s/logs"):format(own[#own].folder) or ""))
@@ -95,7 +94,7 @@ local function tell_lost(options, counts, own)
   end
 end
 
-function M.status(options)
+local function status(options)
   local study = must(INPUT, overview.expand(options))
   local list = records.list(options.out)
   local tasks, message, absent = queue.tasks()
@@ -118,7 +117,7 @@ function M.status(options)
 end
 
 -- Shows the status as it changes, from files only: runs of tasks are in the folders of their attempts.
-function M.watch(options)
+local function show(options)
   return watch.run(options, { place = attempts.best, words = attempts.words })
 end
 
@@ -160,9 +159,8 @@ local function cancel(options)
   local tasks = must(ENVIRONMENT, queue.tasks())
   records.in_queue(list, tasks)
   local jobs, count = {}, 0
-  local foreign
-  own, foreign = without_foreign(options, own)
-  for _, record in ipairs(own) do
+  local listed, foreign = without_foreign(options, own)
+  for _, record in ipairs(listed) do
     if record.tasks then
       local written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
       if not written then
@@ -172,11 +170,9 @@ local function cancel(options)
       lists.append(jobs, lists.distinct(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
-  end
-  for _, task in ipairs(tasks) do
-    for _, record in ipairs(own) do
-      jobs[#jobs + 1] = task.name == record.name .. script.NEXT and task.job or nil
-    end
+    lists.append(jobs, lists.map(tasks, function(task)
+      return task.name == record.name .. script.NEXT and task.job or nil
+    end))
   end
   if #jobs == 0 then
     io.stdout:write(("no task of %s is in the queue\n"):format(options.study))
@@ -188,9 +184,10 @@ local function cancel(options)
   return DONE
 end
 
-local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = M.status, cancel = cancel }
+local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = status, watch = show,
+  cancel = cancel }
 
--- Runs an action. options.action: run, dry_run, resubmit, status or cancel.
+-- Runs the action options.action.
 function M.run(options)
   return ACTIONS[options.action](options)
 end

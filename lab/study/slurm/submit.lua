@@ -79,24 +79,16 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
--- Sets each group's item and its trainer's defaults and flags; returns nil and a message on failure.
+-- Sets each group's item and its trainer's defaults and flags.
 local function equip(groups, items)
-  local by_cell = {}
-  for _, item in ipairs(items) do
-    by_cell[item.cell.id] = { item = item, defaults = item.job.defaults.digest,
-      flags = trainer_flags.of_training(item.cell.spec.data_files) }
-    for _, flag in ipairs(by_cell[item.cell.id].flags) do
-      if flag:find("\n", 1, true) then
-        return nil, ("%s: found the end of a line in a file's name; expected none"):format(escape.plain(flag))
-      end
-    end
-  end
+  local item_of = lists.by(items, function(item) return item.cell.id end)
   for _, group in ipairs(groups) do
-    for key, value in pairs(by_cell[group.cell.id]) do
-      group[key] = value
-    end
+    group.item, group.flags = item_of[group.cell.id], trainer_flags.of_training(group.cell.spec.data_files)
+    group.defaults = group.item.job.defaults.digest
+    local broken = lists.find(group.flags, function(flag) return flag:find("\n", 1, true) end)
+    must(INPUT, not broken, ("%s: found the end of a line in a file's name; expected none"):format(
+      escape.plain(broken or "")))
   end
-  return true
 end
 
 -- Copies an item's trainer to a name that is derived from the copy's bytes, replacing any other file of that name. nil
@@ -107,9 +99,9 @@ local function stage_one(project, item, folder)
   local done, message = trainers.copy(project, item, partial)
   if done then
     item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.of(partial)):sub(1, 16))
-    local said, code = shell.capture({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2" 2>&1', "sh", partial,
+    local said, code = shell.answer({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
       folder .. "/" .. item.copy })
-    done, message = code == 0, said:gsub("%s+$", "")
+    done, message = code == 0, said
   end
   os.remove(partial)
   return done or nil, message
@@ -150,7 +142,7 @@ local function make_plan(options, site, cells, most)
   estimate_groups(plan.groups, items, request, site)
   plan.tasks, plan.longest = packing.tasks(plan.groups, { least = site.min_tasks,
     most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
-  must(INPUT, equip(plan.groups, items))
+  equip(plan.groups, items)
   return plan
 end
 
