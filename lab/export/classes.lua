@@ -11,7 +11,7 @@
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
 --   attention       of an attention: the facts for its template; the class then has no modules and lines
--- M.derive raises an error { unknown = words } for a part of the network that has no Python form here.
+-- M.derive stops (lab/stop.lua) with words for a part of the network that has no Python form here.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -21,8 +21,11 @@ local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
 local pages = require("facets.pages")
 local escape = require("base.escape")
+local stop = require("lab.stop")
 
 local M = {}
+
+local INPUT = 1
 
 local Class = {}
 Class.__index = Class
@@ -243,8 +246,7 @@ local function group_item(state, class, group, scope)
   part = part or composite_class(state, group, scope.name)
   add_needs(class, part)
   if outside and part.layer then
-    error({ unknown = ("the layer index of attention %s outside of a block"):format(group.attention.family.name) },
-      0)
+    stop.with(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
   local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
   local more = outside and made(state, part, group.out.stream) or needed(part)
@@ -261,7 +263,7 @@ local function loop_item(state, class, op)
   local block, inner = op.block, block_class(state, op.block)
   local lines = inner.attends and state.in_layers or {}
   if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
-    error({ unknown = ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops) }, 0)
+    stop.with(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
   end
   add_needs(class, inner)
   class.layer = false

@@ -13,23 +13,13 @@ local M = {}
 -- value -> the operations that read it, in order; `scope` stands for a reader outside the scope.
 local function readers_of(scope)
   local readers = {}
-  local function add(value, op)
-    readers[value] = readers[value] or {}
-    table.insert(readers[value], op)
-  end
   for _, op in ipairs(scope.ops) do
-    for _, role in ipairs(op.about.roles) do
-      if op[role] then
-        add(op[role], op)
-      end
-    end
-    for _, value in ipairs(op.externals or {}) do
-      add(value, op)
+    local values = lists.map(op.about.roles, function(role) return op[role] end)
+    for _, value in ipairs(lists.join(values, op.externals or {})) do
+      lists.enter(readers, value, op)
     end
   end
-  if scope.last then
-    add(scope.last, scope)
-  end
+  lists.enter(readers, scope.last or false, scope)
   return readers
 end
 

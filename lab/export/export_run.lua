@@ -30,14 +30,12 @@ local function ask(trainer, words, given)
   local output = write.read(folder .. "/output") or ""
   write.remove_tree(folder)
   must(code, code == 0, ("trainer %s failed:\n%s"):format(words[1], output))
-  local lines = {}
-  for line in output:gmatch("[^\n]+") do
+  return lists.map(lists.matches(output, "[^\n]+"), function(line)
     local value = input.decode(line)
     must(INPUT, getmetatable(value) == input.OBJECT, ("trainer %s: found %s; expected JSON: are the checkpoint's "
       .. "parameters finite?"):format(words[1], escape.plain(line:sub(1, 80))))
-    lines[#lines + 1] = value
-  end
-  return lines
+    return value
+  end)
 end
 
 -- Examples for the comparison: a list of { input, outputs }.
@@ -50,14 +48,6 @@ local function inputs_of(spec, trainer)
       return { input = example.input, outputs = #example.target }
     end)
   end)
-end
-
--- A decoder's answer, padded to its full length: the trainer repeats the end symbol after the answer's end.
-local function whole_answer(answer, outputs)
-  for i = #answer + 1, outputs do
-    answer[i] = answer[#answer]
-  end
-  return answer
 end
 
 -- The lines of stored.jsonl: inputs, sampled positions and distances, the trainer's logits and, for a decoder, its
@@ -75,7 +65,10 @@ local function stored_lines(spec, run, trainer)
   local order = { keyorder = { "input", "output", "positions", "distances", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
     request.logits, request.outputs = answers[i].logits, nil
-    request.output = spec.plan.decoder and whole_answer(answers[i].argmax, outputs[i]) or nil
+    request.output = spec.plan.decoder and answers[i].argmax or nil
+    for k = #(request.output or {}) + 1, request.output and outputs[i] or 0 do
+      request.output[k] = request.output[k - 1] -- the trainer repeats the end symbol after the answer's end
+    end
     return json.encode(request, order) .. "\n"
   end))
 end

@@ -4,10 +4,11 @@
 -- Output of M.item: { out, reads, text, rank }. text(of) returns the expression; the caller's of(i, rank) returns the
 -- expression of reads[i], in parentheses if its own rank is lower. A rank is the precedence of an expression's
 -- outermost operator. An operation without an equivalent in PyTorch here, or with a field that is not listed below,
--- raises the error { unknown = words }.
+-- stops (lab/stop.lua).
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
+local stop = require("lab.stop")
 local number = require("expression.text").number
 
 local M = {}
@@ -41,7 +42,7 @@ local FUNCTIONS = {
 local READOUTS = { last = true, probe = true }
 
 local function unknown(op, words)
-  error({ unknown = ("%s of %s"):format(words, op.scope.title) }, 0)
+  stop.with(1, ("%s of %s"):format(words, op.scope.title))
 end
 
 local function check(op)

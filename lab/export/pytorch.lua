@@ -11,20 +11,20 @@ local lists = require("base.lists")
 local names = require("lab.export.python_names")
 local places = require("lab.export.places")
 local escape = require("base.escape")
+local stop = require("lab.stop")
 local wording = require("base.wording")
 
 local M = {}
 
+local INPUT = 1
+
 -- Fields of a task that the templates can write; any other field is an error. operations.lua checks the network.
-local TASK = { kind = true, source = true, data = true, eval = true, validation = true, input_symbols = true,
-  output_symbols = true, longest = true, axes = true, seed = true, options = true, computation = true, loss = true }
+local TASK = lists.words("kind source data eval validation input_symbols output_symbols longest axes seed options "
+  .. "computation loss")
 
 local function unknown_of_task(task)
-  for _, name in ipairs(canonical.sorted_keys(task)) do
-    if not TASK[name] then
-      return ("task.%s = %s"):format(name, json.encode(task[name]))
-    end
-  end
+  local name = lists.find(canonical.sorted_keys(task), function(one) return not TASK[one] end)
+  return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
 -- Returns the reason why a spec cannot be exported, apart from its network; or nil.
@@ -54,27 +54,23 @@ local function places_in_blocks(net)
   end
 end
 
--- Returns the attention operations of a network, in order.
-local function attentions_of(net)
-  local list = {}
-  for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
-    list[#list + 1] = op.kind == "attention" and op or nil
-  end
-  return list
+-- The operations of a network and its blocks, in order.
+local function operations_of(net)
+  return lists.flat({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
 end
 
 local function draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
--- Raises an error unless attentions agree in the parts that the file contains once.
+-- Stops unless attentions agree in the parts that the file contains once.
 local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
     local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
       and canonical.text(own.positions) ~= canonical.text(first.positions) and "positions"
     if other then
-      error({ unknown = ("%s of attention %s that are not those of %s"):format(other, own.name, first.name) }, 0)
+      stop.with(INPUT, ("%s of attention %s that are not those of %s"):format(other, own.name, first.name))
     end
   end
 end
@@ -98,8 +94,8 @@ local function add_numbers(facts, attentions, of)
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.text(constant)
       if known[constant.name] and known[constant.name] ~= text then
-        error({ unknown = ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
-          op.family.name) }, 0)
+        stop.with(INPUT, ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
+          op.family.name))
       elseif not known[constant.name] then
         known[constant.name] = text
         table.insert(facts.constants, constant)
@@ -111,17 +107,6 @@ local function add_numbers(facts, attentions, of)
       table.insert(facts.shared, { path = path, entries = score.shared })
     end
   end
-end
-
--- Returns the lines for positions and distances in a network of one stream, before the classes are known.
-local function places_of(positions, attentions, of, additive, in_blocks)
-  local needs = { positions = in_blocks and true or nil }
-  for _, op in ipairs(attentions) do
-    for need in next, of[op].needs do
-      needs[need] = true
-    end
-  end
-  return places.sources(positions, needs, additive)
 end
 
 local LINE = 70 -- most characters of names on a line of sizes
@@ -153,10 +138,7 @@ end
 
 -- Returns PyTorch's classes of the network's norms, as an expression; or false.
 local function norms_of(net)
-  local has = {}
-  for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
-    has[op.norm or false] = true
-  end
+  local has = lists.set(lists.map(operations_of(net), function(op) return op.norm end))
   return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
     or has.rms and "nn.RMSNorm" or false
 end
@@ -180,31 +162,21 @@ local function add_calls(facts)
   facts.forward_words = #words > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(words, ", ")) or ""
 end
 
-local function about(spec, run)
+local function file_facts(spec, run)
   local plan, model = spec.plan, spec.resolved.model
-  return {
+  local about = {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, escape.python(run.metadata.step or "unknown")),
     ("%d parameters; %s %s%s."):format(plan.parameters, wording.article(model.kind),
       (model.kind:gsub("_", "-")),
       model.source and ", whose network is " .. escape.python(model.source:match("[^/]*$")) or ""),
   }
-end
-
-local function file_facts(spec, run)
-  local plan = spec.plan
   return {
     id = plan.id, tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
     linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
-    tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", about = about(spec, run),
+    tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", about = about,
   }
-end
-
-local function add_all(facts, more)
-  for name, value in next, more do
-    facts[name] = value
-  end
 end
 
 -- Adds the classes, and the lines that precede the network's forward pass.
@@ -212,14 +184,16 @@ local function add_network(facts, spec, net, attentions, of)
   local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
-    add_all(facts, places_of(family.positions, attentions, of, additive, in_blocks))
+    local needs = lists.merged({ positions = in_blocks and true or nil },
+      table.unpack(lists.map(attentions, function(op) return of[op].needs end)))
+    lists.update(facts, places.sources(family.positions, needs, additive))
   elseif not facts.decoder then
-    error({ unknown = ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
-      net.streams[1].name) }, 0)
+    stop.with(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
+      net.streams[1].name))
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
-  add_all(facts, two and places.of_streams(net.streams, found.made) or {})
+  lists.update(facts, two and places.of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
   end
@@ -235,9 +209,10 @@ local function add_network(facts, spec, net, attentions, of)
 end
 
 local function derive(spec, run, net)
-  local attentions, facts = attentions_of(net), file_facts(spec, run)
+  local facts = file_facts(spec, run)
+  local attentions = lists.filter(operations_of(net), function(op) return op.kind == "attention" end)
   if net.streams[2] and spec.plan.any_draws then
-    error({ unknown = "sampled positions of two streams" }, 0)
+    stop.with(INPUT, "sampled positions of two streams")
   end
   check_alike(attentions)
   local of = facets_of(spec.score, attentions)
@@ -247,7 +222,7 @@ local function derive(spec, run, net)
   facts.sizes = sizes_of(net, attentions)
   facts.indices = false
   for _, op in ipairs(attentions) do
-    add_all(facts, of[op].calls)
+    lists.update(facts, of[op].calls)
   end
   local all = { facts.network, table.unpack(facts.list) }
   facts.functional = mentions(all, "F.")
@@ -264,15 +239,9 @@ function M.facts(spec, run, net)
   if problem then
     return nil, problem
   end
-  local ok, facts = xpcall(derive, function(err)
-    return type(err) == "table" and err or debug.traceback(err)
-  end, spec, run, net)
-  if ok then
-    return facts
-  elseif type(facts) ~= "table" or not facts.unknown then
-    error(facts, 0)
-  end
-  return nil, "does not know " .. facts.unknown
+  local facts
+  local _, unknown = stop.catch(function() facts = derive(spec, run, net) end)
+  return facts, unknown and "does not know " .. unknown
 end
 
 return M

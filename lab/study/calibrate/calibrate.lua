@@ -55,15 +55,6 @@ local function collect(job)
   return job.source:trace(job.kind, { job.length }, job.options.samples, more)
 end
 
--- Returns a head's matrix in the trace, multiplied by `scale`.
-local function matrix_of(source, trace, name, head, scale)
-  local shape = trace.entries[name].shape
-  local size = shape[2] * shape[3]
-  local values = source:read(trace, name, head * size, size)
-  return { rows = shape[2], columns = shape[3],
-    values = lists.map(values, function(value) return value * scale end) }
-end
-
 -- Returns the findings on one attention family, in the form that findings.lua takes.
 local function part_of(job, trace, family)
   local model, choices = job.resolved.model, job.choices
@@ -76,8 +67,11 @@ local function part_of(job, trace, family)
   local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
   local part = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
     matrices = {}, rows = entry.shape[2], columns = entry.shape[3] }
+  local size = part.rows * part.columns
   for head = 1, entry.shape[1] do
-    part.matrices[head] = matrix_of(job.source, trace, name, head - 1, scale)
+    local values = job.source:read(trace, name, (head - 1) * size, size)
+    part.matrices[head] = { rows = part.rows, columns = part.columns,
+      values = lists.map(values, function(value) return value * scale end) }
     local found, problem = lines.find(part.matrices[head], part.choices)
     part.heads[head] = found or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir, family.words,
       problem))

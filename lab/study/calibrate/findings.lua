@@ -62,9 +62,9 @@ local function direction_text(found, choices)
     number(found.threshold))
 end
 
-local function part_text(part, out)
-  local choices = part.choices
-  out[#out + 1] = ("%s, %d queries and %d keys; in the first %s lines of k = %g deviations above the mean; columns "
+local function part_text(part)
+  local choices, out = part.choices, {}
+  out[1] = ("%s, %d queries and %d keys; in the first %s lines of k = %g deviations above the mean; columns "
     .. "counted from the %s"):format(part.words, part.rows, part.columns, wording.count(choices.rows or part.rows,
     "row"), choices.threshold, choices.align)
   for h, head in ipairs(part.heads) do
@@ -77,20 +77,11 @@ local function part_text(part, out)
       end
     end
   end
-end
-
-function M.text(parts)
-  local out = {}
-  for _, part in ipairs(parts) do
-    part_text(part, out)
-  end
   return out
 end
 
--- The value that a line adds to scores, or nil.
-local function bias_of(head, direction, line)
-  local found = lists.find(head.kept, function(kept) return kept.direction == direction and kept.line == line end)
-  return found and found.value
+function M.text(parts)
+  return lists.flat(parts, part_text)
 end
 
 function M.csv(parts)
@@ -98,8 +89,11 @@ function M.csv(parts)
   for _, part in ipairs(parts) do
     for h, head in ipairs(part.heads) do
       for found, line in lists.nested(head.directions, "lines") do
+        local kept = lists.find(head.kept, function(one)
+          return one.direction == found.direction and one.line == line.line
+        end)
         rows[#rows + 1] = { family = part.family, head = h - 1, found = found, line = line,
-          z = line.z and ("%.6g"):format(line.z), bias = bias_of(head, found.direction, line.line) }
+          z = line.z and ("%.6g"):format(line.z), bias = kept and kept.value }
       end
     end
   end

@@ -143,15 +143,12 @@ function M.extend(kept, rows, columns, choices, causal)
   for row = 0, rows - 1 do
     local open, seen = false, causal and math.min(row + 1, columns) or columns
     for column = 0, columns - 1 do
-      values[row * columns + column + 1] = -math.huge
-    end
-    for column = 0, seen - 1 do
       local largest = -math.huge
-      for _, direction in ipairs(DIRECTIONS) do
+      for _, direction in ipairs(column < seen and DIRECTIONS or {}) do
         local value = at[direction][line_of(direction, row, column, columns, choices.align)]
         largest = value and math.max(largest, value) or largest
       end
-      if corner and row == 0 and column == columns - 1 then
+      if corner and row == 0 and column == columns - 1 and column < seen then
         largest = 0.0
       end
       open = open or largest > -math.huge

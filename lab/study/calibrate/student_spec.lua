@@ -7,6 +7,7 @@
 -- out; nil to keep all facets. masks: that encoding, for the masks that lines replace. comment: lines of text. Output:
 -- the text of a spec file.
 
+local canonical = require("base.canonical")
 local lists = require("base.lists")
 
 local M = {}
@@ -19,13 +20,12 @@ local PLACES = {
 }
 
 -- Disables these facets of an encoding, or of one of its families.
-local function leave_out(encoding, out, front)
-  for _, place in ipairs(PLACES) do
+local function left_out(encoding, front)
+  return lists.map(PLACES, function(place)
     local facet = encoding[place[1]]
-    if facet and facet ~= "none" and facet.kind ~= place[2] then
-      out[#out + 1] = ("%s%s = { kind = %q },"):format(front, place[1], place[2])
-    end
-  end
+    return facet and facet ~= "none" and facet.kind ~= place[2]
+      and ("%s%s = { kind = %q },"):format(front, place[1], place[2]) or nil
+  end)
 end
 
 -- Returns the fields of `lines`, apart from its list, that differ from their defaults.
@@ -67,17 +67,11 @@ end
 
 -- Whether lines replace a mask in any family: the student's model then differs from its teacher's.
 function M.replaces_masks(lines, masks)
-  for name, part in pairs(lines) do
-    if replaces_mask(name, part, masks) then
-      return true
-    end
-  end
-  return false
+  return lists.any(canonical.sorted_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
 end
 
 local function family(out, name, part, encoding, masks)
-  local inner = {}
-  leave_out(encoding and encoding[name] or {}, inner, "      ")
+  local inner = left_out(encoding and encoding[name] or {}, "      ")
   if replaces_mask(name, part, masks) then -- the teacher's own mask is dropped
     inner[#inner + 1] = '      mask = { kind = "full" },'
   end
@@ -95,7 +89,7 @@ function M.text(student)
   out[#out + 1] = student.init ~= nil and ("  init = %s,"):format(student.init and ("%q"):format(student.init) or false)
     or nil
   out[#out + 1] = "  encoding = {"
-  leave_out(student.encoding or {}, out, "    ")
+  lists.append(out, left_out(student.encoding or {}, "    "))
   for _, name in ipairs({ "encoder", "decoder", "cross" }) do
     family(out, name, student.lines[name], student.encoding, student.masks or {})
   end
