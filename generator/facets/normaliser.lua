@@ -136,7 +136,8 @@ function M.export(family, given)
   local normaliser = family.normaliser
   if given.crosses and normaliser.kind == "geometric" then
     -- in the form of lab/stop.lua, which ends an export with this text
-    error({ code = 1, text = ("the order of keys of attention %s, which is between two streams"):format(family.name) }, 0)
+    local what = ("the order of keys of attention %s, which is between two streams"):format(family.name)
+    error({ code = 1, text = what }, 0)
   end
   local geometric = normaliser.kind == "geometric" and normaliser
   given.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }

@@ -50,19 +50,14 @@ local function row_of(mask, i, S, value)
   return row
 end
 
--- Whether a facet other than the mask hides a pair.
-local function is_hidden(family, h, i, j, S)
-  return lists.any(pages, function(page) return page.hides and page.hides(family, h, i, j, S) end)
-end
-
 function M.cells(family, T, S)
   local mask, heads = family.mask, {}
   for h = 1, (mask.heads or family.terms.by_head) and family.heads or 1 do
     heads[h] = {}
     for i = 0, T - 1 do
       heads[h][i + 1] = row_of(mask, i, S, function(j)
-        if is_hidden(family, h - 1, i, j, S) then
-          return false
+        if lists.any(pages, function(page) return page.hides and page.hides(family, h - 1, i, j, S) end) then
+          return false -- another facet hides the pair
         elseif mask.kind == "lines" then
           return line_value(mask, mask.heads[h], i, j, S)
         end

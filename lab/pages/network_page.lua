@@ -21,11 +21,9 @@ local function times_of(scope)
   return wording.count(scope.count, "time") .. (loops > 1 and (", %d loops"):format(loops) or "")
 end
 
+-- "the network" for the first scope; its name and repetitions for a block.
 local function title_of(scope, i)
-  if i == 1 then
-    return "  the network"
-  end
-  return ("  %s, %s%s"):format(scope.name, times_of(scope), scope.about and ": " .. scope.about or "")
+  return i == 1 and "the network" or ("%s, %s"):format(scope.name, times_of(scope))
 end
 
 -- A number with a unit; an empty text for 0.
@@ -70,7 +68,7 @@ function M.lines(plan)
   local block, rows = memory.of(plan).largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
-    rows[#rows + 1] = title_of(scope, i)
+    rows[#rows + 1] = ("  %s%s"):format(title_of(scope, i), i > 1 and scope.about and ": " .. scope.about or "")
     lists.append(rows, lists.map(scope.forward, cells))
     rows[#rows + 1] = "    backward pass"
     lists.append(rows, lists.map(scope.backward, cells))
@@ -80,15 +78,13 @@ function M.lines(plan)
   return lines
 end
 
-local PASSES = { "forward", "backward" }
-
 -- Returns the table of operations as data: bytes and flops cover all `times` repetitions; parameters are the parameters
 -- of one of the `count` copies.
 function M.json(plan)
   local list = {}
   memory.of(plan)
   for i, scope in ipairs(plan.passes) do
-    for _, pass in ipairs(PASSES) do
+    for _, pass in ipairs({ "forward", "backward" }) do
       for _, operation in ipairs(scope[pass]) do
         list[#list + 1] = { block = i > 1 and scope.name or nil, count = scope.count, times = scope.times, pass = pass,
           name = operation.name, what = operation.words, reads = operation.reads, shape = operation.shape,
@@ -124,8 +120,7 @@ function M.graph(plan)
     '  label="grey: kept for the backward pass"; fontname="sans-serif"; fontsize=10;' }
   for i, scope in ipairs(plan.network) do
     lines[#lines + 1] = ("  subgraph cluster_%d {"):format(i)
-    lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(i == 1 and "the network"
-      or ("%s, %s"):format(scope.name, times_of(scope)))
+    lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(title_of(scope, i))
     local prefix = "s" .. i .. "."
     for _, outside in ipairs(scope.outside) do
       lines[#lines + 1] = node(prefix .. outside, outside:gsub("_%d+$", ""), "shape=plaintext")

@@ -47,14 +47,6 @@ local function line_of(result)
   return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
 end
 
--- Choices in the form that search.lua takes, each with its possible values at the level.
-local function candidates(plan, level)
-  local values = tuning.values(plan, level)
-  return lists.map(tuning.CHOICES, function(choice)
-    return { name = choice.name, values = values[choice.name], modes = choice.modes }
-  end)
-end
-
 -- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path, or nil and a message.
 function M.write(key, entry)
   local path = tuned.path(key)
@@ -104,8 +96,11 @@ end
 
 local function search_choices(job)
   local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
+  local values_of = tuning.values(job.spec.plan, job.level)
   return search.run({
-    start = job.model, choices = candidates(job.spec.plan, job.level), floor = job.floor,
+    start = job.model, floor = job.floor, choices = lists.map(tuning.CHOICES, function(choice)
+      return { name = choice.name, values = values_of[choice.name], modes = choice.modes }
+    end),
     is_over = function() return os.time() >= stop end,
     compare = function(best, candidate, modes, left)
       if os.time() >= stop then
@@ -141,13 +136,12 @@ local function confirm(job, best)
     local words = result and line_of(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
+  job.found = nil
   if product < 1 then
-    job.found = nil
     keep(job, "slower than the model's choices in the end")
     return job.model
   end
   remember(job, best, gain)
-  job.found = nil
   return best
 end
 
@@ -205,10 +199,7 @@ local function earlier_of(job)
   if not entry then
     return nil
   end
-  local values = tuning.defaults(job.spec.plan, job.level, tuned.machine())
-  for name, value in pairs(entry.values) do
-    values[name] = value
-  end
+  local values = lists.update(tuning.defaults(job.spec.plan, job.level, tuned.machine()), entry.values)
   return { date = entry.date, values = values, path = tuned.path(job.key) }
 end
 
@@ -240,12 +231,11 @@ end
 
 -- Ends the search if trainers would be built in a folder whose name make does not support.
 local function check_folder(project)
-  local folder = os.getenv("TMPDIR")
-  local code, problem
-  if folder and folder:sub(1, 1) == "/" then
-    code, problem = build.refused(project, folder, "TMPDIR")
+  local folder = os.getenv("TMPDIR") or ""
+  if folder:sub(1, 1) == "/" then
+    local code, problem = build.refused(project, folder, "TMPDIR")
+    must(code, not code, problem)
   end
-  must(code, not code, problem)
 end
 
 local function tune(arguments)

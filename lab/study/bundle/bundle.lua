@@ -64,27 +64,14 @@ local function line_of(options, group, files)
   return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
 end
 
--- Returns the cells that have a spec, in the form that packing takes; and the number of cells that wait for runs.
-local function ready(study)
-  local cells = lists.map(study.cells, function(cell)
-    return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
-  end)
-  return cells, #study.cells - #cells
-end
-
 local function step(...)
   return stop.must(ENVIRONMENT, ...)
 end
 
 -- Runs lines of shell in a folder; ends the command if they fail.
 local function run_in(folder, script, ...)
-  local said, code = shell.capture({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; } 2>&1", "sh", folder,
-    ... })
-  step(code == 0, (said:gsub("%s+$", "")))
-end
-
-local function one_line(command)
-  return (shell.capture({ "sh", "-c", command }):gsub("%s+$", ""))
+  local said, code = shell.answer({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
+  step(code == 0, said)
 end
 
 -- Returns the requirements on the machine that runs the trainers, as words; or nil and a message if they need more than
@@ -95,7 +82,7 @@ local function needs_of(items)
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
   end
-  local words = { "Linux on " .. one_line("uname -m") }
+  local words = { "Linux on " .. shell.answer({ "uname", "-m" }) }
   if info.linked ~= "static" then
     local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
     strange = lists.filter(lists.matches(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
@@ -141,15 +128,8 @@ local function texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Copies a trainer to its cell's name, without symbols.
-local function carry_trainer(options, folder, item)
-  local copy = "trainers/" .. item.cell.id
-  run_in(folder, "mkdir -p trainers")
-  step(trainers.copy(options.project, item, folder .. "/" .. copy))
-  run_in(folder, 'strip -s "$1"', copy)
-end
-
--- Fills a folder below `staging` and packs it. parts: the argument of pack.
+-- Fills a folder below `staging` and packs it. parts: { own (text files), items, files, archives }; sets
+-- parts.unlicensed, the archives without a known licence.
 local function fill(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   step(write.make_directory(folder))
@@ -158,8 +138,11 @@ local function fill(options, study, staging, bundle, parts)
   local text, missing = notice.make(options.project, parts.archives, folder)
   parts.unlicensed = step(text, missing) and missing
   step(write.files(folder, { { path = "NOTICE", text = text } }))
+  run_in(folder, "mkdir -p trainers")
   for _, item in ipairs(parts.items) do
-    carry_trainer(options, folder, item)
+    local copy = "trainers/" .. item.cell.id
+    step(trainers.copy(options.project, item, folder .. "/" .. copy))
+    run_in(folder, 'strip -s "$1"', copy) -- removes the symbols
   end
   for path, name in pairs(parts.files) do
     run_in(folder, 'mkdir -p data && cp -- "$1" "$2"', path, name)
@@ -170,16 +153,6 @@ local function fill(options, study, staging, bundle, parts)
     .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out)
 end
 
--- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message after an error.
--- parts: { own (text files), items, files, archives }; sets parts.unlicensed, the archives without a known licence.
-local function pack(options, study, bundle, parts)
-  local staging = write.temporary(bundle.out)
-  write.remove_tree(staging)
-  local code, problem = stop.catch(fill, options, study, staging, bundle, parts)
-  write.remove_tree(staging)
-  return code == DONE, problem
-end
-
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.static_problem(options.project)
   overview.must(ENVIRONMENT, not problem, problem)
@@ -188,14 +161,13 @@ local function build(options, cells, linking)
 end
 
 local function lost_file(cells)
-  for _, cell in ipairs(cells) do
-    for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do
+  return lists.any(cells, function(cell)
+    return lists.any(trainer_flags.of_training(cell.spec.data_files), function(word)
       local path = word:match("=(.*)$")
-      if not lfs.attributes(path, "mode") then
-        return ("%s: found no file %s, which its trainer reads"):format(cell.id, escape.plain(path))
-      end
-    end
-  end
+      return not lfs.attributes(path, "mode") and ("%s: found no file %s, which its trainer reads"):format(cell.id,
+        escape.plain(path))
+    end)
+  end)
 end
 
 -- Returns the study, and the cells with a spec, some of them made from finished runs here; nil if making these specs
@@ -205,10 +177,12 @@ local function find(options)
   if worst == AGAIN then
     return nil
   end
-  local cells, waiting = ready(study)
-  if waiting > 0 then
-    say(("warning: left out: %s made from other cells' runs, which are not done in %s"):format(wording.count(waiting,
-      "cell"), escape.plain(options.out)))
+  local cells = lists.map(study.cells, function(cell) -- in the form that packing takes
+    return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
+  end)
+  if #cells < #study.cells then
+    say(("warning: left out: %s made from other cells' runs, which are not done in %s"):format(
+      wording.count(#study.cells - #cells, "cell"), escape.plain(options.out)))
   end
   local problem = #cells == 0 and ("%s: all cells wait for other cells' runs; nothing was bundled"):format(
     overview.title(study)) or lost_file(cells)
@@ -223,12 +197,15 @@ local function finish(options, study, cells, items, linking)
   local needs, problem = needs_of(items)
   local bundle = { out = paths.absolute(archive), name = name ~= "" and name or title, needs = needs }
   local parts = { items = items, files = {}, archives = render_build.archives(options.project, linking) }
-  local runs, done
+  local runs
   if needs then
     parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
-    done, problem = pack(options, study, bundle, parts)
+    local staging = write.temporary(bundle.out)
+    write.remove_tree(staging)
+    problem = select(2, stop.catch(fill, options, study, staging, bundle, parts))
+    write.remove_tree(staging)
   end
-  overview.must(ENVIRONMENT, done, "nothing was bundled: " .. (problem or ""))
+  overview.must(ENVIRONMENT, not problem, "nothing was bundled: " .. (problem or ""))
   for _, path in ipairs(parts.unlicensed) do
     say(("warning: found no text of the licence of %s; NOTICE states what to add before passing the archive to others")
       :format(path))

@@ -47,22 +47,20 @@ end
 -- message.
 function M.make(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
-  local said, code = shell.capture({ "sh", "-c", 'exec sh "$@" 2>&1', "sh", script, folder .. "/licences",
-    table.unpack(archives) })
+  local said, code = shell.answer({ "sh", script, folder .. "/licences", table.unpack(archives) })
   if code ~= 0 then
-    return nil, (said:gsub("%s+$", ""))
+    return nil, said
   end
   local parts, missing = {}, {}
-  for path, package, count in said:gmatch("(%S+) (%S+) (%d+)\n") do
+  for path, package, count in said:gmatch("(%S+) (%S+) (%d+)") do
     local none = count == "0"
     parts[#parts + 1] = ("  %s (%s)"):format(part_of(path:match("[^/]*$"), package), none and "no text of it here"
       or "licences/" .. package)
     missing[#missing + 1] = none and path or nil
   end
-  local distribution = shell.capture({ "sh", "-c",
-    '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
+  local distribution = shell.answer({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
   return TEXT:format(table.concat(parts, "\n"), missing[1] and MISSING:format("  " .. table.concat(missing, "\n  "))
-    or COMPLETE, (distribution:gsub("%s+$", ""))), missing
+    or COMPLETE, distribution), missing
 end
 
 return M

@@ -11,9 +11,9 @@
 -- cell's stage, if any. source, in a cell that uses another cell's run: { id, cell, run, verb, options, file }: the
 -- other cell, the folder of its run, and the spec that the verb makes from the run; run and file are nil if the other
 -- cell itself waits. Until the file exists, the cell waits: it has no spec, and its runs have no dir. choice: the
--- selected cells (chosen_cells.lua); nil: all. given: the text of a study from flags (from_flags.lua). reading: only
--- existing runs matter; a missing initial checkpoint is then no error, but a text in the cell's `lost`, and the cell
--- waits. Reads files, writes none.
+-- selected cells (chosen_cells.lua); nil: all. given: the text of a study from flags (requested_study.lua). reading:
+-- only existing runs matter; a missing initial checkpoint is then no error, but a text in the cell's `lost`, and the
+-- cell waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -104,12 +104,10 @@ local function cell_id(study, point)
   return lists.find(ids, load_module.is_id) or joined({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
--- Returns the learning rates or seeds of the last value of a point that has its own, or the study's `list`.
-local function own_list(point, name, list)
-  for _, value in ipairs(point) do
-    list = value[name] or list
-  end
-  return list
+-- Returns the learning rates or seeds of the last value of a point that has its own; nil if none has.
+local function own_list(point, name)
+  local own = lists.map(point, function(value) return value[name] end)
+  return own[#own]
 end
 
 -- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
@@ -263,9 +261,9 @@ function make_cell(work, point)
     return nil
   end
   local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
-  local seeds = stage and stage.seeds or own_list(point, "seeds", study.seeds)
-  local cell = { key = key, id = id, spec = spec, data = data_of(spec), seeds = seeds,
-    learning_rates = own_list(point, "learning_rates", rates), -- { false } while it waits
+  local cell = { key = key, id = id, spec = spec, data = data_of(spec),
+    seeds = stage and stage.seeds or own_list(point, "seeds") or study.seeds,
+    learning_rates = own_list(point, "learning_rates") or rates, -- { false } while it waits
     stage = stage and stage.name, source = source, lost = lost }
   cell.runs = runs_of(work, cell)
   work.made[place] = cell
@@ -320,24 +318,20 @@ function M.expand(project, argument, options)
     axes = axes, cells = cells, ids = work.all, warnings = lists.distinct(work.warnings) }
 end
 
-local function waiting_text(cell)
-  local d = diagnostics.new()
-  d:add({ what = ("the cell %s waits for %s"):format(cell.id, cell.source.id), expected = cell.source.file
-    and ("%s, which a sweep makes from that cell's run in the folder of runs"):format(cell.source.file)
-    or "the runs of earlier stages" })
-  return d:text()
-end
-
 -- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out:
 -- the folder of all runs, by default runs.
 function M.cell(project, text, sets, out)
   local argument, scale, id = choice.split(text)
   local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,
     out = out })
-  if study and not study.cells[1].spec then
-    return nil, waiting_text(study.cells[1])
+  local cell = study and study.cells[1]
+  if cell and not cell.spec then
+    local d, file = diagnostics.new(), cell.source.file
+    d:add({ what = ("the cell %s waits for %s"):format(cell.id, cell.source.id), expected = file
+      and file .. ", which a sweep makes from that cell's run in the folder of runs" or "the runs of earlier stages" })
+    return nil, d:text()
   end
-  return study and study.cells[1].spec, message
+  return cell and cell.spec, message
 end
 
 return M

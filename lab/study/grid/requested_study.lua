@@ -1,17 +1,293 @@
--- Arguments of `sweep` and `bundle`: a study at a scale, some of its cells, or a grid from flags.
+-- Arguments of `sweep` and `bundle`: a study at a scale, some of its cells, or a grid from flags, --axis FIELD=VALUES
+-- over a spec, as the text of a study.
 --
--- Input: the options of the verb, with project. Output: none; errors end the command. Sets options.study, scale, choice
--- and, for a grid from flags, given and set in the form that grid.expand takes. Reads files, writes none.
+-- Input: the options of the verb, with project and `out`, the folder of all runs. Output: none; errors end the command.
+-- Sets options.study, scale and choice. A grid from flags becomes a study file in the folder of runs: options.study is
+-- its path, given its { text, origin } in the form that grid.expand takes, where origin(path) is the flag that gave a
+-- value of the study; set, the settings with paths relative to that folder. Equal flags give equal texts; the text's
+-- digest is part of the name. Reads files, writes none: overview.lua writes the text.
 
+local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
-local from_flags = require("lab.study.grid.from_flags")
+local diagnostics = require("base.diagnostics")
 local lfs = require("lfs")
+local lists = require("base.lists")
+local load_module = require("spec.reading.load")
+local overrides = require("spec.reading.overrides")
+local paths = require("base.paths")
+local schema = require("spec.schema")
+local sha256 = require("base.sha256")
+local study_module = require("lab.study.grid.study")
+local escape = require("base.escape")
+local unknown = require("spec.hints.unknown")
 local must = require("lab.stop").must
 local write = require("base.write")
 
 local M = {}
 
 local INPUT = 1
+local MOST_VALUES = 4096
+local LONGEST_NAME = 120
+local FILES = { source = true, network = true, file = true, checkpoint = true }
+local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
+
+-- Splits a text at commas, except within brackets and quotes; returns nil if a bracket or a quote is not closed.
+local function split(text)
+  local parts, from, depth, quote = {}, 1, 0, nil
+  for at, c in text:gmatch("()(.)") do
+    if quote then
+      quote = c ~= quote and quote or nil
+    elseif c == '"' or c == "'" then
+      quote = c
+    elseif c:find("[%[({]") then
+      depth = depth + 1
+    elseif c:find("[%])}]") then
+      depth = depth - 1
+    elseif c == "," and depth == 0 then
+      parts[#parts + 1] = text:sub(from, at - 1)
+      from = at + 1
+    end
+  end
+  parts[#parts + 1] = text:sub(from)
+  return depth == 0 and not quote and parts or nil
+end
+
+-- Returns the integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range; nil and a
+-- message for an invalid range.
+local function range_of(text)
+  local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
+  local list = {}
+  first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
+  step = math.tointeger(tonumber(step ~= "" and step or 1))
+  if not first or not last or not step then
+    return list
+  elseif last < first or step == 0 or (last - first) // step >= MOST_VALUES then
+    return nil, last < first and "ends before it starts" or step == 0 and "a step of 0"
+      or ("more than %d values"):format(MOST_VALUES)
+  end
+  for x = first, last, step do
+    list[#list + 1] = ("%d"):format(x)
+  end
+  return list
+end
+
+-- Returns the name of a value in the study: a preset's or file's name, a number, or the letters and digits of the text.
+local function name_of(value, text)
+  if type(value) == "number" then
+    return value
+  end
+  local word = type(value) == "string" and value:gsub("%.lua$", "") or text
+  return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
+end
+
+-- Makes the path of a file that a spec names relative to the folder of runs; other values stay unchanged.
+local function moved(work, field, value)
+  local entry = schema.at[field]
+  if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
+    return paths.relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
+  end
+  return value
+end
+
+-- Returns Lua text for a fragment of a spec with this value at the field. For a section, a word names a preset.
+local function fragment(work, field, value, text)
+  if load_module.FOLDERS[field] and type(value) == "string" then
+    local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
+    value = file and paths.relative(file, work.folder) or value
+    text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
+  elseif type(value) == "string" then
+    text = ("%q"):format(moved(work, field, value))
+  elseif type(value) == "number" then
+    text = diagnostics.number(value)
+  end
+  for name in field:reverse():gmatch("[^.]+") do
+    text = ("{ %s = %s }"):format(name:reverse(), text)
+  end
+  return text
+end
+
+local function value_line(work, axis, text)
+  text = text:match("^%s*(.-)%s*$")
+  local value, problem = overrides.constant(text)
+  local whole = problem or type(value) == "table" and select(2, overrides.constant("{ " .. text .. " }"))
+  local name = not whole and name_of(value, text)
+  if whole then
+    work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), whole), VALUES)
+  elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
+    work.refuse(axis.flag, ("%s: its letters and digits give no valid name for this value"):format(
+      diagnostics.show(text)), "a shorter value, or a study file, which names its values")
+  elseif axis.names[name] then
+    work.refuse(axis.flag, ("%s occurs twice"):format(diagnostics.show(name)),
+      "values that differ in their letters and digits")
+  else
+    axis.names[name] = true
+    return ("      { name = %s, spec = %s },"):format(type(name) == "string" and ("%q"):format(name)
+      or diagnostics.number(name), fragment(work, axis.field, value, text))
+  end
+end
+
+local function read_values(work, axis, text)
+  local parts = split(text)
+  if not parts then
+    work.refuse(axis.flag, "a bracket or a quote that is not closed", VALUES)
+  end
+  for _, part in ipairs(parts or {}) do
+    local list, problem = range_of(part)
+    if not list then
+      work.refuse(axis.flag, ("%s %s"):format(part, problem), "A:B or A:B:STEP, both included")
+    end
+    for _, one in ipairs(list and (list[1] and list or { part }) or {}) do
+      axis.lines[#axis.lines + 1] = value_line(work, axis, one)
+    end
+  end
+end
+
+local function is_within(field, outer)
+  return field:sub(1, #outer + 1) == outer .. "."
+end
+
+local function read_axis(work, text)
+  local field, values = text:match("^%s*([%a_][%w_.]*)%s*=(.*)$")
+  local flag = "--axis " .. text
+  local section = field and field:match("^[^.]*")
+  if not field or ("." .. field):gsub("%.[%a_][%w_]*", "") ~= "" then
+    return work.refuse(flag, "not of the form FIELD=VALUES", "as in --axis encoding=alibi,rope")
+  elseif not study_module.SECTIONS[section] then
+    return work.refuse(flag, ("%s: no such field"):format(field), "a field of a spec, as ./longhand fields lists them",
+      unknown.hint(field, canonical.sorted_keys(study_module.SECTIONS), work.root))
+  end
+  for _, other in ipairs(work.axes) do
+    if other.field == field then
+      return work.refuse(flag, ("a second axis %s"):format(field), "one axis with all values: A,B,C")
+    elseif is_within(other.field, field) then
+      return work.refuse(flag, ("%s replaces %s, an earlier axis within it"):format(field, other.field),
+        ("--axis %s first"):format(field))
+    end
+  end
+  local axis = { field = field, flag = flag, names = {}, lines = {} }
+  read_values(work, axis, values)
+  return axis
+end
+
+-- Makes paths of --set relative to the folder of runs. --set must not set an axis, since it would override the axis.
+local function read_set(work, text)
+  local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
+  local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
+  for _, axis in ipairs(field and work.axes or {}) do
+    if axis.field == field or is_within(axis.field, covers) or axis.field == covers then
+      work.refuse("--set " .. text, ("%s is an axis, and --set would override all of its values"):format(axis.field),
+        "one of the two")
+    end
+  end
+  local given = field and overrides.constant(value)
+  local path = field and moved(work, field, given)
+  return path ~= given and ("%s=%s"):format(field, path) or text
+end
+
+local function read_rates(work, text)
+  local rates = lists.map(lists.matches(text .. ",", "([^,]*),"), function(part)
+    return tonumber(part) and diagnostics.number(tonumber(part))
+      or work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
+  end)
+  if lists.find(work.axes, function(axis) return axis.field == "train.learning_rate" end) then
+    work.refuse(work.rates, "conflicts with an axis of train.learning_rate", "one of the two")
+  end
+  return ("  learning_rates = { %s },"):format(table.concat(rates, ", "))
+end
+
+local function read_seeds(work, text)
+  local first, last = text:match("^(%d+):(%d+)$")
+  first = first or text:match("^%d+$")
+  if first and last and tonumber(last) < tonumber(first) then
+    work.refuse(work.seeds, "ends before it starts", "A:B, both included")
+  elseif not first then
+    work.refuse(work.seeds, "is no range of seeds", "A:B, both included, as in 0:4, or one seed")
+  end
+  return ("  seeds = { %s, %s },"):format(first, last or first)
+end
+
+-- Names axes after the last part of their fields, such as width; after the whole field if two last parts are equal.
+local function name_axes(axes)
+  for _, same in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
+    for _, axis in ipairs(same) do
+      axis.name = same[2] and axis.field or same.key
+    end
+  end
+  return lists.names(axes)
+end
+
+-- Returns the first part of the cells' names: the spec's name, or only its task if an axis replaces the encoding.
+local function prefix_of(work, loaded)
+  local task = lists.at(loaded, "tree.fields.task.fields.kind.value")
+  local has_encoding = lists.find(work.axes, function(axis) return axis.field == "encoding" end)
+  return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
+end
+
+-- prefix: nil for the text that versions without prefixes wrote.
+local function text_of(work, id, spec, prefix)
+  local fields = lists.map(work.axes, function(axis) return axis.field end)
+  local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it to another",
+    "-- file: this file's name belongs to these flags.", "return {",
+    ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))) }
+  lines[#lines + 1] = prefix and ("  prefix = %q,"):format(prefix)
+  lists.append(lines, { ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" })
+  lists.append(lines, lists.flat(work.axes, function(axis)
+    return lists.flat({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
+      function(part) return part end)
+  end))
+  return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
+end
+
+-- Returns a function of a path in the study: the flag that gave the value there.
+local function origin_of(work, spec)
+  return function(path)
+    local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
+    local flag = axis and axis.flag or path:find("^seeds") and work.seeds or path:find("^learning_rates") and work.rates
+    return { set = flag or spec }
+  end
+end
+
+-- Returns the study's { path, text }: the file that an earlier version wrote, whose cells have no prefix, if it exists.
+local function file_of(work, out, loaded, spec)
+  local names = name_axes(work.axes)
+  local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
+  local files = lists.map({ "", prefix_of(work, loaded) }, function(prefix)
+    local text = text_of(work, loaded.id, spec, prefix ~= "" and prefix or nil)
+    return { path = ("%s/%s-%s.lua"):format(out, start, sha256.digest(text):sub(1, 8)), text = text }
+  end)
+  return lfs.attributes(files[1].path, "mode") == "file" and files[1] or files[2]
+end
+
+-- The study of the flags: { path, text, origin, set }. Errors end the command.
+local function study_of_flags(options)
+  local d, root = diagnostics.new(), options.project.root
+  local spec = must(INPUT, options.project:find_spec(options.study))
+  local loaded = load_module.spec(spec, { root = root, diagnostics = d })
+  local work = { axes = {}, folder = paths.absolute(options.out), spec_folder = paths.folder(paths.absolute(spec)),
+    root = root, seeds = options.seeds and "--seeds " .. options.seeds,
+    rates = options.rates and "--learning-rate " .. options.rates }
+  function work.refuse(flag, what, expected, hint)
+    d:add({ at = { set = flag }, what = what, expected = expected, hint = hint })
+  end
+  for _, text in ipairs(loaded and options.axes or {}) do
+    work.axes[#work.axes + 1] = read_axis(work, text)
+  end
+  work.last_lines = lists.join({ options.seeds and read_seeds(work, options.seeds) or nil },
+    { options.rates and read_rates(work, options.rates) or nil })
+  local study = loaded and file_of(work, options.out, loaded, paths.absolute(spec)) or {}
+  study.set = lists.map(options.set, function(one) return read_set(work, one) end)
+  study.origin = origin_of(work, escape.plain(options.study))
+  must(INPUT, d:count() == 0, d:text())
+  return study
+end
+
+local function settle_flags(options)
+  local study = study_of_flags(options)
+  local there = write.read(study.path)
+  must(INPUT, not there or there == study.text, ("%s: found a changed study; expected the study of these flags\n"
+    .. "  hint: rename the file to sweep the changed study; remove it to continue with the flags"):format(study.path))
+  options.study, options.given, options.set = study.path, { text = study.text, origin = study.origin }, study.set
+end
 
 local function settle_words(options)
   local words = must(INPUT, choice.words(options.studies, function(path) return lfs.attributes(path, "mode") end))
@@ -20,23 +296,10 @@ local function settle_words(options)
   options.study, options.scale, options.choice.cells = words.study, words.scale or options.scale, words.cells
 end
 
-local function settle_flags(options)
-  local study = must(INPUT, from_flags.study(options.project, { spec = options.study, axes = options.axes,
-    seeds = options.seeds, rates = options.rates, set = options.set, out = options.out }))
-  local there = write.read(study.path)
-  must(INPUT, not there or there == study.text, ("%s: found a changed study; expected the study of these flags\n"
-    .. "  hint: rename the file to sweep the changed study; remove it to continue with the flags"):format(study.path))
-  options.study, options.given, options.set = study.path, { text = study.text, origin = study.origin }, study.set
-end
-
 function M.settle(options)
   local only = must(INPUT, choice.only(options.only))
-  options.choice = { only = only[1] and only }
-  if #options.axes > 0 then
-    settle_flags(options)
-  else
-    settle_words(options)
-  end
+  options.choice = { only = only[1] and only };
+  (#options.axes > 0 and settle_flags or settle_words)(options)
 end
 
 return M
