@@ -33,12 +33,10 @@ local function without_study(options, name, scale, message, problems)
   if snapshot then
     local study = earlier_results.whole(snapshot, base_name(name))
     study.remarks = { why .. "; this is as it was swept" }
-    return study, nil, problems
-  elseif options.study then
-    return nil, message, problems
+    return study
   end
-  problems[#problems + 1] = why
-  return nil, nil, problems
+  problems[#problems + 1] = not options.study and why or nil
+  return nil, options.study and message
 end
 
 -- The file of a swept study at its recorded absolute or relative path; without such a file, the study's name.
@@ -49,16 +47,17 @@ local function file_of(record)
 end
 
 -- The study to show: the given study, or the only study that was swept here; nil if there is none, or if an error
--- follows as the second result. The third result is messages on damaged records.
-local function expand(options, front)
-  local found, problems = run_files.records(options.runs)
+-- follows as the second result. Appends messages on damaged records to problems.
+local function expand(options, front, problems)
+  local found, damaged = run_files.records(options.runs)
+  lists.append(problems, damaged)
   local name = options.study or #found == 1 and file_of(found[1])
   if not name and #found > 1 then
     local names = lists.map(found, function(record) return record.study end)
     return nil, ("%s%s holds runs of several studies: %s\n  hint: --study says which"):format(front, options.runs,
       table.concat(names, ", "))
   elseif not name then
-    return nil, nil, problems
+    return nil
   end
   local record = lists.find(found, function(one) return one.study == base_name(name) end) or {}
   local scale = options.scale or record.scale
@@ -70,17 +69,14 @@ local function expand(options, front)
   local problem
   study.snapshot, problem = snapshots.read(options.runs, study.name, study.scale)
   problems[#problems + 1] = problem
-  return study, nil, problems
+  return study
 end
 
 -- Whether any run of a study exists.
 local function has_runs(study)
-  for _, run in lists.nested(study.cells, "runs") do
-    if run.state ~= "missing" and run.state ~= "waiting" then
-      return true
-    end
-  end
-  return false
+  return lists.find(study.cells, function(cell)
+    return #cell.runs > (cell.summary.states.missing or 0) + (cell.summary.states.waiting or 0)
+  end) ~= nil
 end
 
 -- The study with its cells read; if no run matches the current spec, the study as it was swept.
@@ -127,7 +123,8 @@ function M.study(options, front)
   if lfs.attributes(options.runs, "mode") ~= "directory" then
     return nil, ("%sthere is no folder %s\n  expected: a folder of runs"):format(front, options.runs)
   end
-  local expanded, message, problems = expand(options, front)
+  local problems = {}
+  local expanded, message = expand(options, front, problems)
   if message then
     return nil, message
   end
@@ -168,7 +165,7 @@ end
 
 -- Messages on all cells and runs: notes, failures, lost checkpoints; and the list of only the messages on damage.
 function M.problems(study)
-  local list, damaged = lists.join(study.problems, {}), lists.join(study.problems, {})
+  local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do
     list[#list + 1] = cell.lost and ("%s: %s"):format(cell.id, cell.lost) or nil
     for _, run in ipairs(cell.runs) do

@@ -39,12 +39,9 @@ end
 local function tabular(model, from, to)
   local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #model.subs)),
     heads(model, from, to) .. "\\midrule" }
-  local last
+  local summary = lists.find(model.rows, function(row) return row.last end)
   for _, row in ipairs(model.rows) do
-    if row.last and not last then
-      lines[#lines + 1] = "\\midrule"
-    end
-    last = row.last
+    lines[#lines + 1] = row == summary and "\\midrule" or nil
     local cells = { escape.latex(row.title) }
     for column = from, to do
       cells[#cells + 1] = cell_texts(model, row.cells[column])

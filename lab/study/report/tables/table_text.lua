@@ -13,12 +13,10 @@ local function width_of(text)
   return utf8.len(escape.plain(text))
 end
 
-local function right(text, width)
-  return (" "):rep(width - width_of(text)) .. escape.plain(text)
-end
-
-local function left(text, width)
-  return escape.plain(text) .. (" "):rep(width - width_of(text))
+-- The text with blanks in front, or behind if `behind` is true, up to a width.
+local function padded(text, width, behind)
+  local gap = (" "):rep(width - width_of(text))
+  return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
 -- Breaks a text at blanks into lines of at most `width` columns. All lines but the first are indented by `indent`,
@@ -37,68 +35,62 @@ function M.wrap(text, width, indent)
   return table.concat(lines, "\n" .. (indent or ""))
 end
 
--- The widths of the values in one column, and the width of the column.
-local function measure(model, column)
-  local widths, sum = {}, 0
-  for i, sub in ipairs(model.subs) do
-    widths[i] = math.max(width_of(sub), lists.most(model.rows, function(row)
-      return width_of(row.cells[column].texts[i] or "")
-    end))
-    sum = sum + widths[i] + (i > 1 and 1 or 0)
-  end
-  local title = width_of(model.columns[column].title)
-  if title > sum then
-    widths[1] = widths[1] + title - sum
-    sum = title
-  end
-  return widths, sum
+local function most_width(texts)
+  return lists.most(texts, width_of)
 end
 
--- Groups of columns that fit in one line: lists of { column, widths, width }.
-local function pieces(model, first, page)
-  local list, used = { {} }, first
+-- The left column as lines: the corner, an empty line if columns have titles of their values, and the titles of rows.
+local function left_lines(model)
+  local titles = lists.map(model.rows, function(row) return row.title end)
+  local lines = lists.join({ model.corner, #model.subs > 1 and "" or nil }, titles)
+  local width = most_width(lines)
+  return lists.map(lines, function(text) return padded(text, width, true) end), width
+end
+
+-- A column as lines: its title, the titles of its values if there are several, and the values in each row.
+local function column_lines(model, column)
+  local title, values = model.columns[column].title, lists.map(model.rows, function(row)
+    return row.cells[column].texts
+  end)
+  local all = lists.join({ model.subs }, values)
+  local widths = lists.map(model.subs, function(_, i)
+    return most_width(lists.map(all, function(texts) return texts[i] or "" end))
+  end)
+  local width = lists.sum(widths, function(one) return one end) + #widths - 1
+  widths[1] = widths[1] + math.max(0, width_of(title) - width)
+  width = math.max(width, width_of(title))
+  return lists.join({ padded(title, width) }, lists.map(#model.subs > 1 and all or values, function(texts)
+    return table.concat(lists.map(widths, function(one, i) return padded(texts[i] or "", one) end), " ")
+  end)), width
+end
+
+-- The table in parts of columns that fit into the width of the page, each with the left column.
+local function parts_of(model, page)
+  local left, first = left_lines(model)
+  local parts, used = { { left } }, first
   for column in ipairs(model.columns) do
-    local widths, width = measure(model, column)
-    if used + #GAP + width > page and #list[#list] > 0 then
-      list[#list + 1], used = {}, first
+    local lines, width = column_lines(model, column)
+    if used + #GAP + width > page and #parts[#parts] > 1 then
+      parts[#parts + 1], used = { left }, first
     end
     used = used + #GAP + width
-    table.insert(list[#list], { column = column, widths = widths, width = width })
+    table.insert(parts[#parts], lines)
+    parts[#parts].width = used
   end
-  return list
+  return parts
 end
 
-local function values(texts, piece)
-  local parts = lists.map(piece.widths, function(width, i) return right(texts[i] or "", width) end)
-  return table.concat(parts, " ")
-end
-
-local function piece_lines(model, piece, first)
-  local lines, rule = {}, first
-  local head, subs = left(model.corner, first), left("", first)
-  for _, part in ipairs(piece) do
-    head = head .. GAP .. right(model.columns[part.column].title, part.width)
-    subs = subs .. GAP .. values(model.subs, part)
-    rule = rule + #GAP + part.width
+-- A part as text, with rules below the titles and above the rows of summaries.
+local function part_text(model, part)
+  local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(part.width), {}
+  local summary = lists.find(model.rows, function(row) return row.last end)
+  for i in ipairs(part[1]) do
+    lines[#lines + 1] = summary and model.rows[i - heads] == summary and rule or nil
+    local texts = lists.map(part, function(column) return column[i] end)
+    lines[#lines + 1] = table.concat(texts, GAP):gsub(" +$", "")
+    lines[#lines + 1] = i == heads and rule or nil
   end
-  lines[1] = head
-  if #model.subs > 1 then
-    lines[2] = subs
-  end
-  lines[#lines + 1] = ("-"):rep(rule)
-  local last
-  for _, row in ipairs(model.rows) do
-    if row.last and not last then
-      lines[#lines + 1] = ("-"):rep(rule)
-    end
-    last = row.last
-    local line = left(row.title, first)
-    for _, part in ipairs(piece) do
-      line = line .. GAP .. values(row.cells[part.column].texts, part)
-    end
-    lines[#lines + 1] = line
-  end
-  return table.concat(lines, "\n"):gsub(" +\n", "\n"):gsub(" +$", "")
+  return table.concat(lines, "\n")
 end
 
 local function notes_text(model, page, most)
@@ -113,14 +105,9 @@ end
 
 -- Writes the table. most: the largest number of notes; without it all notes are written.
 function M.render(model, page, most)
-  local first = math.max(width_of(model.corner), lists.most(model.rows, function(row) return width_of(row.title) end))
-  local parts = { M.wrap(model.title, page) }
-  if model.about and model.about ~= model.title then
-    parts[1] = parts[1] .. "\n" .. M.wrap(model.about, page)
-  end
-  lists.append(parts, lists.map(pieces(model, first, page), function(piece)
-    return (piece_lines(model, piece, first))
-  end))
+  local parts = { M.wrap(model.title, page) .. (model.about and model.about ~= model.title
+    and "\n" .. M.wrap(model.about, page) or "") }
+  lists.append(parts, lists.map(parts_of(model, page), function(part) return part_text(model, part) end))
   parts[#parts + 1] = notes_text(model, page, most)
   return table.concat(parts, "\n\n") .. "\n"
 end
