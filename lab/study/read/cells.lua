@@ -23,29 +23,18 @@ local M = {}
 
 local BEYOND_TRAINING = { split = "test" }
 
--- Returns a function that returns one field of a run's run.json.
-local function fact(name)
-  return function(run) return run.facts[name] end
-end
-
-local function data(name)
-  return function(run)
-    local digest = (run.facts.data or {})[name]
-    return digest and digest:sub(1, run_files.DATA_DIGITS) or "none"
-  end
-end
-
--- Facts that all runs of a cell should share, by name in messages; of_spec: facts that only runs of one spec share.
+-- Facts that all runs of a cell should share, by name in messages: a path in run.json, or a function of a run. of_spec:
+-- facts that only runs of one spec share; file: the fact is the SHA-256 of a file, which a run may lack.
 local SAME = {
-  { "generated sources", fact("source_digest") },
-  { "compiler", fact("compiler") },
-  { "instruction-set level", fact("level") },
-  { "device", fact("variant") },
-  { "precision", fact("precision") },
-  { "training data", data("train_sha256"), of_spec = true },
-  { "test data", data("eval_sha256"), of_spec = true },
-  { "validation data", data("validation_sha256"), of_spec = true },
-  { "spec digest", function(run) return run.digest end, of_spec = true },
+  { "generated sources", "source_digest" },
+  { "compiler", "compiler" },
+  { "instruction-set level", "level" },
+  { "device", "variant" },
+  { "precision", "precision" },
+  { "training data", "data.train_sha256", of_spec = true, file = true },
+  { "test data", "data.eval_sha256", of_spec = true, file = true },
+  { "validation data", "data.validation_sha256", of_spec = true, file = true },
+  { "spec digest", "digest", of_spec = true },
   { "last step", function(run) return run.test.step end },
   { "examples per length", function(run) return run.test.mixed and "mixed" or run.test.examples end },
   { "evaluated lengths", function(run)
@@ -57,8 +46,11 @@ local SAME = {
 -- Returns the differences among the evaluated runs of a cell as texts. joined: the runs have several specs.
 local function differences(list, joined)
   return lists.map(SAME, function(item)
-    local values = lists.map(list, function(run) return tostring(item[2](run) or "not recorded") end)
-    values = item.of_spec and joined and {} or lists.distinct(values)
+    local fact = item[2]
+    local values = lists.distinct(lists.map(item.of_spec and joined and {} or list, function(run)
+      local value = type(fact) == "string" and lists.at(run.facts, fact) or type(fact) == "function" and fact(run)
+      return item.file and (value or "none"):sub(1, run_files.DATA_DIGITS) or tostring(value or "not recorded")
+    end))
     table.sort(values)
     return #values > 1 and ("%s: %s"):format(item[1], table.concat(values, "; ")) or nil
   end)
@@ -145,12 +137,9 @@ function M.over(study, axis)
   local joined = lists.map(lists.group(study.cells, function(cell) return canonical.text(key_of(cell)) end),
     function(group)
       local first = group[1]
-      local cell = { key = key_of(first), id = first.id, number = first.number, task = first.task, spec = first.spec,
-        runs = {}, joined = true, other_decoding = first.other_decoding }
-      for _, one in ipairs(group) do
-        cell.anew = cell.anew or one.anew
-        lists.append(cell.runs, one.runs)
-      end
+      local cell = lists.merged(first, { key = key_of(first), joined = true,
+        runs = lists.flat(group, function(one) return one.runs end),
+        anew = lists.any(group, function(one) return one.anew end) or nil })
       cell.summary = summarise(cell, study.scored)
       mark_grid(cell, study.whole.grid)
       return cell
@@ -184,24 +173,17 @@ function M.within(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- Returns the decoding that counts for a cell whose runs were decoded in both ways, that of its spec or greedy; and the
--- number of runs with the other decoding.
-local function decoding_of(cell)
-  local count = {}
-  for _, run in ipairs(cell.runs) do
-    count[run.decoding or false] = (count[run.decoding or false] or 0) + 1
-  end
-  local wanted = lists.at(cell.spec, "resolved.eval.decoding") or "greedy"
-  local other = wanted == "greedy" and "teacher_forced" or "greedy"
-  return count[wanted] and count[other] and wanted or nil, count[other]
-end
-
--- Removes the evaluations of runs with another decoding than the one that counts.
+-- Removes the evaluations of runs with another decoding than the one that counts, if a cell's runs were decoded in both
+-- ways: that of its spec, or greedy.
 local function drop_other_decodings(cell)
-  local wanted, count = decoding_of(cell)
-  cell.other_decoding = wanted and count or nil
-  for _, run in ipairs(cell.runs) do
-    if wanted and run.decoding and run.decoding ~= wanted and run.state == "evaluated" then
+  local wanted = lists.at(cell.spec, "resolved.eval.decoding") or "greedy"
+  local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= wanted end)
+  if #others == 0 or not lists.find(cell.runs, function(run) return run.decoding == wanted end) then
+    return
+  end
+  cell.other_decoding = #others
+  for _, run in ipairs(others) do
+    if run.state == "evaluated" then
       run.state = "not evaluated"
       run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, those of other runs are %s; expected one "
         .. "decoding, to which trainer eval or a sweep can change them"):format(metrics.decodings[run.decoding],
@@ -213,8 +195,7 @@ end
 -- Sets the scores: a run has a score if it was evaluated on the scored set.
 local function finish(study, metric)
   study.scored = metrics.scored(study, study.scored, metric)
-  local scored, evaluated = study.scored, {}
-  local criterion = scored.generalises
+  local scored, criterion = study.scored, study.scored.generalises
   for number, cell in ipairs(study.cells) do
     cell.number = number
     drop_other_decodings(cell)
@@ -222,11 +203,10 @@ local function finish(study, metric)
       run.score = runs.score(run, scored.split, scored.metric)
       run.generalises = metrics.generalises(runs.score(run, scored.split, criterion.metric), criterion)
       run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
-      evaluated[#evaluated + 1] = run.score and run or nil
     end
     cell.summary = summarise(cell, scored)
   end
-  study.whole, study.grid = study, grids.usual(evaluated, scored.split)
+  study.whole, study.grid = study, grids.usual(M.scored_runs(study), scored.split)
   for _, cell in ipairs(study.cells) do
     mark_grid(cell, study.grid)
   end

@@ -18,8 +18,8 @@ local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
 local function set_of(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
-    local having = lists.filter(list, function(run) return runs.score(run, set, scored.metric) end)
-    return set ~= scored.split and #list > 0 and #having == #list
+    return set ~= scored.split and list[1]
+      and not lists.find(list, function(run) return not runs.score(run, set, scored.metric) end)
   end) or scored.split
 end
 
@@ -35,7 +35,7 @@ function M.of(list, scored)
   return choice
 end
 
-function M.mean(list, set, metric)
+local function mean_of(list, set, metric)
   return statistics.mean(lists.map(list, function(run) return runs.score(run, set, metric) end))
 end
 
@@ -53,7 +53,7 @@ end
 function M.best(rates, metric, choice)
   local best
   for _, rate in ipairs(rates) do
-    rate.chosen_by, rate.loss = M.mean(rate.runs, choice.set, metric), M.mean(rate.runs, choice.set, "loss")
+    rate.chosen_by, rate.loss = mean_of(rate.runs, choice.set, metric), mean_of(rate.runs, choice.set, "loss")
     if rate.chosen_by and is_better(rate, best, metric, choice) then
       best = rate
     end

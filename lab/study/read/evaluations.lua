@@ -49,11 +49,6 @@ function M.add(of, row)
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
--- The number of examples that a line represents: all existing ones, even if a cap has taken fewer.
-function M.weight(evaluation, place)
-  return evaluation.totals and evaluation.totals[place] or evaluation.counts[place]
-end
-
 -- Joins lines that share a number into one line: the mean over the examples of the lines that is_own accepts.
 local function mean_of(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}

@@ -3,7 +3,6 @@
 -- Input: evaluations (evaluations.lua), or cells whose runs were read. Output: a grid { key, text }: key identifies the
 -- grid; text describes it, as in "mean over 9 lengths 60..500".
 
-local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
 local wording = require("base.wording")
@@ -22,17 +21,15 @@ local function numbers_text(axis, lengths)
 end
 
 -- The grid of an evaluation of a run.
-function M.of(run, evaluation)
+local function grid_of(run, evaluation)
   local text = numbers_text(run.axis, evaluation.lengths)
   if evaluation.weighted then
-    local count, total = 0, 0
-    for i, examples in ipairs(evaluation.counts) do
-      count, total = count + examples, total + evaluations.weight(evaluation, i)
-    end
+    local count = lists.sum(evaluation.counts, function(examples) return examples end)
+    local total = lists.sum(evaluation.totals or evaluation.counts, function(examples) return examples end)
     text = ("share of %s, %s"):format(total > count and ("%d examples, by %d of them"):format(total, count)
       or wording.count(count, "example"), text)
-  else
-    text = (#evaluation.lengths > 1 and "mean over " or "") .. text
+  elseif #evaluation.lengths > 1 then
+    text = "mean over " .. text
   end
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
@@ -41,7 +38,7 @@ end
 function M.usual(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = runs.evaluation(run, set)
-    return evaluation and M.of(run, evaluation)
+    return evaluation and grid_of(run, evaluation)
   end)
   local best = {}
   for _, same in ipairs(lists.group(grids, function(grid) return grid.key end)) do

@@ -78,24 +78,14 @@ function M.accuracy(path, column, puzzles)
   return accuracy
 end
 
--- The mean of the values in pairs { number, value } for each number.
-local function means_by_number(list)
-  local means = {}
-  for _, of in ipairs(lists.group(list, function(one) return one.number end)) do
-    means[of.key] = statistics.mean(lists.map(of, function(one) return one.value end))
-  end
-  return means
-end
-
 -- Trials as a list of participants { name, share }; share[puzzle] is nil for a puzzle that a participant has not seen.
 -- Item numbers start at 1; items beyond the number of puzzles belong to other trials and are skipped.
 function M.trials(path, puzzles)
-  local file = read(path)
+  local file, trials = read(path), {}
   for _, column in ipairs({ SUBJECT, ITEM, RIGHT }) do
     must(INPUT, file.has[column], ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT,
       ITEM, RIGHT))
   end
-  local trials = {}
   for i, row in ipairs(file.rows) do
     local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[RIGHT])
     if not number or number < 1 then
@@ -107,7 +97,11 @@ function M.trials(path, puzzles)
     end
   end
   local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(of)
-    return { name = of.key, share = means_by_number(of) }
+    local share = {}
+    for _, puzzle in ipairs(lists.group(of, function(trial) return trial.number end)) do
+      share[puzzle.key] = statistics.mean(lists.map(puzzle, function(trial) return trial.value end))
+    end
+    return { name = of.key, share = share }
   end)
   must(INPUT, #people > 1, ("%s: trials of %s; expected at least 2"):format(path,
     wording.count(#people, "participant")))

@@ -188,11 +188,8 @@ function M.read(dir, place)
   if not facts then
     return damage and damaged(dir, damage)
   end
-  local run = { dir = dir, notes = {}, during = {}, facts = facts }
-  run.axis = (lists.at(facts, "data.by") or {})[1] or "length"
-  for _, key in ipairs({ "id", "digest", "seed", "learning_rate", "exit" }) do
-    run[key] = facts[key]
-  end
+  local run = { dir = dir, notes = {}, facts = facts, axis = (lists.at(facts, "data.by") or {})[1] or "length",
+    id = facts.id, digest = facts.digest, seed = facts.seed, learning_rate = facts.learning_rate, exit = facts.exit }
   local of
   of, damage = read_evaluations(run)
   if damage then
@@ -251,12 +248,9 @@ end
 -- "beyond", or with several axes "beyond" with the axes' names. nil if the run has no such evaluation.
 function M.evaluation(run, name)
   local own, parts = run[name], run.parts
-  if own or not parts then
-    return own
-  elseif parts[name] then
-    return parts[name]
-  end
-  return (lists.find(parts.axes or {}, function(part) return part.name == name end) or {}).evaluation
+  return own or parts and (parts[name] or lists.any(parts.axes or {}, function(part)
+    return part.name == name and part.evaluation
+  end)) or nil
 end
 
 -- The evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the named
@@ -290,8 +284,9 @@ function M.percent(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
   local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
+  local examples = evaluation and evaluation.weighted and (evaluation.totals or evaluation.counts) or {}
   for i = 1, list and #evaluation.lengths or 0 do
-    local value, weight = tonumber(list[i]), evaluation.weighted and evaluations.weight(evaluation, i) or 1
+    local value, weight = tonumber(list[i]), examples[i] or 1
     if value then
       sum, weights = sum + weight * value, weights + weight
     elseif not uncounted[i] then

@@ -68,22 +68,17 @@ end
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
   for _, item in ipairs(list) do
-    local name = type(item.published) == "table" and item.published.file or item.published
-    if type(name) == "string" then
+    local function read(field, name)
       local file, message = published_module.read(project, name)
-      local key = file and ambiguous(study, item, file)
-      if key then
-        message = ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key)
-      end
-      must(INPUT, file and not key, ("%s: error: report[%d].published: %s"):format(study.path, item.place, message))
-      by_item[item] = file
+      local key = file and field == "published" and ambiguous(study, item, file)
+      return must(INPUT, not key and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.place, field, key
+        and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key) or message))
     end
-    local of_setting = item.setting or type(name) == "string" and (name:match("^(.*/)") or "") .. "setting"
-    if of_setting and not setting then
-      local message
-      setting, message = published_module.read(project, of_setting)
-      must(INPUT, setting, ("%s: error: report[%d].setting: %s"):format(study.path, item.place, message))
-    end
+    local name = type(item.published) == "table" and item.published.file or item.published
+    name = type(name) == "string" and name or nil -- for times, it is a number
+    by_item[item] = name and read("published", name)
+    local of_setting = item.setting or name and (name:match("^(.*/)") or "") .. "setting"
+    setting = setting or of_setting and read("setting", of_setting)
   end
   return { by_item = by_item, setting = setting }
 end
@@ -112,8 +107,7 @@ local function words_of(value)
   if type(value) ~= "table" then
     return { tostring(value) }
   end
-  local words = lists.flat(value, words_of)
-  return lists.append(words, lists.flat(canonical.sorted_keys(value), function(key)
+  return lists.append(lists.flat(value, words_of), lists.flat(canonical.sorted_keys(value), function(key)
     return type(key) == "string" and lists.join({ key }, words_of(value[key])) or {}
   end))
 end
@@ -137,11 +131,14 @@ local function unfitted(list, fitted)
   end)
 end
 
+local function part_of(model)
+  return { title = model.title, table = model }
+end
+
 -- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without
 -- either.
 local function make_parts(study, list, papers)
-  local parts, fitted = {}, {}
-  local taken = {}
+  local parts, fitted, taken = {}, {}, {}
   for _, item in ipairs(list) do
     local shown = cut_out(study, item)
     if #shown.cells > 0 then
@@ -155,19 +152,11 @@ local function make_parts(study, list, papers)
       else
         model = TABLES[item.kind](shown, item, papers.by_item[item])
       end
-      if figure then
-        figure.name, figure.width = name, item.width
-        parts[#parts + 1] = figure
-      end
-      if model then
-        model.name = name
-        parts[#parts + 1] = { title = model.title, table = model }
-      end
+      parts[#parts + 1] = figure and lists.update(figure, { name = name, width = item.width })
+      parts[#parts + 1] = model and part_of(lists.update(model, { name = name }))
     end
   end
-  return lists.append(parts, lists.map(held_out.tables(study), function(model)
-    return { title = model.title, table = model }
-  end)), unfitted(list, fitted)
+  return lists.append(parts, lists.map(held_out.tables(study), part_of)), unfitted(list, fitted)
 end
 
 -- Tables with a row for every cell of the study, without a limit.

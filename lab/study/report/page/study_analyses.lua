@@ -27,21 +27,15 @@ function M.find(runs, name)
   end)
 end
 
--- Three bytes as four digits of base 64.
-local function digits(a, b, c)
-  local bits = a:byte() << 16 | (b ~= "" and b:byte() or 0) << 8 | (c ~= "" and c:byte() or 0)
-  local four = {}
-  for i = 4, 1, -1 do
-    four[i] = DIGITS:sub((bits & 63) + 1, (bits & 63) + 1)
-    bits = bits >> 6
-  end
-  four[3], four[4] = b ~= "" and four[3] or "=", c ~= "" and four[4] or "="
-  return table.concat(four)
-end
-
 -- Bytes as base 64 text for the address of an embedded picture.
 function M.base64(bytes)
-  return (bytes:gsub("(.)(.?)(.?)", digits))
+  return (bytes:gsub("..?.?", function(three)
+    local bits = three:byte() << 16 | (three:byte(2) or 0) << 8 | (three:byte(3) or 0)
+    local digits = lists.map({ 18, 12, 6, 0 }, function(shift)
+      return DIGITS:sub((bits >> shift & 63) + 1, (bits >> shift & 63) + 1)
+    end)
+    return table.concat(digits, "", 1, #three + 1) .. ("="):rep(3 - #three)
+  end))
 end
 
 return M
