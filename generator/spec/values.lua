@@ -269,7 +269,7 @@ function readers.names(context, field, node)
     if not field.choices and not base_names.is(name) then
       misfit(context, item, at.path, schema.expected(field))
     elseif name and given[name] then
-      add(context, item, at.path, ("%s stands twice"):format(show(name)), "each once")
+      add(context, item, at.path, ("%s is given twice"):format(show(name)), "each once")
     else
       given[name or i], list[#list + 1] = true, not field.choices and name or nil
     end
@@ -310,7 +310,7 @@ local function read_names(context, field, node)
       return add(context, item, path, tree.show(item) .. " is no symbol",
         "printable ASCII without blanks, quotes or backslashes")
     elseif seen[name] then
-      return add(context, item, path, ("the symbol %s stands twice"):format(show(name)), "each once")
+      return add(context, item, path, ("the symbol %s is given twice"):format(show(name)), "each once")
     end
     names[i], seen[name] = name, true
   end

@@ -41,7 +41,7 @@ typedef struct lh_stream {
     int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
-/* The conversion of a task's example to the model's token streams and labels. With finite data, a fixed set of examples
+/* The conversion of a task's example to the model's token streams and labels. With a dataset, a fixed set of examples
  * (lh_data), `shape` sets the sizes, and the functions of n are NULL. */
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
@@ -60,7 +60,7 @@ typedef struct lh_format {
     const char *located; /* the input that `locate` needs, for messages: "one ? in the input" */
 } lh_format;
 
-/* The source of finite data, which takes the place of a sampler; see data/datasets/corpus.h. */
+/* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
     const char *train, *eval; /* paths in the spec; train NULL: the task makes the examples; eval NULL: no such file */
     int longest;              /* most tokens of an input and its target together */
@@ -86,7 +86,7 @@ typedef struct lh_lengths {
     int first, last, step;
 } lh_lengths;
 
-/* Axes by which an evaluation of finite data groups examples: each combination of values that occurs in a set is a
+/* Axes by which an evaluation of a dataset groups examples: each combination of values that occurs in a set is a
  * condition. Numbers below LH_MOST_AXES are axes of the task; this enum adds two axes. */
 enum {
     LH_BY_LENGTH = -1,
@@ -128,7 +128,7 @@ typedef struct lh_train_defaults {
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     int64_t steps;        /* flag --steps */
-    int64_t epochs;       /* > 0: replaces steps; only with finite data */
+    int64_t epochs;       /* > 0: replaces steps; only with a dataset */
     double learning_rate; /* flag --learning-rate; the highest rate of the schedule */
     bool by_epochs; /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind converts
                      * them to steps */
@@ -153,13 +153,13 @@ typedef struct lh_eval_defaults {
     bool dropout;     /* dropout stays on */
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     lh_lengths lengths;
-    int examples;  /* examples per condition; 0: all, for finite data only */
-    bool in_order; /* finite data: take the first ones of the file; else the seed chooses (data/datasets/pick.h) */
-    int batch;     /* examples per batch, each batch with its own draws; 0: one batch */
-    int draws;     /* random draws per condition; 1 if a pass draws nothing */
+    int examples;        /* examples per condition; 0: all, for datasets only */
+    bool in_order;       /* dataset: take the first ones of the file; else the seed chooses (data/datasets/pick.h) */
+    int batch;           /* examples per batch, each batch with its own draws; 0: one batch */
+    int draws;           /* random draws per condition; 1 if a pass draws nothing */
     bool teacher_forced; /* generative model: each answer is predicted from the target's tokens, not from the model's
                           * own answers */
-    lh_by by;            /* axes; finite data */
+    lh_by by;            /* axes; dataset */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
     bool with_trained;   /* the final evaluation includes examples that were trained on */
@@ -202,7 +202,7 @@ typedef struct lh_spec {
     int64_t parameter_count;      /* elements of learned tensors */
     int64_t parameter_storage;    /* elements of the parameter vector, a multiple of LH_CHUNK */
 
-    const lh_task *task;            /* with finite data `sample` and the functions of n are NULL */
+    const lh_task *task;            /* with a dataset `sample` and the functions of n are NULL */
     const lh_data *data;            /* NULL: the task is sampled */
     const struct lh_corpus *corpus; /* examples of `data`, set by lh_corpus_bind */
     const lh_format *format;

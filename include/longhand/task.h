@@ -58,7 +58,7 @@
  *
  *     lh_status lh_solve_addition(const lh_literal *literal, lh_example *example, lh_error *error);
  *
- * A task of finite data (latin_square) has lengths without n and these lines:
+ * A task with a dataset of its own (latin_square) has lengths without n and these lines:
  *
  *     sets:         train test validation    sets of its examples: train, then any of the others
  *     axis digits:  1 to 50; meaning of the number    (optional, any number: least and greatest, then the meaning)
@@ -153,7 +153,7 @@ typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
     const char *source; /* a user's own C file, whose examples are checked at run time; NULL: built-in task */
     lh_task_sample *sample;
-    lh_task_collect *collect; /* finite data: makes the examples; NULL: examples are in files */
+    lh_task_collect *collect; /* dataset: makes the examples; NULL: examples are in files */
     lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
     const char *literal;      /* an input that the task solves, for messages and help */
     int (*input_length)(int n);
@@ -167,7 +167,7 @@ typedef struct lh_task {
     double chance;   /* accuracy of guessing, 0..1 */
     double baseline; /* accuracy of the predictor baseline_name; 0 if baseline_name is NULL */
     const char *baseline_name;
-    const char *const *axis; /* [axes] names of axes by which evaluations group finite data; NULL: by lengths alone */
+    const char *const *axis; /* [axes] names of axes by which evaluations group a dataset; NULL: by lengths alone */
     int axes;
 } lh_task;
 

@@ -110,7 +110,7 @@ local function add_similarity(analyze)
   options.add(add_study_analysis(analyze, "similarity", "measure the similarity of attention between models, by cell",
     "validation"), {
     { "--length N", "task length of the examples", default = "16", convert = positive },
-    { "--examples K", "number of examples: the first K of the length; of a finite set, the first K of the split, or "
+    { "--examples K", "number of examples: the first K of the length; with a dataset, the first K of the split, or "
       .. "all if it has fewer", default = "108",
       convert = positive },
     { "--seed S", "seed of the examples and sampled positions", default = "1", convert = positive },
@@ -169,7 +169,7 @@ local function add_noise(analyze)
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     { "--length N", "task length of the examples", default = "16", convert = positive },
-    { "--examples K", "number of examples of the length; of a finite set, the first K of the split, or all if it has "
+    { "--examples K", "number of examples of the length; with a dataset, the first K of the split, or all if it has "
       .. "fewer", default = "500",
       convert = positive },
     { "--draws D", "number of samples of the noise", default = "10", convert = positive },

@@ -176,7 +176,7 @@ local function propose(job, best)
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
       local worth = result and search.counts(result, job.floor)
       say(("--set %-30s %s%s"):format(set, result and line_of(result) or "no time", worth
-        and "  a plan of its own: other bits, runs of its own" or ""))
+        and "  changes the plan: other bits, separate runs" or ""))
     end
   end
 end
@@ -187,7 +187,7 @@ local function work_through(job)
   take_floor(job)
   local best = search_choices(job)
   if job.tried == 0 then
-    stops.with(INPUT, ("longhand tune: --seconds %d: too short to try anything here; the model's choices stay"):format(
+    stops.with(INPUT, ("longhand tune: --seconds %d: too short to try a choice; the defaults remain"):format(
       job.seconds))
   end
   propose(job, confirm(job, best))

@@ -14,7 +14,7 @@ typedef struct lh_cli {
     const char *program; /* argv[0] */
     int argc;            /* arguments after the verb */
     char **argv;
-    bool reads_data; /* the verb takes flags for files of examples if the spec has finite data */
+    bool reads_data; /* the verb takes flags for files of examples if the spec has a dataset */
 } lh_cli;
 
 /* The function of a verb. Returns the exit code; after a failure error holds the message. */
@@ -75,7 +75,7 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
 /* Prints the final table of an evaluation on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
-/* Reads the value of a flag --order, hash or file, for finite data only; NULL: the spec's order. LH_ERR_USAGE. */
+/* Reads the value of a flag --order, hash or file, for datasets only; NULL: the spec's order. LH_ERR_USAGE. */
 lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
 /* Prints the scale of accuracies: chance, and the task's analytic baseline. */

@@ -30,12 +30,12 @@ void lh_data_files_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* With finite data, replaces the task lengths in `wanted` by shapes. given: the lengths come from a flag, and are
+/* With a dataset, replaces the task lengths in `wanted` by shapes. given: the lengths come from a flag, and are
  * replaced by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
  * is no training example of a given length. */
 lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error);
 
-/* With finite data, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec
+/* With a dataset, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec
  * evaluates. LH_ERR_INPUT: no length is left. */
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *wanted, lh_error *error);
 

@@ -16,11 +16,11 @@ static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
-    reading data;      /* the finite data that the verb reads, if the spec has it */
+    reading data;      /* the dataset that the verb reads, if the spec has it */
     const char *going; /* advice to continue after a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
     {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NOTHING, NULL},
-    {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume goes on"},
+    {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume continues"},
     {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES,
      "eval.jsonl has the finished conditions; --resume evaluates the others"},
     {"sample", lh_verb_sample, "examples of the task", EXAMPLES, NULL},

@@ -199,12 +199,11 @@ static lh_status make_current(lh_cuda_device *device, lh_error *error) {
     CUcontext context = NULL;
     CUresult result = device->driver->cuDevicePrimaryCtxRetain(&context, device->handle);
     if (result == LH_CUDA_DEVICE_UNAVAILABLE)
-        return lh_fail(
-            error, LH_ERR_ENVIRONMENT,
-            "cuda:%d (%s) is not free: another process has it for itself, or it is closed to all (its compute "
-            "mode: nvidia-smi -q -d COMPUTE)\n"
-            "  hint: another one with --device cuda:N, or wait until it is free",
-            device->ordinal, device->name);
+        return lh_fail(error, LH_ERR_ENVIRONMENT,
+                       "cuda:%d (%s) is not free: another process uses it exclusively, or its compute mode forbids all "
+                       "use (nvidia-smi -q -d COMPUTE)\n"
+                       "  hint: another one with --device cuda:N, or wait until it is free",
+                       device->ordinal, device->name);
     if (result != 0) return check(device, result, "cuDevicePrimaryCtxRetain", error);
     device->context = context;
     return lh_cuda_use(device, error);

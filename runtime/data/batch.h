@@ -12,11 +12,11 @@
 /* Task length n of training step `step`: drawn uniformly from the training lengths at LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
-/* Input tokens of an example at task length n; with finite data, of shape n (data/datasets/corpus.h). */
+/* Input tokens of an example at task length n; with a dataset, of shape n (data/datasets/corpus.h). */
 int lh_input_length(const lh_spec *spec, int n);
 int lh_output_length(const lh_spec *spec, int n);
 
-/* The length that is shown to users for task length n; with finite data the input length of shape n. */
+/* The length that is shown to users for task length n; with a dataset the input length of shape n. */
 int lh_reported_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
@@ -68,12 +68,12 @@ typedef struct lh_source {
     uint32_t step;         /* training: the step; evaluation: the condition */
     uint32_t domain;       /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
     uint32_t distinct;     /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
-    const uint32_t *pick;  /* finite data: examples of the shape, by index; NULL: in the order of the file */
-    const lh_dataset *set; /* finite data: the set; NULL: the set that `domain` selects */
+    const uint32_t *pick;  /* dataset: examples of the shape, by index; NULL: in the order of the file */
+    const lh_dataset *set; /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 
 /* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT: a user's own task violates
- * the interface (data/trial.h). With finite data: examples of the source's set, starting again after the last;
+ * the interface (data/trial.h). With a dataset: examples of the source's set, starting again after the last;
  * LH_ERR_INPUT: the set has none of shape n. */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);

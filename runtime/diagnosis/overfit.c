@@ -115,7 +115,8 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
         fprintf(out, "an encoding that says where a token stands (this one: trainer info)");
         break;
     case LH_OVERFIT_FALLING:
-        fprintf(out, "--steps %.0f, if it goes on like this; or a higher --learning-rate", lh_overfit_steps_needed(f));
+        fprintf(out, "--steps %.0f, if it continues at this rate; or a higher --learning-rate",
+                lh_overfit_steps_needed(f));
         break;
     case LH_OVERFIT_DROPOUT: fprintf(out, "a build with --set model.dropout=0, or more --steps"); break;
     case LH_OVERFIT_UNKNOWN:

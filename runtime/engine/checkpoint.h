@@ -2,7 +2,7 @@
  *
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
  * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
- * data_sha256 (with finite data), checksum (of everything else in the file). If a file has a checksum, it must match.
+ * data_sha256 (with a dataset), checksum (of everything else in the file). If a file has a checksum, it must match.
  * Functions that read only parameters also accept a file with neither format nor checksum, such as parameters that a
  * user has edited. Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read
  * back; the old file is kept as checkpoint.previous.safetensors.

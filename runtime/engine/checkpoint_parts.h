@@ -15,7 +15,7 @@ enum { LH_LONGEST_NAME = 256 };
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
 #define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser; absent in old files: adam */
-#define LH_DATA_KEY "data_sha256"    /* SHA-256 of the training file; only with finite data */
+#define LH_DATA_KEY "data_sha256"    /* SHA-256 of the training file; only with a dataset */
 
 static inline int64_t lh_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
 

@@ -21,7 +21,7 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last entry exists only with finite data */
+enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last entry exists only with a dataset */
 
 static size_t count_elements(const lh_tensor *tensor) {
     size_t elements = 1;

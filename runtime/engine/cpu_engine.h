@@ -30,11 +30,11 @@ typedef struct lh_cpu_engine {
 
     lh_cpu_step job;                 /* the current step */
     int length;                      /* task length of the step */
-    const uint32_t *pick;            /* finite data: examples of the batch; NULL: in the order of the file */
+    const uint32_t *pick;            /* dataset: examples of the batch; NULL: in the order of the file */
     atomic_int next_shard;           /* next shard that no thread has taken */
     atomic_int turn[LH_FOLD_PIECES]; /* by piece: the shard that is folded next */
 
-    lh_epoch epoch;               /* finite data: order of the current epoch */
+    lh_epoch epoch;               /* dataset: order of the current epoch */
     lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */
 } lh_cpu_engine;
 

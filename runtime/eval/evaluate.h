@@ -13,9 +13,9 @@ extern const char lh_greedy[], lh_teacher_forced[];
 
 typedef struct lh_eval_result {
     const char *split;       /* static text */
-    int n;                   /* task length; with finite data the value on the first axis */
+    int n;                   /* task length; with a dataset the value on the first axis */
     const char *axis;        /* name of the axis of n, the key in `by` */
-    const lh_groups *groups; /* finite data: the groups, with this condition; else NULL */
+    const lh_groups *groups; /* dataset: the groups, with this condition; else NULL */
     const lh_group *group;
     bool noisy; /* embeddings have noise with this standard deviation, which is also in `by` */
     double noise;
@@ -48,7 +48,7 @@ typedef struct lh_eval_result {
 
 typedef struct lh_eval_request {
     lh_lengths lengths;      /* lengths, if there are no groups */
-    const lh_groups *groups; /* finite data: the groups */
+    const lh_groups *groups; /* dataset: the groups */
     lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: without noise */
     int examples;            /* examples per length; ignored for groups, whose examples are already chosen */
     int draws;               /* counts as 1 if the model has nothing random */
@@ -101,7 +101,7 @@ bool lh_draws_anything(const lh_spec *spec);
  * longest one) or "beyond". */
 const char *lh_split_of_length(const lh_spec *spec, int n);
 
-/* Names of splits in the order in which their means are printed: sets of finite data, then splits of sampled tasks.
+/* Names of splits in the order in which their means are printed: sets of a dataset, then splits of sampled tasks.
  */
 enum { LH_SPLITS = 6 };
 extern const char *const lh_split_name[LH_SPLITS];

@@ -77,7 +77,7 @@ static lh_status open_answers(pass *p, lh_error *error) {
     return LH_OK;
 }
 
-/* Computes the random order of finite data's examples. */
+/* Computes the random order of a dataset's examples. */
 static lh_status open_order(pass *p, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_corpus *corpus = p->traces->spec->corpus;

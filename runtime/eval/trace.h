@@ -52,12 +52,12 @@ typedef struct lh_trace_request {
     bool average;
     bool exact;   /* take means only over passes with every counted answer right; not for values of single examples, and
                    * not with inputs */
-    bool shuffle; /* finite data: take the first examples of each shape in a random order */
+    bool shuffle; /* dataset: take the first examples of each shape in a random order */
     int draws;    /* draws per input; 1 if the model draws nothing */
     uint64_t seed;
-    lh_lengths lengths;    /* lengths with `examples` examples each: the first ones of an evaluation; finite data: input
+    lh_lengths lengths;    /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input
                             * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
-    const lh_dataset *set; /* finite data: set of the examples; NULL: the set of an evaluation */
+    const lh_dataset *set; /* dataset: set of the examples; NULL: the set of an evaluation */
     int examples;
     const lh_query *inputs;       /* a user's inputs instead of lengths, grouped by length, without draws; NULL: none */
     const lh_right_answer *right; /* [input_count]; NULL: unknown */
@@ -83,7 +83,7 @@ typedef struct lh_traced {
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples, first_tensor, tensors;
-    uint32_t *pick;  /* [examples] finite data: indices within the shape; NULL: the first or the shuffled examples */
+    uint32_t *pick;  /* [examples] dataset: indices within the shape; NULL: the first or the shuffled examples */
     int64_t counted; /* finished passes that `exact` does not leave out */
     char label[32];  /* first part of the tensors' names: "n41" */
 } lh_trace_group;

@@ -4,7 +4,7 @@
 
 #include "training/run_files.h"
 
-/* The mean accuracy of an evaluation during training over the conditions of one split: a set of finite data, or for a
+/* The mean accuracy of an evaluation during training over the conditions of one split: a set of a dataset, or for a
  * sampled task "validation" (training lengths, in the validation stream), "between" or "beyond". */
 typedef struct lh_during {
     const char *split;   /* static text */

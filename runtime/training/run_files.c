@@ -384,7 +384,7 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
                        run->directory, lh_shortest(facts->learning_rate, found),
                        lh_shortest(run->learning_rate, expected));
     if (run->refused_from > 0 && facts->step >= run->refused_from)
-        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps asks for %lld", run->directory,
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps is %lld", run->directory,
                        (long long)facts->step, (long long)run->refused_from - 1);
     return LH_OK;
 }

@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 
-/* Accuracies of the batches of an epoch of finite data, each before its update. All batches have the same weight.
+/* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight.
  */
 typedef struct lh_window_epoch {
     int64_t steps;   /* steps of the current epoch so far */
@@ -25,7 +25,7 @@ typedef struct lh_window {
     double seconds; /* time of all steps of the run so far, including those before this window */
     /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
     int64_t metrics_lines, eval_lines;
-    lh_window_epoch epoch; /* all 0 without finite data */
+    lh_window_epoch epoch; /* all 0 without a dataset */
 } lh_window;
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics);

@@ -126,6 +126,6 @@ function structure() {
   all("[tabindex]").forEach(one => expect(one.tabIndex === 0 && one.ariaLabel, `a stop without a name: ${name(one)}`));
   all("a").forEach(one => expect(document.getElementById(one.hash.slice(1)), `leads nowhere: ${name(one)}`));
   const ids = all("[id]").map(one => one.id);
-  expect(new Set(ids).size === ids.length, "an id stands twice");
+  expect(new Set(ids).size === ids.length, "an id is given twice");
   return wrong;
 }

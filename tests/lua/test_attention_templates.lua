@@ -79,7 +79,7 @@ function TestAttentionTemplates.test_sections_and_slots_meet()
       end
     end
     for name, path in pairs(sections) do
-      lu.assertNotNil(slots[name], ("%s: no slot asks for the section %s"):format(path, name))
+      lu.assertNotNil(slots[name], ("%s: no slot uses the section %s"):format(path, name))
     end
     for name, path in pairs(slots) do
       lu.assertNotNil(sections[name], ("%s: no term fills the slot %s"):format(path, name))

@@ -253,7 +253,7 @@ function TestOpen.test_other_axes()
   expand({ axis = "size" })
   local now = assert(opened(root, study.path))
   lu.assertEquals({ list_cells(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
-    "nothing of the study as it is now is there; this is as it was swept" } })
+    "no run is of a cell of the study's current form; this report shows the form that was swept" } })
 end
 
 -- Runs of one plan on two training files are two cells.

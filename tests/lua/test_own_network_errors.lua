@@ -60,7 +60,7 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[net:attention("self", x, x)]], 5, 'the network has no "attention"', "block, classify, embed, feedforward" },
   { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
-  { [[model.width = 32]], 5, "model.width is set", "stays" },
+  { [[model.width = 32]], 5, "model.width is set", "cannot be set" },
   { with_block(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2, "no vectors of table spare are embedded",
     "or no such line", true },
   { with_block(FULL):gsub('"layer"', '"token"'), 3, "token and token are parameters", "different names", true },

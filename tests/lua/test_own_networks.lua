@@ -102,7 +102,7 @@ end
   local bare = text:format("self", rows)
   local result, message = planned(bare, sampled_positions)
   lu.assertTrue(result == nil)
-  lu.assertStrContains(message, "net.lua:7:1: error: place() is there 2 times, without attention, and positions are "
+  lu.assertStrContains(message, "net.lua:7:1: error: place() is called 2 times, without attention, and positions are "
     .. "drawn for 1 layer")
   sampled_positions[#sampled_positions] = "encoding.positions.draw=pass"
   lu.assertEquals(good(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
@@ -226,7 +226,7 @@ function TestOwn.test_an_encoding_that_counts_layers()
   lu.assertEquals(good(three, { "encoding.positions.kind=randomized" }, spec:format("rope")).first.positions.draws, 3)
   local result, message = planned(three, nil, spec:format("alibi"))
   lu.assertTrue(result == nil)
-  lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
+  lu.assertStrContains(message, "net.lua:8:1: error: attention self is applied 3 times")
   lu.assertStrContains(message, "model.layers = 2 repetitions")
 end
 

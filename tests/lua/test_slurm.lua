@@ -56,7 +56,7 @@ local WRONG = {
   { 'time = "1:00:00", partition = "a b"', 'partition: "a b" does not fit here', "letters, digits" },
   { 'time = "1:00:00", memory = "4 GB"', 'memory: "4 GB" does not fit here', "K, M, G or T" },
   { 'time = "1:00:00", levels = { "avx2" }', 'levels[1]: "avx2" does not fit here', "x86-64-v3" },
-  { 'time = "1:00:00", architectures = { "sm_80" }', "architectures: stands without a GPU", "gpus = 1" },
+  { 'time = "1:00:00", architectures = { "sm_80" }', "architectures: is given without a GPU", "gpus = 1" },
   { 'time = "1:00:00", gpus = 1, architectures = { "ampere" }', 'architectures[1]: "ampere" does not fit', "sm_80" },
   { 'time = "1:00:00", options = { "--array=1-9" }', "options[1]: --array is written by the sweep", "other options" },
   { 'time = "1:00:00", options = { "--job-na=x" }', "--job-na, short for --job-name, is written by the sweep", "" },

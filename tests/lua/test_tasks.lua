@@ -67,7 +67,7 @@ function TestTasks.test_options_are_words_or_integers()
   })
   facts, d = read(8, " * option order: odd even; first\n * option order: up down; last")
   lu.assertNil(facts.probe)
-  lu.assertStrContains(d:text(), "probe.c:9:4: error: option order stands twice")
+  lu.assertStrContains(d:text(), "probe.c:9:4: error: option order is given twice")
 end
 
 function TestTasks.test_options_may_be_a_range()
@@ -211,7 +211,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
     [" * sets: train\n * axis a: 1 to 2; x\n * axis b: 1 to 2; x\n * axis c: 1 to 2; x\n * axis d: 1 to 2; x"
       .. "\n * axis e: 1 to 2; x"] = "there are more than 4",
     [" * axis carry: 1 to 4; tokens"] = "an axis is there, but no sets",
-    [" * sets: train\n * input length: n"] = "input length stands twice",
+    [" * sets: train\n * input length: n"] = "input length is given twice",
   }) do
     probe, text = read_finite(line)
     lu.assertNil(probe)
@@ -253,10 +253,10 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
   local cases = {
     { 1, "int x;", "probe.c:1:1: error: the file does not start with a comment" },
     { 3, " * input symbol:  a b", 'probe.c:3:4: error: there is no "input symbol"' },
-    { 3, " * input symbols:  a b a", 'probe.c:3:4: error: input symbols: the symbol "a" stands twice' },
+    { 3, " * input symbols:  a b a", 'probe.c:3:4: error: input symbols: the symbol "a" is given twice' },
     { 3, " * input symbols:", "input symbols: no symbols" },
     { 3, ' * input symbols: a "', "is no symbol" },
-    { 4, " * input symbols: a b", "probe.c:4:4: error: input symbols stands twice" },
+    { 4, " * input symbols: a b", "probe.c:4:4: error: input symbols is given twice" },
     { 5, " * input length:   n ^ 2", 'input length: "^" does not belong in a formula' },
     { 5, " * input length:   2 n", '"2 n" does not belong in a formula' },
     { 5, " * input length:   (n", '"(n" is no formula' },
@@ -272,11 +272,11 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
     { 8, " * baseline:       0.75", "baseline: it has no name" },
     { 8, " * option: a b; which", "probe.c:8:4: error: option: an option has a name" },
     { 8, " * option Order: a b; which", "an option has a name of a-z, 0-9 and _" },
-    { 8, " * option order: a b", "option order: nothing says what the choices are" },
+    { 8, " * option order: a b", "option order: the choices have no description" },
     { 8, " * option order: a; which", "option order: there is one choice" },
     { 8, " * option order: ; which", "option order: there are no choices" },
-    { 8, " * option order: a b a; which", "option order: the choice a stands twice" },
-    { 8, " * option order: 1 2 01; which", "option order: the choice 01 stands twice" },
+    { 8, " * option order: a b a; which", "option order: the choice a is given twice" },
+    { 8, " * option order: 1 2 01; which", "option order: the choice 01 is given twice" },
     { 8, " * option order: a B; which", 'option order: "B" is no choice' },
     { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is no choice' },
     { 8, " * option order: 2 ten; which", "option order: words are mixed with integers" },

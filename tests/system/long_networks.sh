@@ -27,7 +27,7 @@ else
     echo "skip device code of random networks: ${CXX:-g++} does not compile C++"
 fi
 expect "random networks match the interpreter at two levels" build/release/tests/unit/test_random
-expect "no name stands twice in random networks" env "LH_NETWORKS=${LH_RANDOM:-25}" \
+expect "no name is given twice in random networks" env "LH_NETWORKS=${LH_RANDOM:-25}" \
     "${LUA:-lua5.4}" tests/lua/test_random.lua
 expect "gradients of more random networks are their differences" env "LH_NETWORKS=${LH_NETWORKS:-2000}" \
     "${LUA:-lua5.4}" tests/lua/test_network.lua

@@ -101,7 +101,7 @@ overlapping() { # new | again
 # A sweep without Slurm continues the furthest attempt that fits, and deletes the others once all runs are done.
 swept_here() {
     submit here && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && stopped_at 2 && rm "$SIMULATED"/queue/* &&
-        ends_with 0 'goes on with what tasks of Slurm have left of 1 run' simulate sweep here && whole &&
+        ends_with 0 'continues runs that tasks of Slurm left: 1 run' simulate sweep here && whole &&
         [ "$(level_of $first)" = x86-64-v3 ]
 }
 

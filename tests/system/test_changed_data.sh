@@ -57,7 +57,7 @@ fewer_epochs_leave_what_is_there() {
     ends_with 0 '2 of 2 runs done (2 trained further)' ./longhand sweep watch "$study" --out "$runs" --once || return
     cp -r "$runs" "$work/mixed" && rm -r "$work"/mixed/none/*/lr0.0003-seed1-* &&
         ends_with 0 '1 of 2 runs done, 1 trained further' ./longhand sweep "$study" --out "$work/mixed" || return
-    ends_with 1 'the checkpoint is of step 20, --steps asks for 10' ./longhand train "$study:none" -- --resume \
+    ends_with 1 'the checkpoint is of step 20, --steps is 10' ./longhand train "$study:none" -- --resume \
         --out "$runs" && grep -q '"step":20,.*"exit":0}' "$(run 0)/run.json" && study 4 && ends_with 0 '2 of 2' status
 }
 

@@ -156,7 +156,7 @@ sum_of() {
 refused_writes_nothing() {
     "$trainer" train --out "$work/finished" --steps 63 $FLAGS && mine=$(folder finished) &&
         (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) >"$work/before.txt" || return
-    ends_with 1 'the checkpoint is of step 63, --steps asks for 21' \
+    ends_with 1 'the checkpoint is of step 63, --steps is 21' \
         "$trainer" train --out "$work/finished" --steps 21 --resume $FLAGS || return
     (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt" || return
     mv "$mine" "${mine%-seed0*}-seed1${mine#*-seed0}" &&

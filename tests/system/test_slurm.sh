@@ -245,14 +245,14 @@ other_build_in_between() {
 # ---- mistakes of users, and their messages ----
 
 no_such_partition() {
-    ends_with 1 "sbatch said" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
+    ends_with 1 "sbatch failed" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
         grep -q 'invalid partition' "$work/.got" && [ -z "$(ls -A "$work"/bad/.slurm/[0-9]*)" ]
 }
 
 nothing_of_this_study() {
     cp "$work/grid.lua" "$work/other.lua" &&
         ends_with 1 "expected: one of the studies that were: grid" sweep cluster resubmit "$work/other.lua" &&
-        ends_with 1 "nothing of " sweep bad cancel "$work/grid.lua"
+        ends_with 1 "no run of " sweep bad cancel "$work/grid.lua"
 }
 
 two_at_once() {

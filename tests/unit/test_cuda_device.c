@@ -346,7 +346,7 @@ static void test_device_open_failing_calls_named(void **state) {
     set("FAKE_CUDA_RETAIN", "2");
     refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
     set("FAKE_CUDA_RETAIN", "46");
-    refused(*state, &program, 0, "cuda:0 (Fake A) is not free: another process has it for itself");
+    refused(*state, &program, 0, "cuda:0 (Fake A) is not free: another process uses it exclusively");
     set("FAKE_CUDA_RETAIN", "0");
     set("FAKE_CUDA_FUNCTION", "500");
     refused(*state, &program, 0, "in cuModuleGetFunction of toy_train_kernel");

@@ -220,7 +220,8 @@ end
 function Scope:input(value)
   local net = self.net
   if self.first then
-    checks.fail(net, ("a second input of %s"):format(self.title), "one, and external() for what else it reads")
+    checks.fail(net, ("a second input of %s"):format(self.title),
+      "one input; external() for other values that it reads")
   end
   checks.read(net, value, "the input of " .. self.title)
   self.first = value

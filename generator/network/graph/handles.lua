@@ -276,7 +276,8 @@ function Handles:section(title, from, read)
       return inner[name]
     end),
     __newindex = self.guard(function(_, name)
-      self:fail(("%s.%s is set"):format(title, tostring(name)), "a local name of your own; what the spec says stays")
+      self:fail(("%s.%s is set"):format(title, tostring(name)),
+        "a local name of your own; fields of the spec cannot be set")
     end),
   })
 end

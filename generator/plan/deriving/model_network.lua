@@ -179,7 +179,7 @@ end
 local function check_tokens(plan, net, file)
   for _, stream in ipairs(net.streams) do
     if stream.name ~= "source" then
-      wrong(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the one there is')
+      wrong(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the only stream')
     end
   end
   if net.classified.op.tied and not plan.decoder then
@@ -203,7 +203,7 @@ end
 local function check_layers(plan, net, file)
   for block, op in lists.nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
-      wrong(op, file, ("attention %s is there %d times"):format(op.family.name, block.count),
+      wrong(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
         ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
           .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
           .. "without a score, such as rope or relative"):format(plan.layers))
@@ -212,7 +212,7 @@ local function check_layers(plan, net, file)
   local first = plan.first
   for block, op in lists.nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
     if op.kind == "place" and block.count > first.layers and not attention.placing(block) then
-      wrong(op, file, ("place() is there %d times, without attention, and positions are drawn for %d layers"):format(
+      wrong(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
         block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end
   end

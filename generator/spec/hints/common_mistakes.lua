@@ -84,7 +84,7 @@ function rules.list(tokens, i)
   local opens = before and before.type ~= "string" and (before.text:find("^[=:,{%[(]$") or before.text == "return")
   local last = is(tokens[i], "[") and opens and closing(tokens, i)
   if last and not is(tokens[last + 1], "=") then
-    return "a list stands in brackets", "braces: { 1, 40 }"
+    return "a list is written in brackets", "braces: { 1, 40 }"
   end
 end
 

@@ -29,7 +29,7 @@ M.NAMES = {
   torch = "a spec only describes; a score has functions of its own: exp(x), log(x), abs(x)",
 }
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
-M.NAMES.print = "./longhand check --print SPEC shows what a spec says"
+M.NAMES.print = "./longhand check --print SPEC prints a spec"
 
 -- Rows of fields and words. A word means the first field of its row, or the field that is in the section of the word.
 M.FIELDS = {

@@ -11,7 +11,7 @@ local values = require("spec.values")
 
 local M = {}
 
-local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that says it"
+local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that names it"
 
 -- A field of the metadata, if its text has this form; otherwise nil.
 local function text_of(file, name, form)

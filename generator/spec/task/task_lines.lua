@@ -21,7 +21,7 @@ local function read_symbols(value)
   local symbols, seen = {}, {}
   for symbol in value:gmatch("%S+") do
     if seen[symbol] then
-      return nil, ("the symbol %s stands twice"):format(show(symbol))
+      return nil, ("the symbol %s is given twice"):format(show(symbol))
     elseif symbol:find('[^!-~]') or symbol:find('["\\]') then
       return nil, ("%s is no symbol"):format(show(symbol)), "printable ASCII without quotes or backslashes"
     end
@@ -97,7 +97,7 @@ local function read_choices(text)
     elseif numbers ~= nil and numbers ~= (number ~= nil) then
       return nil, "words are mixed with integers", "choices of one sort"
     elseif seen[number or word] then
-      return nil, ("the choice %s stands twice"):format(word)
+      return nil, ("the choice %s is given twice"):format(word)
     end
     numbers, seen[number or word] = number ~= nil, true
     choices[#choices + 1] = number or word
@@ -143,9 +143,9 @@ local function read_axis(facts, key, value)
   end
   if not name or axes.IS_KEY[name] then
     return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
-      "axis <name>: 1 to 9; what it says"
+      "axis <name>: 1 to 9; a description"
   elseif not range or rest ~= "" then
-    return nil, "it has no range", "the least value, to, the greatest, a semicolon, what it says"
+    return nil, "it has no range", "the least value, to, the greatest, a semicolon, a description"
   elseif #(facts.axes or {}) == axes.MOST then
     return nil, ("there are more than %d"):format(axes.MOST), ("at most %d axes"):format(axes.MOST)
   end
@@ -172,9 +172,9 @@ end
 local function read_option(facts, key, value)
   local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
   if not name then
-    return nil, "an option has a name of a-z, 0-9 and _", "option <name>: choices; what they say"
+    return nil, "an option has a name of a-z, 0-9 and _", "option <name>: choices; a description"
   elseif not doc then
-    return nil, "nothing says what the choices are", "choices, a semicolon, what they say"
+    return nil, "the choices have no description", "choices, a semicolon, a description"
   end
   local option, what, expected = read_ranged(choices_text), nil, nil
   if not option then
@@ -319,7 +319,7 @@ local function check_axis(facts, axis, report)
   end)
   if problem then
     report("axis " .. axis.name, "it has no range",
-      "the least value, to, the greatest, which may name options; a semicolon, what it says")
+      "the least value, to, the greatest, which may name options; a semicolon, a description")
   end
 end
 

@@ -4,7 +4,7 @@
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
 -- and in `list` the facts, sorted by kind. The form of the comment is in include/longhand/task.h. options is nil or a
 -- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
--- A task whose input is a grid has `grid`, the cells of a row; a task with finite data has `sets`, a list of names, and
+-- A task whose input is a grid has `grid`, the cells of a row; a task with a dataset has `sets`, a list of names, and
 -- `axes`, a list of { name, first, last, doc }. If inputs and outputs share an alphabet, `symbols` is this alphabet,
 -- and start_symbol is the symbol that a decoder reads first, or nil. end_symbol is nil or an output symbol that ends
 -- targets. blank is nil or a list of symbols, the first of the input's symbols; probe is nil or another input symbol.
@@ -108,7 +108,7 @@ local function read_line(facts, given, entry, report)
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
       nearest.hint(key, KEYS))
   elseif given[key] then
-    return report(entry, ("%s stands twice"):format(key), "each key once")
+    return report(entry, ("%s is given twice"):format(key), "each key once")
   end
   given[key] = entry
   local result, what, expected = task_lines.read(facts, named, key, value)

@@ -42,7 +42,7 @@ is_among() {
 }
 
 torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
-    fail 4 "run.sh: not all is here as it was packed; unpack the archive again. sha256sum says:" "$torn"
+    fail 4 "run.sh: files differ from the archive; unpack it again. sha256sum reports:" "$torn"
 # Checks that every file has a checksum: a file without one is not part of the bundle, or its line was lost.
 listed=$(cut -c 67- SHA256SUMS)
 for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
@@ -61,7 +61,7 @@ for cell in "$@"; do
 done
 problem=$("trainers/${cells%% *}" info 2>&1 >/dev/null) ||
     fail 4 "run.sh: the trainers do not start here:" "$problem" "  needed: $(cat needs.txt)" \
-        "  found: $(uname -sm), $(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'no word of its libc')"
+        "  found: $(uname -sm), $(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'an unknown libc')"
 
 told='' runner=''
 trap 'told=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
@@ -117,7 +117,7 @@ conclude() {
     case $2 in
         1 | 129 | 1[3-9]?) ;; # a failed run, or a killed trainer
         *)
-            [ -n "$broken" ] || say "nothing new is started, since this may befall the others too; what trains goes on"
+            [ -n "$broken" ] || say "no further run is started, because others may fail too; running ones continue"
             broken=yes
             kill -USR1 "$runner" 2>/dev/null
             ;;
@@ -167,7 +167,7 @@ done
 
 [ -z "$broken" ] || fail 4 "this machine prevents it, as reported above; mend that, and the same command continues"
 [ $ended -eq $count ] || stopped=yes
-[ -z "$stopped" ] || fail 75 "stopped; what was training has written checkpoints, and the same command goes on"
+[ -z "$stopped" ] || fail 75 "stopped; running trainings have written checkpoints; the same command continues them"
 [ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as reported above; the same command tries them again"
 [ $all_done -eq $all ] || fail 75 "$all_done of $all runs done; another process trains the others"
 echo "$all_done of $all runs done"

@@ -54,7 +54,7 @@ local function expand(options, front, problems)
   local name = options.study or #found == 1 and file_of(found[1])
   if not name and #found > 1 then
     local names = lists.map(found, function(record) return record.study end)
-    return nil, ("%s%s holds runs of several studies: %s\n  hint: --study says which"):format(front, options.runs,
+    return nil, ("%s%s holds runs of several studies: %s\n  hint: --study NAME chooses one"):format(front, options.runs,
       table.concat(names, ", "))
   elseif not name then
     return nil
@@ -85,7 +85,7 @@ local function read(options, expanded)
   if expanded.snapshot and not has_runs(study) then
     local whole = cells.of_study(earlier_results.whole(expanded.snapshot, expanded.name), options.runs, options.metric)
     if has_runs(whole) then
-      whole.remarks = { "nothing of the study as it is now is there; this is as it was swept" }
+      whole.remarks = { "no run is of a cell of the study's current form; this report shows the form that was swept" }
       return whole
     end
   end

@@ -204,7 +204,7 @@ end
 local function failure_lines(failures, most)
   local shown = #failures > most and most - 1 or #failures
   local lines = lists.map({ table.unpack(failures, 1, shown) }, function(one)
-    return ("failed: %s: %s"):format(one.name, one.why or "its log says nothing of it")
+    return ("failed: %s: %s"):format(one.name, one.why or "its log has no reason")
   end)
   lines[#lines + 1] = #failures > shown and ("and %d more failed"):format(#failures - shown) or nil
   return lines

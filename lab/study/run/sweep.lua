@@ -142,7 +142,7 @@ local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local words = failures.text(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
-    words and "; from " .. job.log .. ":\n" or "; there is no word of it in " .. job.log, words or "")
+    words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
 end
 
 function Sweep:finish(i, status, runner)
@@ -166,7 +166,7 @@ function Sweep:finish(i, status, runner)
     self.display:say(("[%d/%d] %s"):format(self.ended, #self.jobs, failure_text(job, undone, status)))
   end
   if status == ENVIRONMENT then
-    self.display:say("nothing new is started, since this may well befall the others too; what runs goes on")
+    self.display:say("no further run is started, because others may fail too; running ones continue")
     runner:drain()
   end
 end
@@ -252,16 +252,16 @@ local function conclude(options, study, how, code, failed, begun)
     wording.count(counts.runs, "run"), overview.part(study), overview.rest_text(rest),
     wording.duration(os.time() - begun), options.out))
   if how == "lost" then
-    say("the process that holds the trainers is not there; the same command goes on")
+    say("the process that holds the trainers has ended; the same command continues")
     return ENVIRONMENT
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
   elseif how == "drained" or is_up(options) and counts.waiting > 0 then
-    say(("the %s %s are over, and nothing new was begun; the same command goes on"):format(grid.shortest(options.hours),
-      options.hours == 1 and "hour" or "hours"))
+    say(("the %s %s are over, and no further run was started; the same command continues"):format(
+      grid.shortest(options.hours), options.hours == 1 and "hour" or "hours"))
     return AGAIN
   elseif how == "stopped" or code == AGAIN then
-    say("stopped; what was training has written checkpoints, and the same command goes on")
+    say("stopped; running trainings have written checkpoints; the same command continues them")
     return AGAIN
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: what waits is made of runs of cells that are not among these")

@@ -16,7 +16,7 @@ local function failure(command, code, text)
     return ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
       :format(command), true
   end
-  return ("%s said (exit code %d):\n  %s\n"):format(command, code, text:gsub("%s+$", ""):gsub("\n", "\n  "))
+  return ("%s failed (exit code %d):\n  %s\n"):format(command, code, text:gsub("%s+$", ""):gsub("\n", "\n  "))
 end
 
 local function ask(...)
@@ -82,7 +82,7 @@ function M.submit(script, after)
   words[#words + 1] = script
   local out, said = submitted(words)
   local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
-  return job, not out and said or not job and ("sbatch said, and no number of a job:\n  %s\n"):format(out .. said)
+  return job, not out and said or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out .. said)
     or nil
 end
 

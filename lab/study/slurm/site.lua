@@ -110,7 +110,7 @@ local function read_fields(context)
     end
   end
   if root.fields.architectures and site.gpus == 0 then
-    nodes.add(context, root.fields.architectures, "architectures", "stands without a GPU", "gpus = 1 as well")
+    nodes.add(context, root.fields.architectures, "architectures", "is given without a GPU", "gpus = 1 as well")
   end
   if (site.min_tasks or 0) > (site.max_tasks or math.huge) then
     nodes.add(context, root.fields.min_tasks or root.fields.max_tasks, "min_tasks",

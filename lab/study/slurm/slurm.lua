@@ -32,7 +32,7 @@ local function own_records(options)
   local list = records.list(options.out)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   local names = lists.distinct(lists.map(list, function(record) return record.study end))
-  must(INPUT, own[1], ("%s: nothing of %s was submitted into this folder\n  expected: %s"):format(
+  must(INPUT, own[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
     escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
     .. escape.plain(table.concat(names, ", ")) .. "; or another --out"
     or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study)))
@@ -200,7 +200,7 @@ local function what_tasks_left(options)
     take_on = function(cell, trainer)
       local adopted, strange = attempts.adopt(options.out, cell.missing, trainer, options.device)
       if adopted > 0 then
-        say(("%s: goes on with what tasks of Slurm have left of %s"):format(cell.id, wording.count(adopted, "run")))
+        say(("%s: continues runs that tasks of Slurm left: %s"):format(cell.id, wording.count(adopted, "run")))
       end
       if strange > 0 then
         say(("%s: what tasks of Slurm have left of %s is of another level, compiler or source, or beyond the last "

@@ -24,7 +24,7 @@ requeue() {
         [ ! -e "$folder/cancelled" ] || break
         if state=$(squeue -h -j "$job" -o %T 2>/dev/null); then
             [ "$state" = RUNNING ] || break
-            say "goes on later: back into the queue"
+            say "continues later: back into the queue"
             ! scontrol requeue "$job" || break
         fi
         sleep 5

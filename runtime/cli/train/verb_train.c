@@ -43,7 +43,7 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
 }
 
 /* The generator reads the names and kinds of this table, to refuse a wrong flag before a build: every row is on one
- * line, as {"--name", LH_OPTION_KIND, ...}. A similar table in data_files.c has the flags of finite data. */
+ * line, as {"--name", LH_OPTION_KIND, ...}. A similar table in data_files.c has the flags of a dataset. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
@@ -160,7 +160,7 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
     return status;
 }
 
-/* Reports how epochs give steps with finite data; refuses more examples for --overfit than the data has. */
+/* Reports how epochs give steps with a dataset; refuses more examples for --overfit than the data has. */
 static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;

@@ -310,7 +310,7 @@ static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
     lh_input_free(&solved);
 }
 
-/* Finds the right answer if it is known; with finite data it determines the number of outputs. */
+/* Finds the right answer if it is known; with a dataset it determines the number of outputs. */
 static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_right right,
                             lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);

@@ -12,8 +12,8 @@ typedef struct lh_input_list {
 } lh_input_list;
 
 typedef struct lh_input {
-    int n;           /* task length; 1 with finite data */
-    int outputs;     /* finite data: number of tokens to predict; 0: not given */
+    int n;           /* task length; 1 with a dataset */
+    int outputs;     /* dataset: number of tokens to predict; 0: not given */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
@@ -26,8 +26,8 @@ typedef struct lh_input {
  * of the input. */
 typedef enum lh_right { LH_IF_GIVEN, LH_IF_KNOWN } lh_right;
 
-/* A spec for reading lines of inputs. With finite data its corpus has two shapes: 1 is the shape of the current line, 2
- * is large enough for all lines so far. Without finite data it is the original spec. */
+/* A spec for reading lines of inputs. With a dataset its corpus has two shapes: 1 is the shape of the current line, 2
+ * is large enough for all lines so far. Without a dataset it is the original spec. */
 typedef struct lh_line_shapes {
     lh_spec spec;
     lh_corpus corpus;
@@ -36,12 +36,12 @@ typedef struct lh_line_shapes {
 
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
-/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with finite data, "outputs":N;
+/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N;
  * where the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. The
  * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
  * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
  * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, tokens, positions or distances out of range,
- * distances that do not ascend from 0, or a length that the task does not have. With finite data pass the spec of
+ * distances that do not ascend from 0, or a length that the task does not have. With a dataset pass the spec of
  * lh_line_shapes. Call lh_input_free also after an error. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);

@@ -11,7 +11,7 @@ typedef struct lh_trace_inputs {
     lh_query *queries;      /* [count] queries without draws, which point into list */
     lh_right_answer *right; /* [count] right answers, which point into list */
     int count;
-    lh_spec spec; /* spec for tracing; finite data: the shapes of the lines, in order of first occurrence */
+    lh_spec spec; /* spec for tracing; dataset: the shapes of the lines, in order of first occurrence */
     lh_corpus corpus;
 } lh_trace_inputs;
 

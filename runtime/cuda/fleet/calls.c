@@ -9,7 +9,7 @@ lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) 
     if (status == LH_OK || fleet->device_failure != LH_OK) return status;
     fleet->device_failure = LH_ERR_ENVIRONMENT;
     lh_fail(&fleet->device_message, LH_ERR_ENVIRONMENT,
-            "%.1500s\n  %s is lost to this process\n  hint: a training goes on from its last checkpoint with --resume",
+            "%.1500s\n  %s is lost to this process\n  hint: --resume continues a training from its last checkpoint",
             error != NULL ? error->text : "a call to the driver failed", fleet->device->name);
     if (error != NULL) *error = fleet->device_message;
     return LH_ERR_ENVIRONMENT;

@@ -38,7 +38,7 @@ typedef struct lh_cuda_lanes {
 /* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared {
     lh_cuda_step step;     /* pointers are device addresses */
-    const uint32_t *pick;  /* finite data: examples of the batch; NULL: in the order of the file */
+    const uint32_t *pick;  /* dataset: examples of the batch; NULL: in the order of the file */
     int n;                 /* task length */
     int counted_sequences; /* sequences with a counted label */
     lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_why has the message */
@@ -52,7 +52,7 @@ typedef struct lh_cuda_ring {
     void *host;                 /* [capacity][columns] pieces, pinned */
     CUdeviceptr device;         /* [capacity][columns] pieces on the device */
     lh_cuda_prepared *prepared; /* [capacity][columns] */
-    uint32_t *picks;            /* [capacity][columns][batch]; NULL without finite data */
+    uint32_t *picks;            /* [capacity][columns][batch]; NULL without a dataset */
     int64_t first, end;         /* range of filled, unused slots; slot `first` holds the next step of every replica */
     CUstream stream;            /* copies to the device */
     lh_cuda_lanes lanes;
@@ -121,7 +121,7 @@ typedef struct lh_cuda_engine {
     double learning_rate;
     lh_key key;
     CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_get_vector */
-    lh_epoch epoch;      /* finite data */
+    lh_epoch epoch;      /* dataset */
     bool steps;          /* takes part in training launches */
     bool closed;
     lh_cuda_early_answers *early_answers; /* in the expected order of requests */

@@ -1,7 +1,7 @@
 /* Finite data: examples from files, {"input":[...],"target":[...],"mask":[...]} on each line, or from a task that makes
  * them when a run begins (longhand/task.h).
  *
- * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With finite data a "task
+ * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
  * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output
  * length. Output for users shows input lengths and values on the task's axes.
  */

@@ -1,4 +1,4 @@
-/* The order of finite data in training: each epoch has every example once, in batches of one shape. The batch of a step
+/* The order of a dataset in training: each epoch has every example once, in batches of one shape. The batch of a step
  * depends on the seed and the step alone. */
 #ifndef LONGHAND_EPOCH_H
 #define LONGHAND_EPOCH_H
