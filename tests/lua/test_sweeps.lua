@@ -46,7 +46,7 @@ end
 function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   local cell, run = probe_cell()
   local dir = support.write("run_progress/run/" .. run.dir .. "/lock", ""):match("^(.*)/")
-  local spec = reports.spec_of("parity_check")
+  local spec = reports.make_spec("parity_check")
   local function look(files, now)
     for name, text in pairs(files) do
       assert(write.file(dir .. "/" .. name, text)) -- the file is replaced, as trainers do

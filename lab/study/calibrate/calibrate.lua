@@ -148,14 +148,6 @@ local function write_one(path, text, options)
   options.say(path)
 end
 
--- The initial checkpoint of the student, or nil; false if only the teacher's spec names an initial checkpoint.
-local function init_of(job, place)
-  if not job.options.init then
-    return job.resolved.init and false
-  end
-  return paths.relative(paths.absolute(job.run.checkpoint), paths.absolute(paths.folder(place.out)))
-end
-
 local function write_specs(job, trace, parts, place)
   local of, drawing = {}, inference.random(job.options.seed)
   for _, part in ipairs(parts) do
@@ -165,7 +157,11 @@ local function write_specs(job, trace, parts, place)
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "
       .. "a teacher without a mask, or no --init"):format(job.run.dir))
   end
-  local text = student.text({ base = place.base, init = init_of(job, place), lines = of, comment = comment(job, trace),
+  local init = job.resolved.init and false -- if only the teacher's spec names an initial checkpoint
+  if job.options.init then
+    init = paths.relative(paths.absolute(job.run.checkpoint), paths.absolute(paths.folder(place.out)))
+  end
+  local text = student.text({ base = place.base, init = init, lines = of, comment = comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
   if place.teacher then
     write_one(place.teacher.path, place.teacher.text, job.options)

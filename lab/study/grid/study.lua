@@ -48,12 +48,18 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
 end
 
-local function read_axis_name(context, node, path)
-  if is_name(node.value) then
-    return node.value
+-- Makes a reader of names.
+local function name_reader(fits, words, expected)
+  return function(context, node, path)
+    if fits(node.value) then
+      return node.value
+    end
+    nodes.add(context, node, path, ("%s is no %s"):format(nodes.found(node), words), expected)
   end
-  nodes.add(context, node, path, nodes.found(node) .. " is no name for an axis", NAME_TEXT)
 end
+
+local read_axis_name = name_reader(is_name, "name for an axis", NAME_TEXT)
+local read_prefix = name_reader(load_module.is_id, "first part of a cell's name", load_module.ID_TEXT)
 
 local function optional(context, node, path, name, read)
   local inner = node.fields[name]
@@ -74,13 +80,6 @@ local function read_title(context, node)
   end
   nodes.add(context, node or context.root, "title", node and "is " .. nodes.found(node) or "is missing",
     "one line of text")
-end
-
-local function read_prefix(context, node, path)
-  if load_module.is_id(node.value) then
-    return node.value
-  end
-  nodes.add(context, node, path, nodes.found(node) .. " is no first part of a cell's name", load_module.ID_TEXT)
 end
 
 -- Reads a fragment of a spec; only the base may use a spec file.
@@ -126,7 +125,7 @@ local function read_value(context, source, node, path, names)
     end
   end
   local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
-  local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"), false)
+  local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"))
   local rates = optional(context, node, path, "learning_rates", read_rates)
   local seeds = optional(context, node, path, "seeds", nodes.seeds)
   if name and names[name] then
@@ -230,7 +229,7 @@ local function read_scale(context, study, node, name)
     return
   end
   local fields = node.fields
-  local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base", false)
+  local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base")
   local seeds = optional(context, node, path, "seeds", nodes.seeds)
   local rates = optional(context, node, path, "learning_rates", read_rates)
   if fields.axes then
@@ -269,12 +268,6 @@ local function read_scales(context, study, node)
     context.diagnostics:add({ what = ("%s has no scale %s"):format(context.source.shown, context.scale),
       expected = names ~= "" and names or "no --scale, since this study has no scales" })
   end
-end
-
--- Returns the items of a report; nil, for the default items, if the report only defines the score.
-local function items_or_default(node)
-  local list = lists.map(node.items, function(item) return nodes.plain(item) end)
-  return (#list > 0 or not next(node.fields)) and list or nil
 end
 
 -- Metrics that are shares, so that a percentage can be the criterion of generalisation.
@@ -338,7 +331,9 @@ local function read_fields(context)
   study.seeds = optional(context, context.root, "", "seeds", nodes.seeds) or { 0 }
   study.learning_rates = optional(context, context.root, "", "learning_rates", read_rates)
   if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then
-    study.scored, study.report = read_scored(context, fields.report), items_or_default(fields.report)
+    local items = lists.map(fields.report.items, nodes.plain)
+    study.scored = read_scored(context, fields.report)
+    study.report = (#items > 0 or not next(fields.report.fields)) and items or nil -- nil: the default items
   end
   study.stages = fields.stages and stages.read(context, study.axes, fields.stages) or {}
   read_scales(context, study, fields.scales)

@@ -52,28 +52,26 @@ local function fits(line, wanted)
   return line.examples <= wanted.most
 end
 
--- Whether a line belongs to the requested file and examples. recorded: `data` of run.json.
-local function is_wanted(line, wanted, set, recorded)
-  local digest = line.data or (recorded[set.key .. "_sha256"] or ""):sub(1, DIGITS)
-  return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
+-- Whether a line belongs to the requested file.
+local function is_of(line, set)
+  return not set.digest or line.data == set.digest:sub(1, DIGITS)
 end
 
 -- Lines of the last step, by split and condition: { [split] = { [condition] = line } }. Of several lines, the last that
 -- fits the request counts, or else the last line. Returns nil and a description of damage on failure. Lines of a
 -- restored file need not be the last ones, since a trainer keeps existing lines.
 local function read_lines(dir, wanted, facts, step)
-  local lines, sets = {}, {}
-  for _, set in ipairs(wanted.sets) do
-    sets[set.split] = set
-  end
+  local lines, sets = {}, lists.by(wanted.sets, function(set) return set.split end)
   local damage = run_files.evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
     local other = lists.find(canonical.sorted_keys(by), function(name) return not wanted.axes[name] end)
     if row.step == step and not row.seed and row.draws == wanted.draws and not other
       and (not wanted.decoding or row.decoding == wanted.decoding) then
       local set, key = sets[row.split], canonical.text(by)
-      local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
-      line.is_wanted = set and is_wanted(line, wanted, set, facts.data or {})
+      local recorded = set and (facts.data or {})[set.key .. "_sha256"] or ""
+      local line = { examples = row.examples, of = row.of, order = row.order or "hash", is_older = not row.data,
+        data = row.data or recorded:sub(1, DIGITS) }
+      line.is_wanted = set and is_of(line, set) and fits(line, wanted)
       lines[row.split] = lines[row.split] or {}
       local last = lines[row.split][key]
       lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
@@ -101,9 +99,8 @@ local function problem_of_set(set, lines, wanted, facts)
     return other -- reported even if lines of the file exist: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
-    local digest = line.data or (recorded or ""):sub(1, DIGITS)
-    older = older or not line.data
-    if set.digest and digest ~= set.digest:sub(1, DIGITS) then
+    older = older or line.is_older
+    if not is_of(line, set) then
       return other
     elseif not fits(line, wanted) then
       return ("other examples of %s are requested"):format(set.shown)

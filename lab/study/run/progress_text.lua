@@ -58,20 +58,19 @@ local function settle(sums, mean)
   return sums
 end
 
--- The name of a cell's group: its values on the first `depth` axes, without axes of a single value.
-local function name_of(study, cell, depth)
-  local shown = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
-  local values = lists.map(shown, function(axis) return cell.key[axis.name] end)
-  return values[1] and table.concat(values, " ") or cell.key[study.axes[1].name]
+-- The axes among the first `depth` that have several values; the first axis if none has.
+local function shown_axes(study, depth)
+  local axes = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
+  return axes[1] and axes or { study.axes[1] }
 end
 
 -- Groups cells that have equal values on the first `depth` axes, in the order of the grid.
 local function split(study, depth)
+  local axes = shown_axes(study, depth)
   local groups = lists.group(study.cells, function(cell)
-    local values = lists.map({ table.unpack(study.axes, 1, depth) }, function(axis) return cell.key[axis.name] end)
-    return table.concat(values, "\0")
+    return table.concat(lists.map(axes, function(axis) return cell.key[axis.name] end), " ")
   end)
-  return lists.map(groups, function(cells) return { name = name_of(study, cells[1], depth), cells = cells } end)
+  return lists.map(groups, function(cells) return { name = cells.key, cells = cells } end)
 end
 
 local function sum(cells)
@@ -179,10 +178,8 @@ local function group_line(group, width)
 end
 
 local function header(study, depth, width)
-  local axes = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis)
-    return #axis.values > 1 or depth == 1
-  end)
-  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(table.concat(lists.names(axes), " "), width),
+  local axes = table.concat(lists.names(shown_axes(study, depth)), " ")
+  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(axes, width),
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 

@@ -59,12 +59,6 @@ local function words_of(item, ...)
   return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
-local function train_words(options, item, part, threads)
-  local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads)
-  lists.append(words, grid.flags_of(part, options.device))
-  return lists.append(words, trainer_flags.of_training(item.cell.spec.data_files))
-end
-
 -- The missing runs of a cell in parts of at most `most` runs; each part { seeds = { first, last }, learning_rates, runs
 -- } is one process.
 local function parts_of(cell, most)
@@ -93,8 +87,11 @@ local function make_job(options, item, part, threads)
   if not made then
     return nil, message
   end
-  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), escape.shell(log))
-  return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
+  local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads)
+  lists.append(words, grid.flags_of(part, options.device))
+  lists.append(words, trainer_flags.of_training(cell.spec.data_files))
+  return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
+    line = ("%s >>%s 2>&1"):format(shell.line(words), escape.shell(log)) }
 end
 
 local function look_at(job, locks)

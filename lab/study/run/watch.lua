@@ -58,18 +58,13 @@ local function has_more(options, study)
   end) ~= nil
 end
 
--- The folder of a run: its own folder, or the folder of an attempt until its own exists.
-local function folder_of(options, run, others)
-  local dir = options.out .. "/" .. run.dir
-  local attempt = others and not is_there(dir .. "/run.json") and others(options.out, run)
-  return attempt and attempt.dir or dir
-end
-
 local function look_at_cell(options, cell, hooks, locks, now)
   local attempts = is_there(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
     if run.state ~= "done" then
-      run_progress.read(cell, run, folder_of(options, run, attempts and hooks.place), locks, now)
+      local dir = options.out .. "/" .. run.dir
+      local attempt = attempts and not is_there(dir .. "/run.json") and hooks.place(options.out, run)
+      run_progress.read(cell, run, attempt and attempt.dir or dir, locks, now)
     end
   end
 end

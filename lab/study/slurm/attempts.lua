@@ -109,16 +109,11 @@ end
 -- and compiler are absent, since they are known only during training.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
--- The metadata of the newest undamaged checkpoint in a folder; nil without a checkpoint.
-local function metadata_of(dir)
-  local found = safetensors.open(dir .. "/checkpoint.safetensors")
-    or safetensors.open(dir .. "/checkpoint.previous.safetensors")
-  return found and found.metadata
-end
-
--- Whether a trainer with these facts can continue from an attempt's checkpoint.
+-- Whether a trainer with these facts can continue from an attempt's newest undamaged checkpoint.
 local function fits(attempt, own, keys)
-  local facts = metadata_of(attempt.dir)
+  local found = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
+    or safetensors.open(attempt.dir .. "/checkpoint.previous.safetensors")
+  local facts = found and found.metadata
   local step = facts and math.tointeger(tonumber(facts.step))
   attempt.step = step or attempt.step
   return step ~= nil and not lists.find(keys, function(key) return facts[key] ~= own[key] end)
