@@ -9,6 +9,7 @@
 -- function sees the file.
 
 local lfs = require("lfs")
+local lists = require("base.lists")
 local paths = require("base.paths")
 
 local M = {}
@@ -28,7 +29,7 @@ local function listing(path, own)
     end
   end)
   table.sort(names)
-  return good and LISTED .. table.concat(names, "/") or LISTED .. "/unreadable"
+  return LISTED .. (good and table.concat(names, "/") or "/unreadable")
 end
 
 -- The state of a path; listed: for a folder, the names in it except those in `own`.
@@ -92,11 +93,10 @@ function M.without(found, own)
     if own[paths.absolute(path)] then
       found[path] = nil
     elseif is_listed(state) then
-      local front, kept = paths.absolute(path) .. "/", {}
-      for name in state:sub(#LISTED + 1):gmatch("[^/]+") do
-        kept[#kept + 1] = not own[front .. name] and name or nil
-      end
-      found[path] = LISTED .. table.concat(kept, "/")
+      local front = paths.absolute(path) .. "/"
+      found[path] = LISTED .. table.concat(lists.filter(lists.matches(state:sub(#LISTED + 1), "[^/]+"), function(name)
+        return not own[front .. name]
+      end), "/")
     end
   end
 end

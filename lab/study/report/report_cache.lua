@@ -21,10 +21,10 @@ local VERSION = "longhand report 1"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
--- The path of a key's record, and the record's folder; nil if the user has no cache.
+-- The path of a key's record; nil if the user has no cache.
 local function place_of(asked)
   local folder = paths.cache("reports")
-  return folder and ("%s/%s"):format(folder, sha256.digest(asked)), folder
+  return folder and ("%s/%s"):format(folder, sha256.digest(asked))
 end
 
 -- A checksum over the words of a text, which depends on their order.
@@ -82,13 +82,11 @@ end
 
 -- Removes the least recently used records if there are too many.
 local function tidy(folder)
-  local records = {}
-  for name in lfs.dir(folder) do
+  local records = lists.map(write.names(folder), function(name)
     local path = folder .. "/" .. name
-    if lfs.attributes(path, "mode") == "file" then
-      records[#records + 1] = { path = path, time = lfs.attributes(path, "modification") or 0 }
-    end
-  end
+    return lfs.attributes(path, "mode") == "file" and { path = path, time = lfs.attributes(path, "modification") or 0 }
+      or nil
+  end)
   table.sort(records, function(a, b) return a.time > b.time end)
   for i = MOST_RECORDS + 1, #records do
     os.remove(records[i].path)
@@ -99,13 +97,6 @@ end
 local function behind(path)
   lfs.touch(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
-end
-
--- Whether a folder still holds the files that were written; another report may have replaced them.
-local function holds(out, files)
-  return not lists.find(files, function(file)
-    return file.text and write.read(out .. "/" .. file.path) ~= file.text
-  end)
 end
 
 -- The states of the written files, whose times are set to the time of reading: a later change then alters the time.
@@ -122,7 +113,7 @@ end
 -- Stores a report { said, code, message, began, out, files }, files as for write.files. read: the dependencies. Nothing
 -- is stored if a dependency was changed shortly before it was read, or afterwards.
 function M.keep(asked, report, read)
-  local place, folder = place_of(asked)
+  local place = place_of(asked)
   if not place then
     return
   end
@@ -134,8 +125,10 @@ function M.keep(asked, report, read)
   report.own[paths.absolute(report.out)] = true
   dependencies.modules(read)
   dependencies.without(read, report.own)
-  if not holds(report.out, report.files) or not dependencies.settled(read, began)
-    or not dependencies.hold(read, report.own) then
+  local replaced = lists.find(report.files, function(file) -- by another report
+    return file.text and write.read(report.out .. "/" .. file.path) ~= file.text
+  end)
+  if replaced or not dependencies.settled(read, began) or not dependencies.hold(read, report.own) then
     os.remove(place)
     return
   end
@@ -144,7 +137,7 @@ function M.keep(asked, report, read)
   end
   local text = text_of(asked, report, states)
   if text and write.file(place, text) then
-    tidy(folder)
+    tidy(place:match("^(.*)/"))
   end
 end
 

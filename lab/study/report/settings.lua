@@ -19,22 +19,16 @@ local function sorted_texts(texts)
   local list = lists.distinct(texts)
   table.sort(list, function(a, b)
     local x, y = tonumber(a), tonumber(b)
-    if x and y then
-      return x < y
-    end
-    return a < b
+    return x and y and x < y or not (x and y) and a < b
   end)
   return list
 end
 
 -- Lengths as a text; nil if there are none.
 local function listed(lengths)
-  if #lengths == 0 then
-    return nil
-  end
   local first, last = lengths[1], lengths[#lengths]
-  return last - first + 1 == #lengths and ("%d to %d"):format(first, last)
-    or ("%d of %d to %d"):format(#lengths, first, last)
+  return first and (last - first + 1 == #lengths and "" or ("%d of "):format(#lengths))
+    .. ("%d to %d"):format(first, last)
 end
 
 -- A field of a run's spec; nil if it is not recorded.
@@ -101,22 +95,22 @@ function M.of(study, published)
       differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
   end
   for _, pick in ipairs(PICKS) do
-    local what, optional = pick[1], pick.optional
-    local said = not lists.has(lists.names(study.axes), pick.unless)
-    local texts = said and texts_of(function(run)
+    local what = pick[1]
+    local is_axis = lists.has(lists.names(study.axes), pick.unless)
+    local texts = is_axis and {} or texts_of(function(run)
       local text = pick[2](run)
-      return text and tostring(text) or not optional and "not recorded" or nil
-    end) or {}
+      return text and tostring(text) or not pick.optional and "not recorded" or nil
+    end)
     local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
-      or table.concat(texts, "; ")
-    if said and (#texts > 0 or paper[what]) then
-      add(what, #texts > 0 and shown or nil, paper[what])
+      or texts[1] and table.concat(texts, "; ")
+    if shown or paper[what] and not is_axis then
+      add(what, shown, paper[what])
     end
     if what == "training lengths" then
       local seeds = texts_of(function(run) return run.seed and ("%d"):format(run.seed) or "?" end)
       local rates = texts_of(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
       add("seeds", #seeds > 0 and ("%d"):format(#seeds) or nil, paper.seeds)
-      add("learning rates", #rates > 0 and table.concat(rates, ", ") or nil, rates_text(paper["learning rates"]))
+      add("learning rates", rates[1] and table.concat(rates, ", "), rates_text(paper["learning rates"]))
     end
   end
   return list

@@ -61,13 +61,6 @@ local function lists_of(cell, split, in_epochs, metric, read)
   end)
 end
 
--- Whether all shown runs record the number of steps of an epoch.
-local function all_have_epochs(cells)
-  return not lists.find(cells, function(cell)
-    return lists.find(runs.chosen(cell), function(run) return not epoch_of(run) end)
-  end)
-end
-
 local function panel_of(split, title, in_epochs, study)
   return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.metric(study)
@@ -81,7 +74,8 @@ local function panels_of(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
   local panels = {}
-  local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
+  local shown = lists.flat(lines, function(line) return runs.chosen(line.cell) end)
+  local in_epochs = not lists.find(shown, function(run) return not epoch_of(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
     local title = value and score_tables.label(study, item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
@@ -98,12 +92,9 @@ local function panels_of(study, item, value, splits, styles)
         band = seeds.quartiles(found), cell = entry.cell.number })
     end
   end
-  for _, split in ipairs(splits) do
-    if #panels[split].curves == 0 then
-      panels[split] = nil
-    else
-      scales.fit(panels[split])
-    end
+  for split, panel in pairs(panels) do
+    panels[split] = #panel.curves > 0 and panel or nil
+    scales.fit(panel)
   end
   return panels
 end

@@ -86,36 +86,34 @@ end
 
 -- The bold curves of a panel by their line's number, each with its points by x; and all x values, in ascending order.
 local function series_of(panel, numbers)
-  local at_xs = {}
-  local series = lists.map(panel.curves, function(curve)
-    local one = { curve = curve, number = numbers[curve.line], points = curves.thin(curve.points), at = {}, band = {} }
-    for _, point in ipairs(curve.faint and {} or one.points) do
-      one.at[point[1]], at_xs[point[1]] = point[2], true
-    end
-    for _, point in ipairs((curves.thin(curve.band or {}))) do
-      one.band[point[1]] = point
-    end
-    return not curve.faint and one or nil
+  local function first(point)
+    return point[1]
+  end
+  local bold = lists.filter(panel.curves, function(curve) return not curve.faint end)
+  local series = lists.map(bold, function(curve)
+    local points = curves.thin(curve.points)
+    return { curve = curve, number = numbers[curve.line], points = points, at = lists.by(points, first),
+      band = lists.by(curves.thin(curve.band or {}), first) }
   end)
-  return series, canonical.sorted_keys(at_xs)
+  return series, canonical.sorted_keys(lists.by(lists.flat(series, function(one) return one.points end), first))
+end
+
+-- HTML that links to the runs of a cell, if there is a cell.
+local function linked(cell, text)
+  return cell and ('<a href="#cell-%d">%s</a>'):format(cell, text) or text
 end
 
 local function value_cell(panel, one, x)
-  local value, band, cells = one.at[x], one.band[x], one.curve.cells
-  local text = value and number_text(panel, value) or ""
-  if value and cells and cells[x] then
-    text = ('<a href="#cell-%d">%s</a>'):format(cells[x], text)
-  end
-  return ('<td data-line="%d">%s%s</td>'):format(one.number, text, value and band
+  local point, band, cells = one.at[x], one.band[x], one.curve.cells or {}
+  local text = point and linked(cells[x], number_text(panel, point[2])) or ""
+  return ('<td data-line="%d">%s%s</td>'):format(one.number, text, point and band
     and (" <small>(%s to %s)</small>"):format(number_text(panel, band[2]), number_text(panel, band[3])) or "")
 end
 
 -- The table of a panel's numbers, unfolded if the panel has no picture; column titles link to runs.
 local function values(figure, panel, series, xs, open)
   local heads = lists.map(series, function(one)
-    local title, cell = escape(one.curve.line), one.curve.cell
-    return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, cell
-      and ('<a href="#cell-%d">%s</a>'):format(cell, title) or title)
+    return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, linked(one.curve.cell, escape(one.curve.line)))
   end)
   local rows = lists.map(xs, function(x)
     return ('<tr data-x="%.4f"><th scope="row">%.6g</th>%s</tr>'):format(share_of(figure, panel, x), x, table.concat(
