@@ -31,46 +31,52 @@ local function size_text(bytes)
 end
 
 local function score_text(metric, score)
-  return score and ("%s %s%s"):format(metrics.of[metric].title, ("%.4g"):format(score),
-    metrics.of[metric].unit == "percent" and "%" or "") or "-"
+  return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
 end
 
--- The columns of the list: a title, the text of a row; right: numbers, aligned on the right.
+-- The columns of the list: a title, the text of a row, nil if it is unknown; right: numbers, aligned on the right.
 local COLUMNS = {
   { "task", function(row) return row.task end },
-  { "encoding", function(row) return row.encoding or "-" end },
+  { "encoding", function(row) return row.encoding end },
   { "layers x width", function(row)
-    return row.layers and row.width and ("%d x %d"):format(row.layers, row.width) or "-"
+    return row.layers and row.width and ("%d x %d"):format(row.layers, row.width)
   end, right = true },
-  { "seed", function(row) return row.seed and ("%d"):format(row.seed) or "-" end, right = true },
-  { "steps", function(row) return row.steps and ("%d"):format(row.steps) or "-" end, right = true },
-  { "score", function(row) return score_text(row.metric, row.score) end },
+  { "seed", function(row) return row.seed end, right = true },
+  { "steps", function(row) return row.steps end, right = true },
+  { "score", function(row) return row.score and score_text(row.metric, row.score) end },
   { "state", function(row) return row.state end },
-  { "started", function(row) return row.started and row.started:sub(1, 16):gsub("T", " ") or "-" end },
+  { "started", function(row) return row.started and row.started:sub(1, 16):gsub("T", " ") end },
   { "size", function(row) return size_text(row.bytes) end, right = true },
   { "run", function(row) return row.path end },
 }
 
--- Lines of a table with a line of titles.
-local function table_lines(list)
+-- Prints a table with a line of titles.
+local function print_table(options, list)
   local lines = {}
   for _, column in ipairs(COLUMNS) do
-    local texts = lists.join({ column[1] }, lists.map(list, function(row) return escape.plain((column[2](row))) end))
+    local texts = lists.join({ column[1] }, lists.map(list, function(row)
+      return escape.plain((column[2](row)) or "-")
+    end))
     local width = lists.most(texts, function(text) return utf8.len(text) end)
     for i, text in ipairs(texts) do
       local gap = (" "):rep(width - utf8.len(text))
       lines[i] = (lines[i] and lines[i] .. "  " or "") .. (column.right and gap .. text or text .. gap)
     end
   end
-  return lists.map(lines, function(line) return (line:gsub("%s+$", "")) end)
+  for _, line in ipairs(lines) do
+    options.say((line:gsub("%s+$", "")))
+  end
+end
+
+-- The number of runs and their size.
+local function sum_text(list)
+  return ("%s, %s"):format(wording.count(#list, "run"), size_text(lists.sum(list, function(row) return row.bytes end)))
 end
 
 -- A row without the run itself.
 local function facts_of(row)
-  local facts = {}
-  for _, name in ipairs(rows.FIELDS) do
-    facts[name] = row[name]
-  end
+  local facts = lists.merged(row)
+  facts.run = nil
   return facts
 end
 
@@ -84,11 +90,8 @@ local function list_runs(options, found, list)
   elseif not list[1] then
     options.say(("none of %s"):format(wording.count(#found.rows, "run")))
   else
-    for _, line in ipairs(table_lines(list)) do
-      options.say(line)
-    end
-    options.say(("%s, %s"):format(wording.count(#list, "run"),
-      size_text(lists.sum(list, function(row) return row.bytes end))))
+    print_table(options, list)
+    options.say(sum_text(list))
   end
 end
 
@@ -103,14 +106,6 @@ local function evaluations_of(run)
     end
     return one
   end)
-end
-
-local function evaluation_line(one)
-  local values = lists.map(metrics.NAMES, function(metric)
-    return one[metric] and score_text(metric, one[metric]) or nil
-  end)
-  local first, last = one.lengths[1], one.lengths[#one.lengths]
-  return ("  %-16s lengths %s to %s, step %d: %s"):format(one.split, first, last, one.step, table.concat(values, ", "))
 end
 
 local function show_run(options, row)
@@ -130,7 +125,9 @@ local function show_run(options, row)
   options.say(flags[1] and ("%-14s %s"):format("flags", escape.plain(table.concat(flags, " "))) or nil)
   options.say(made[1] and "evaluations, means over lengths" or "no evaluations yet")
   for _, one in ipairs(made) do
-    options.say(evaluation_line(one))
+    local values = lists.map(metrics.NAMES, function(metric) return one[metric] and score_text(metric, one[metric]) end)
+    options.say(("  %-16s lengths %s to %s, step %d: %s"):format(one.split, one.lengths[1], one.lengths[#one.lengths],
+      one.step, table.concat(values, ", ")))
   end
 end
 
@@ -147,11 +144,8 @@ local function remove(options, found, list)
   if not list[1] then
     return INPUT, "no run meets --where; nothing is removed"
   end
-  local what = ("%s, %s"):format(wording.count(#list, "run"), size_text(lists.sum(list,
-    function(row) return row.bytes end)))
-  for _, line in ipairs(table_lines(list)) do
-    options.say(line)
-  end
+  local what = sum_text(list)
+  print_table(options, list)
   local agreed = options.yes or is_agreed(("Remove %s?"):format(what))
   if agreed == nil then
     return USAGE, ("nothing is removed without a terminal to ask on; to remove %s, add --yes"):format(what)
