@@ -17,13 +17,7 @@ local MOST_DAMAGED = 5
 
 M.MISSING = "-"
 
--- Makes a table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are
--- lists of texts, whose first text belongs to the left column.
-function M.table(model)
-  local rows = lists.map(model.rows, function(row) return entries.row(row[1], { table.unpack(row, 2) }) end)
-  return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
-    corner = model.heads[1], columns = entries.columns({ table.unpack(model.heads, 2) }), rows = rows }
-end
+M.table = entries.plain
 
 -- Formats numbers by `form`; returns MISSING without numbers.
 function M.number(form, ...)

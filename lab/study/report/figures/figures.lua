@@ -167,56 +167,42 @@ local function mean_timed(timed_of)
   return mean
 end
 
--- The median time to a threshold. Runs that never reach the threshold count as slower than all others.
-local function median_time(times, runs_made)
-  local padded = lists.join(times, {})
-  for i = #times + 1, runs_made do
-    padded[i] = math.huge
-  end
-  local median = statistics.quantile(padded, 0.5)
-  return median and median == median and median < math.huge and median or nil
+-- The times of runs to a threshold: { reached, runs (their numbers), median, fastest }. In the median, runs that never
+-- reach the threshold count as slower than all others. median and fastest are nil without a time.
+local function times_to(timed_of, threshold)
+  local times = lists.map(timed_of, function(points) return time_to_threshold.first(points, threshold) or math.huge end)
+  local reached = lists.filter(times, function(time) return time < math.huge end)
+  local median = statistics.quantile(times, 0.5)
+  return { reached = #reached, runs = #times, median = median and median < math.huge and median or nil,
+    fastest = reached[1] and math.min(table.unpack(reached)) }
 end
 
 local function time_text(seconds)
   return seconds and wording.duration(seconds) or "not reached"
 end
 
-local function time_row(line, cell, timed_of, threshold)
-  local times = lists.map(timed_of, function(points) return time_to_threshold.first(points, threshold) end)
-  local fastest = #times > 0 and math.min(table.unpack(times)) or nil
-  local median = median_time(times, #timed_of)
-  local row = entries.row(line, { ("%d of %d"):format(#times, #timed_of), time_text(median), time_text(fastest) }, cell)
-  for _, one in ipairs(row.cells) do
-    one.missing = #timed_of == 0
-  end
-  row.median, row.fastest = median, fastest
-  return row
-end
-
-local function ratio_row(study, rows, item)
+-- The table of times to a threshold, by name on the axis of lines, with a row for the ratios of two of them.
+local function time_table(study, item, times, threshold)
+  local rows = lists.map(score_tables.along(study, item, item.lines), function(line)
+    local of = times[line.name]
+    return { line.label, ("%d of %d"):format(of.reached, of.runs), time_text(of.median), time_text(of.fastest),
+      cell = line.cell, missing = of.runs == 0 }
+  end)
   local titles = lists.map({ item.slow, item.fast }, function(name)
     return score_tables.label(study, item.lines, name)
   end)
-  local rows_of = lists.by(rows, function(row) return row.title end)
-  local slow, fast = rows_of[titles[1]], rows_of[titles[2]]
-  local function ratio_text(key)
-    local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
-    return ratio and ("%.1f times"):format(ratio) or entries.MISSING
-  end
-  local row = entries.row(table.concat(titles, " / "), { "", ratio_text("median"), ratio_text("fastest") })
-  row.last = true
-  return row
-end
-
-local function time_table(study, rows, item, threshold, metric)
-  rows[#rows + 1] = ratio_row(study, rows, item)
+  local slow, fast = times[item.slow] or {}, times[item.fast] or {}
+  local ratios = lists.map({ "median", "fastest" }, function(key)
+    return slow[key] and fast[key] and ("%.1f times"):format(slow[key] / fast[key]) or entries.MISSING
+  end)
+  rows[#rows + 1] = lists.append({ table.concat(titles, " / "), "" }, ratios)
   local about = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
-  local title = score_tables.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
-  local model = entries.plain({ title = title, about = about, heads = { item.lines, "runs", "median", "fastest" },
-    rows = {} })
-  model.rows = rows
+  local title = ("Training time to %g%% %s"):format(threshold, entries.metric(study))
+  local model = entries.plain({ title = score_tables.title_of({ where = item.where }, title), about = about,
+    heads = { item.lines, "runs", "median", "fastest" }, rows = rows })
+  model.rows[#rows].last = true
   return model
 end
 
@@ -226,10 +212,9 @@ function M.by_time(study, item)
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
     x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
-  local rows, styles = {}, styles_along(study, item.lines)
+  local times, styles = {}, styles_along(study, item.lines)
   for _, line in ipairs(score_tables.along(study, item, item.lines)) do
-    local cell = line.cell
-    local timed_of = lists.map(runs.chosen(cell), function(run)
+    local timed_of = lists.map(runs.chosen(line.cell), function(run)
       local points = timed(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
@@ -237,8 +222,8 @@ function M.by_time(study, item)
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
     seeds.add(panel, timed_of, styles[line.name], line.label, { mean = mean_timed(timed_of),
-      cell = cell and cell.number })
-    rows[#rows + 1] = time_row(line.label, cell, timed_of, threshold)
+      cell = line.cell and line.cell.number })
+    times[line.name] = times_to(timed_of, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
@@ -248,43 +233,34 @@ function M.by_time(study, item)
     title = score_tables.title_of(item, entries.metric(study) .. " over training time"),
     caption = captions.sentences("bold: mean over the seeds at the chosen learning rate; faint: these seeds; "
       .. "evaluations during training", captions.rates(study)) }
-  return #panel.curves > 0 and figure or nil, time_table(study, rows, item, threshold, entries.metric(study))
+  return #panel.curves > 0 and figure or nil, time_table(study, item, times, threshold)
 end
 
-local function axis_lines(study, item)
-  return lists.map(item.lines and score_tables.axis(study, item.lines) or { "" }, function(line)
-    local entry = { name = line, max = {}, mean = {}, median = {}, band = {}, cells = {} }
-    for _, value in ipairs(score_tables.along(study, item, item.x, item.lines and { [item.lines] = line })) do
-      local cell = value.cell
-      local x, s = score_tables.number(value.name), cell and cell.summary
-      if s and s.max and s.best then
-        table.insert(entry.max, { x, s.max })
-        table.insert(entry.mean, { x, s.best.mean })
-        table.insert(entry.median, { x, s.best.median })
-        table.insert(entry.band, { x, s.best.least, s.best.most })
-        entry.cells[x] = cell.number
-      end
-    end
-    for _, name in ipairs({ "max", "mean", "median", "band" }) do
-      seeds.sort(entry[name])
-    end
-    return #entry.max > 0 and entry or nil
-  end)
-end
-
--- The curves of a line: the median with its band, or the best and the mean.
-local function add_along(study, panel, line, style, item)
-  local name = item.lines and score_tables.label(study, item.lines, line.name) or "median"
-  if item.show ~= "max" then
-    panel.curves[#panel.curves + 1] = { points = line.median, band = line.band, style = style, title = name,
-      line = name, cells = line.cells }
-    return
-  end
-  local comma = item.lines and name .. ", " or ""
-  lists.append(panel.curves, lists.map({ { "max", "best", "solid" }, { "mean", "mean", "(3,3)" } }, function(one)
-    return { points = line[one[1]], title = comma .. one[2], line = comma .. one[2], cells = line.cells,
-      style = lists.merged(style, { dash = one[3] }) }
+-- The curves of a value of the axis of lines: the median with its band; or the best and the mean. line: false for an
+-- item without lines.
+local function curves_along(study, item, line, style)
+  local values = score_tables.along(study, item, item.x, line and { [item.lines] = line })
+  local points = seeds.sort(lists.map(values, function(value)
+    local s = value.cell and value.cell.summary
+    return s and s.max and s.best and { score_tables.number(value.name), s, value.cell.number } or nil
   end))
+  local cells_by_x = {}
+  for _, point in ipairs(points) do
+    cells_by_x[point[1]] = point[3]
+  end
+  local function curve(title, dash, value_of)
+    return #points > 0 and { points = lists.map(points, function(point) return { point[1], value_of(point[2]) } end),
+      style = lists.merged(style, { dash = dash }), title = title, line = title, cells = cells_by_x } or nil
+  end
+  local name = line and score_tables.label(study, item.lines, line) or "median"
+  if item.show ~= "max" then
+    local median = curve(name, style.dash, function(s) return s.best.median end)
+    local band = curve(nil, nil, function(s) return s.best.least, s.best.most end)
+    return { median and lists.update(median, { band = band.points }) }
+  end
+  local front = line and name .. ", " or ""
+  return { curve(front .. "best", "solid", function(s) return s.max end),
+    curve(front .. "mean", "(3,3)", function(s) return s.best.mean end) }
 end
 
 -- The axis from the lowest to the highest value with a margin; logarithmic, to base 2, if all values are positive.
@@ -303,9 +279,9 @@ function M.along_axis(study, item)
   local ticks = lists.map(score_tables.axis(study, item.x), score_tables.number)
   local panel = { xlabel = item.x, ylabel = entries.metric(study), percent = is_percent(study), curves = {},
     x = range_of(ticks) }
-  local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
-  for _, line in ipairs(axis_lines(study, item)) do
-    add_along(study, panel, line, styles[line.name], item)
+  local styles = item.lines and styles_along(study, item.lines) or { [false] = colours.of("") }
+  for _, line in ipairs(item.lines and score_tables.axis(study, item.lines) or { false }) do
+    lists.append(panel.curves, curves_along(study, item, line, styles[line]))
   end
   scales.fit(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "

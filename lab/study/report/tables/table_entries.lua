@@ -228,12 +228,6 @@ function M.summary(rows, column, of, some, form, published, difference_form)
   return published and M.add_paper(made, paper, M.number_text(form, paper), difference_form or form) or made
 end
 
--- A row of texts that link to a cell of the study.
-function M.row(title, texts, cell)
-  return { title = title, cells = lists.map(texts, function(text)
-    return { texts = { text }, number = cell and cell.number, missing = text == M.MISSING }
-  end) }
-end
 
 -- Makes columns with these titles.
 function M.columns(titles)
@@ -242,9 +236,13 @@ end
 
 -- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are lists
 -- of texts, whose first text belongs to the left column; `cell` of a row is the cell of the study that its texts link
--- to.
+-- to; missing: none of its values is known.
 function M.plain(model)
-  local rows = lists.map(model.rows, function(row) return M.row(row[1], { table.unpack(row, 2) }, row.cell) end)
+  local rows = lists.map(model.rows, function(row)
+    return { title = row[1], cells = lists.map({ table.unpack(row, 2) }, function(text)
+      return { texts = { text }, number = row.cell and row.cell.number, missing = row.missing or text == M.MISSING }
+    end) }
+  end)
   return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
     corner = model.heads[1], columns = M.columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
