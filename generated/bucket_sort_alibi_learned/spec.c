@@ -81,17 +81,21 @@ static const lh_tensor tensors[] = {
         {"score.slope", 1, {8}, 250128, 8, LH_INIT_VALUES, 0.0, true},
 };
 
-static const char *const input_symbols[] = {"0", "1", "2", "3", "4"};
-static const char *const output_symbols[] = {"0", "1", "2", "3", "4"};
-
 static int input_length(int n) {
     return n;
 }
+
 static int output_length(int n) {
     return n;
 }
 
 lh_task_sample lh_task_bucket_sort;
+
+/* The symbols of inputs. */
+static const char *const input_symbols[] = {"0", "1", "2", "3", "4"};
+
+/* The symbols of outputs. */
+static const char *const output_symbols[] = {"0", "1", "2", "3", "4"};
 
 static const lh_task task = {
         .kind = "bucket_sort",
@@ -145,14 +149,14 @@ static const lh_trace_site sites[] = {
  * Attention multiplies T^2 pairs by 5 x 64 channels twice.
  */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
-    double T = shape->length[0];
-    double forward = 2 * 245760.0 * T + 1280.0 * T * T;
+    const double T = shape->length[0];
+    const double forward = 2 * 245760.0 * T + 1280.0 * T * T;
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
 /* The nominal count and the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
-    double output = 2 * 320.0 * shape->labels * shape->sequences;
+    const double output = 2 * 320.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

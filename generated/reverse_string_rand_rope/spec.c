@@ -77,17 +77,21 @@ static const lh_tensor tensors[] = {
         {"output.bias", 1, {2}, 249920, 2, LH_INIT_CONSTANT, 0.0, true},
 };
 
-static const char *const input_symbols[] = {"0", "1"};
-static const char *const output_symbols[] = {"0", "1"};
-
 static int input_length(int n) {
     return n;
 }
+
 static int output_length(int n) {
     return n;
 }
 
 lh_task_sample lh_task_reverse_string;
+
+/* The symbols of inputs. */
+static const char *const input_symbols[] = {"0", "1"};
+
+/* The symbols of outputs. */
+static const char *const output_symbols[] = {"0", "1"};
 
 static const lh_task task = {
         .kind = "reverse_string",
@@ -141,14 +145,14 @@ static const lh_trace_site sites[] = {
  * Attention multiplies T^2 pairs by 5 x 64 channels twice.
  */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
-    double T = shape->length[0];
-    double forward = 2 * 245760.0 * T + 1280.0 * T * T;
+    const double T = shape->length[0];
+    const double forward = 2 * 245760.0 * T + 1280.0 * T * T;
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
 /* The nominal count and the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
-    double output = 2 * 128.0 * shape->labels * shape->sequences;
+    const double output = 2 * 128.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

@@ -66,7 +66,7 @@ end
 
 -- The answers that an evaluation of a generative model counts, and the cost of generating answers.
 local function answers_text(plan)
-  local ends = plan.task.end_symbol and "ended by the model" or "answer length given"
+  local ends = plan.task.ends and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then
     return "answers     teacher-forced (eval.decoding): one pass over the target's tokens, no answers of the model"
   end
@@ -137,7 +137,7 @@ function M.text(plan)
     string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
-      plan.task.options and ", " .. plan.task.options.about or "", plan.task.input_count, plan.classes,
+      plan.task.options and ", " .. plan.task.options or "", plan.task.input_count, plan.classes,
       (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
         .. (plan.task.loss and ", " .. loss_text(plan) or "")),
     "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))

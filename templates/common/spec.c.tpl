@@ -14,147 +14,86 @@ static const lh_tensor tensors[] = {
 % end
 };
 
-% for _, alphabet in ipairs(task.alphabets) do
-% if #alphabet.lines == 1 then
-static const char *const ${alphabet.name}[] = {${alphabet.lines[1]}};
-% else
-static const char *const ${alphabet.name}[] = {
-        ${line} % for _, line in ipairs(alphabet.lines)
-};
-% end
-% end
-
-% if not task.data then
 % for _, length in ipairs(task.lengths) do
 static int ${length.name}(int n) {
     return ${length.formula};
 }
-% end
 
-lh_task_sample lh_task_${task.kind};
+% end
+% local role = not task.data and "sample" or task.data.made and "collect"
+% if role then
+lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
 
-% elseif task.data.made then
-lh_task_collect lh_task_${task.kind};
-lh_task_solve lh_solve_${task.kind}; % if task.literal
-
 % end
-% if task.axes then
-/* Axes that distinguish examples. */
-static const char *const axes[] = {${task.axes.names}};
-
+% for _, list in ipairs(lists) do
+/* ${c_comment(list.about)} */
+% if #list.lines == 1 then
+static const ${list.type} ${list.name}[] = {${list.lines[1]}};
+% else
+static const ${list.type} ${list.name}[] = {
+        ${line} % for _, line in ipairs(list.lines)
+};
 % end
-% if task.options then
-/* ${c_comment(task.options.about)} */
-static const int task_options[] = {${task.options.values}};
-
-% end
-% if decoder and task.end_token then
-/* ${c_comment(task.end_symbol)} */
-static const uint16_t end_symbol = ${task.end_token};
 
 % end
 static const lh_task task = {
-        .kind = "${task.kind}",
-        .source = "${c_string(task.source)}", % if task.source
-% if not task.data then
-        .sample = lh_task_${task.kind},
-        .input_length = input_length,
-        .output_length = output_length,
-% elseif task.data.made then
-        .collect = lh_task_${task.kind},
-% end
-% if task.literal then
-        .solve = lh_solve_${task.kind},
-        .literal = "${c_string(task.literal)}",
-% end
-        .options = task_options, % if task.options
-        .input_symbols = ${task.input_count},
-        .output_symbols = ${task.output_count},
-        .input_symbol = input_symbols,
-        .output_symbol = output_symbols,
-        .end = &end_symbol, % if decoder and task.end_token
-        .chance = ${f64(task.chance)},
-% if task.baseline_name then
-        .baseline = ${f64(task.baseline)},
-        .baseline_name = "${c_string(task.baseline_name)}",
-% end
-        .loss = ${task.counted and "LH_LOSS_COUNTED" or "LH_LOSS_ALL"}, % if task.loss
-% if task.axes then
-        .axis = axes,
-        .axes = ${task.axes.count},
-% end
+        % include("parts/fields.tpl", { fields = {
+        %   { "kind", text = task.kind },
+        %   { "source", text = task.source },
+        %   { role, role and "lh_task_" .. task.kind },
+        %   { "input_length", not task.data and "input_length" },
+        %   { "output_length", not task.data and "output_length" },
+        %   { "solve", task.literal and "lh_solve_" .. task.kind },
+        %   { "literal", text = task.literal },
+        %   { "options", task.options and "task_options" },
+        %   { "input_symbols", task.input_count },
+        %   { "output_symbols", task.output_count },
+        %   { "input_symbol", "input_symbols" },
+        %   { "output_symbol", "output_symbols" },
+        %   { "end", task.ends and "end_symbol" },
+        %   { "chance", f64(task.chance) },
+        %   { "baseline", task.baseline and f64(task.baseline) },
+        %   { "baseline_name", text = task.baseline_name },
+        %   { "loss", task.loss and (task.counted and "LH_LOSS_COUNTED" or "LH_LOSS_ALL") },
+        %   { "axis", task.axes > 0 and "axes" },
+        %   { "axes", task.axes },
+        % } })
 };
 
 % if task.data then
-/* Examples are made when the trainer begins. */ % if task.data.made
-/* Examples are in files, which the trainer reads. */ % else
 static const lh_data data = {
-        .train = "${c_string(task.data.train)}", % if task.data.train
-        .eval = "${c_string(task.data.eval)}", % if task.data.eval
-        .longest = ${task.data.longest},
-        .validation = "${c_string(task.data.validation)}", % if task.data.validation
-        .validation_digest = "${task.data.validation_digest}", % if task.data.validation_digest
-        .seed = ${task.data.seed}, % if task.data.made
+        % include("parts/fields.tpl", { fields = {
+        %   { "train", text = task.data.train },
+        %   { "eval", text = task.data.eval },
+        %   { "longest", task.data.longest },
+        %   { "validation", text = task.data.validation },
+        %   { "validation_digest", text = task.data.validation_digest },
+        %   { "seed", task.data.seed },
+        % } })
 };
 
 % end
-% if decoder and streams[2] then
-% if computation then
-/* The encoder reads the input and ${computation.words} for each of its tokens, the decoder ${decoder.words}
- * without its last token. Each token from the separator on predicts the next token of the target. */
-% else
-/* The encoder reads the input, the decoder ${decoder.words} without its last token. Each token
- * from the separator on predicts the next token of the target. */
-% end
-% elseif decoder then
-/* The decoder reads ${decoder.words} without its
- * last token. Each token from the separator on predicts the next token of the target. */
-% end
-% if decoder then
-enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} };
-enum { COMPUTATION_TOKEN = ${computation.token} }; % if computation
-% elseif readout == "probe" then
-/* The encoder reads the input; the answer is read at the probe token. */
-enum { PROBE = ${task.probe} };
-% elseif readout == "last" then
-/* The encoder reads the input; the answer is read at its last token. */
-% elseif computation then
-/* The encoder reads the input, ${computation.words} for each of its tokens, then one empty token per output; the
- * answers are read at the empty tokens. */
-enum { COMPUTATION_TOKEN = ${computation.token}, EMPTY_TOKEN = ${empty_token} };
-% else
-/* The encoder reads the input, then one empty token per output; the answers are read at the empty tokens. */
-enum { EMPTY_TOKEN = ${empty_token} };
+/* ${reading} */
+% if token_constants ~= "" then
+enum { ${token_constants} };
 % end
 
-% if task.data then
+% local input, output = task.data and "input" or "input_length(n)", task.data and "output" or "output_length(n)"
+% local together = not streams[2] and readout == "outputs" -- one stream has the tokens of both
+% local length = (computation and computation.all .. " * " or "") .. input .. (together and " + " .. output or "")
+% local own_length = not task.data and length ~= input
+% if own_length then
+static int source_length(int n) { return ${length}; }
+
+% elseif task.data then
 static void shape_of(int input, int output, lh_shape *shape) {
-% if streams[2] and computation then
-    shape->length[0] = ${computation.all} * input;
-    shape->length[1] = output;
-% elseif streams[2] then
-    shape->length[0] = input;
-    shape->length[1] = output;
-% elseif computation then
-    shape->length[0] = ${computation.all} * input + output;
-% elseif readout ~= "outputs" then
-    shape->length[0] = input;
-% else
-    shape->length[0] = input + output;
-% end
+    shape->length[0] = ${length};
+    shape->length[1] = output; % if streams[2]
     shape->labels = output;
 }
-% elseif streams[2] and computation then
-static int source_length(int n) { return ${computation.all} * input_length(n); }
-% elseif streams[2] then
-% elseif computation then
-static int source_length(int n) { return ${computation.all} * input_length(n) + output_length(n); }
-% elseif readout ~= "outputs" then
-% else
-static int source_length(int n) { return input_length(n) + output_length(n); }
-% end
 
+% end
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -168,8 +107,8 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
     for (int i = 0; i < example->output_length; i++) *source++ = EMPTY_TOKEN;
 % end
 }
-% if readout == "probe" then
 
+% if readout == "probe" then
 static bool locate(const lh_example *example, uint16_t *place) {
     int found = 0;
     place[0] = 0;
@@ -180,31 +119,22 @@ static bool locate(const lh_example *example, uint16_t *place) {
     }
     return found == 1 && example->output_length == 1;
 }
-% end
 
+% end
+% local source = ('{"source", %s}'):format(task.data and "NULL" or own_length and "source_length" or "input_length")
+% local target = (', {"target", %s}'):format(task.data and "NULL" or "output_length")
 static const lh_format format = {
-% if streams[2] then
-% local source = task.data and "NULL" or computation and "source_length" or "input_length"
-% local target = task.data and "NULL" or "output_length"
-        .stream = {{"source", ${source}}, {"target", ${target}}},
-        .streams = 2,
-        .label_stream = 1,
-% elseif task.data then
-        .stream = {{"source", NULL}},
-        .streams = 1,
-% else
-% local length = readout == "outputs" and "source_length" or "input_length"
-        .stream = {{"source", ${length}}},
-        .streams = 1,
-% end
-        .shape = shape_of, % if task.data
-        .labels = output_length, % else
-        .teacher_forced = true, % if decoder
-        .assemble = assemble,
-% if readout == "probe" then
-        .locate = locate,
-        .located = "one ${c_string(task.probe_symbol)} in the input, and one output",
-% end
+        % include("parts/fields.tpl", { fields = {
+        %   { "stream", ("{%s%s}"):format(source, streams[2] and target or "") },
+        %   { "streams", #streams },
+        %   { "label_stream", #streams - 1 },
+        %   { "shape", task.data and "shape_of" },
+        %   { "labels", not task.data and "output_length" },
+        %   { "teacher_forced", decoder and "true" },
+        %   { "assemble", "assemble" },
+        %   { "locate", readout == "probe" and "locate" },
+        %   { "located", text = readout == "probe" and ("one %s in the input, and one output"):format(task.probe_symbol) },
+        % } })
 };
 
 /* Sites of a forward pass that `trace` offers: name, channels of an activation or heads of an attention, streams. */
@@ -217,50 +147,39 @@ static const lh_trace_site sites[] = {
 /* Two operations per multiply-add; the backward pass costs twice the forward pass.
  * ${line} % for _, line in ipairs(about.flops)
  */
+% local forward, rows, names = "", "", {}
+% for i, stream in ipairs(flops.streams) do
+% names[i] = streams[2] and stream.name or "T"
+% forward = forward .. ("2 * %s * %s + "):format(f64(stream.weights), names[i])
+% end
+% for i, pair in ipairs(flops.attentions) do
+% local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
+% forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.count), queries, keys)
+% local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)
+% local more = pair.rows > 0 and ("2 * %s * %s"):format(f64(pair.rows), distances)
+% rows = more and (rows ~= "" and rows .. " + " or "") .. more or rows
+% end
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
-% if streams[2] then
-    double forward = 0;
-    const double ${stream.name} = shape->length[${stream.index}]; % for _, stream in ipairs(flops.streams)
-    forward += 2 * ${f64(stream.weights)} * ${stream.name}; % for _, stream in ipairs(flops.streams)
-% for _, pair in ipairs(flops.attentions) do
-% local queries, keys = streams[pair.queries + 1].name, streams[pair.keys + 1].name
-    forward += ${f64(pair.count)} * ${queries} * ${keys};
-% end
-% else
-    double T = shape->length[0];
-    double forward = 2 * ${f64(flops.streams[1].weights)} * T + ${f64(flops.attentions[1].count)} * T * T;
-% end
+    const double ${names[i]} = shape->length[${stream.index}]; % for i, stream in ipairs(flops.streams)
+    const double forward = ${forward};
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-% if flops.relative > 0 then
-/* The nominal count, the output layer at the labelled positions, and the rows of 2 T - 1 distances: the rows are
- * computed once for the batch, and the gradient of their weight once per shard. */
+% if rows ~= "" then
+/* The nominal count, the output layer at the labelled positions, and the rows of distances: the rows are computed once
+ * for the batch, and the gradient of their weight once per shard. */
+static double executed_flops(const lh_shape *shape, lh_mode mode) {
+    const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
+    const double rows = ${rows};
+    const double extra = mode == LH_MODE_TRAIN ? 3 * output + (1 + ${train.shards}) * rows : output + rows;
+    return nominal_flops(shape, mode) + extra;
+}
 % else
 /* The nominal count and the output layer at the labelled positions. */
-% end
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
-    double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
-% if flops.relative > 0 then
-% if streams[2] then
-    double rows = 0;
-% for _, pair in ipairs(flops.attentions) do
-% if pair.rows > 0 then
-    rows += 2 * ${f64(pair.rows)} * (shape->length[${pair.queries}] + shape->length[${pair.keys}] - 1.0);
-% end
-% end
-% else
-    double rows = 2 * ${f64(flops.relative)} * (2.0 * shape->length[0] - 1);
-% end
-    double extra = mode == LH_MODE_TRAIN ? 3 * output + (1 + ${train.shards}) * rows : output + rows;
-    return nominal_flops(shape, mode) + extra;
-% else
+    const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
-% end
 }
-% for _, list in ipairs(lists) do
-
-static const ${list.type} ${list.name}[] = {${list.text}};
 % end
 
 #if defined(LH_HAVE_X86_64)
@@ -296,6 +215,10 @@ static const lh_cpu_program *const levels[] = {
         NULL,
 };
 
+% local states = ""
+% for i, state in ipairs(optimizer.states) do
+% states = ('%s%s"%s"'):format(states, i > 1 and ", " or "", state)
+% end
 extern const lh_spec longhand_spec_${symbol};
 const lh_spec longhand_spec_${symbol} = {
         .abi = LH_ABI,
@@ -308,45 +231,48 @@ const lh_spec longhand_spec_${symbol} = {
         .precision = "${precision}",
         .tensors = tensors,
         .tensor_count = ${tensor_count},
-        .initial_values = initial_values, % if initial_values
-        .parameter_count = ${parameters},
-        .parameter_storage = ${parameter_storage},
-        .task = &task,
-        .data = &data, % if task.data
-        .format = &format,
-        .sites = sites,
-        .site_count = ${trace_site_count},
-        .classes = ${classes},
-        .position_range = ${drawn_text.position_range}, % if drawn_text.position_range
-        .first_position = ${drawn_text.first_position}, % if drawn_text.first_position
-        .distance_range = ${drawn_text.distance_range}, % if drawn_text.distance_range
-        .draws_by_sequence = true, % if streams[1].by_sequence or streams[2] and streams[2].by_sequence
-        .limit = {${limit.tokens}, "${c_string(limit.because)}"}, % if limit
+        % include("parts/fields.tpl", { fields = {
+        %   { "initial_values", initial_values and "initial_values" },
+        %   { "parameter_count", parameters },
+        %   { "parameter_storage", parameter_storage },
+        %   { "task", "&task" },
+        %   { "data", task.data and "&data" },
+        %   { "format", "&format" },
+        %   { "sites", "sites" },
+        %   { "site_count", #trace_sites },
+        %   { "classes", classes },
+        %   { "position_range", drawn_text.position_range },
+        %   { "first_position", drawn_text.first_position },
+        %   { "distance_range", drawn_text.distance_range },
+        %   { "draws_by_sequence", (streams[1].by_sequence or streams[2] and streams[2].by_sequence) and "true" },
+        %   { "limit", limit and ('{%d, "%s"}'):format(limit.tokens, c_string(limit.because)) },
+        % } })
         .nominal_flops = nominal_flops,
         .executed_flops = executed_flops,
         .train =
                 {
-                        .batch = ${train.batch},
-                        .shards = ${train.shards},
-                        .lengths = ${train.lengths_text},
-                        .schedule = {${schedule.kind}, ${schedule.warmup}, ${f64(schedule.final)}}, % if schedule
+                        % include("parts/fields.tpl", { fields = {
+                        %   { "batch", train.batch },
+                        %   { "shards", train.shards },
+                        %   { "lengths", train.lengths_text },
+                        %   { "schedule", schedule and ("{%s, %d, %s}"):format(schedule.kind, schedule.warmup, f64(schedule.final)) },
+                        % } })
                 },
         .eval =
                 {
-                        .axis = "length",
-                        .dropout = true, % if eval_dropout
+                        % include("parts/fields.tpl", { fields = {
+                        %   { "axis", text = "length" },
+                        %   { "dropout", eval_dropout and "true" },
+                        % } })
                 },
         .optimizer =
                 {
-                        .kind = "${optimizer.kind}",
-% if optimizer.states[2] then
-                        .states = 2,
-                        .state_name = {"${optimizer.states[1]}", "${optimizer.states[2]}"},
-% elseif optimizer.states[1] then
-                        .states = 1,
-                        .state_name = {"${optimizer.states[1]}"},
-% end
-                        .clip_norm = ${f64(clip.max_norm)}, % if clip.kind == "global_norm"
+                        % include("parts/fields.tpl", { fields = {
+                        %   { "kind", text = optimizer.kind },
+                        %   { "states", #optimizer.states },
+                        %   { "state_name", states ~= "" and ("{%s}"):format(states) },
+                        %   { "clip_norm", clip.kind == "global_norm" and f64(clip.max_norm) },
+                        % } })
                 },
         .cpu = levels,
 #if defined(LH_HAVE_CUDA)

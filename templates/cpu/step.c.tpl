@@ -157,32 +157,26 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .choices = choices,
         .block_sequences = block_sequences,
         .forward_sequences = forward_sequences,
-% if tables then
-        .tables_bytes = tables_bytes,
-        .make_tables = make_tables,
-% end
-        .shared_bytes = shared_bytes,
-        .workspace_bytes = workspace_bytes,
-        .begin_step = begin_step,
-% if any_sums then
-        .begin_shard = begin_shard,
-        .train_block = train_block,
-        .end_shard = end_shard,
-% else
-        .train_block = train_block,
-% end
-        .forward_block = forward_block,
-        .trace_block = trace_block,
-% if cpu.decoding then
-        .decode_bytes = decode_bytes,
-        .decode_begin = decode_begin, % if cpu.decoding.ahead[1]
-        .decode_step = decode_step,
-        .score_block = score_block,
-        .decode_move = decode_move,
-% end
-        .fold = fold,
-        .scale = scale, % if task.counted
-        .squared_norm = squared_norm,
-        .update = update,
-        .skipped_flops = skipped_flops, % if skips
+        % include("parts/fields.tpl", { fields = {
+        %   { "tables_bytes", tables and "tables_bytes" },
+        %   { "make_tables", tables and "make_tables" },
+        %   { "shared_bytes", "shared_bytes" },
+        %   { "workspace_bytes", "workspace_bytes" },
+        %   { "begin_step", "begin_step" },
+        %   { "begin_shard", any_sums and "begin_shard" },
+        %   { "train_block", "train_block" },
+        %   { "end_shard", any_sums and "end_shard" },
+        %   { "forward_block", "forward_block" },
+        %   { "trace_block", "trace_block" },
+        %   { "decode_bytes", cpu.decoding and "decode_bytes" },
+        %   { "decode_begin", cpu.decoding and cpu.decoding.ahead[1] and "decode_begin" },
+        %   { "decode_step", cpu.decoding and "decode_step" },
+        %   { "score_block", cpu.decoding and "score_block" },
+        %   { "decode_move", cpu.decoding and "decode_move" },
+        %   { "fold", "fold" },
+        %   { "scale", task.counted and "scale" },
+        %   { "squared_norm", "squared_norm" },
+        %   { "update", "update" },
+        %   { "skipped_flops", skips and "skipped_flops" },
+        % } })
 };

@@ -49,6 +49,16 @@ local function computation(times, token)
   } or false
 end
 
+local READOUTS = { probe = "The encoder reads the input; the answer is read at the probe token.",
+  last = "The encoder reads the input; the answer is read at its last token." }
+local READINGS = { decoder = "The decoder reads the input, %sa separator and the target",
+  encoder_decoder = "The encoder reads the input, %sthe decoder a separator and the target" }
+
+-- The model's own tokens as members of a C enum.
+local function constants_text(computed, others)
+  return (computed and ("COMPUTATION_TOKEN = %d, "):format(computed.token) or "") .. others
+end
+
 local tokens = {}
 
 -- The model's own tokens, after those of the input: the computation token, if there is one, and the empty token.
@@ -56,14 +66,18 @@ function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
     return { computation = computation(times, inputs), tokens = inputs, tokens_words = "input symbols",
-      empty_token = false, decoder = false }
+      empty_token = false, decoder = false, reading = READOUTS[model.readout],
+      token_constants = model.readout == "probe" and ("PROBE = %s"):format(plan.task.probe) or "" }
   end
   local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
   local count = inputs + (spare and 2 or 1)
   local words = times and "input symbols, the computation token, the empty output"
     or spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
-  return { computation = computation(times, inputs), tokens = count, tokens_words = words, empty_token = count - 1,
-    decoder = false }
+  local computed = computation(times, inputs)
+  return { computation = computed, tokens = count, tokens_words = words, empty_token = count - 1, decoder = false,
+    reading = ("The encoder reads the input, %sone empty token per output; the answers are read at the empty tokens.")
+      :format(times and computed.words .. " for each of its tokens, then " or "then "),
+    token_constants = constants_text(computed, "EMPTY_TOKEN = " .. count - 1) }
 end
 
 -- The tokens after the input's tokens: symbols of the target (unless input and target share an alphabet), the
@@ -75,11 +89,12 @@ function tokens.decoder(plan, inputs, times)
   local count = first + (times and 1 or 0) + (start and 0 or 1)
   local words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
     .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
-  local behind = times and computed.words .. " for each of its tokens, " or ""
+  local first_output, separator = shared and 0 or inputs, start or count - 1
   return { computation = computed, tokens = count, tokens_words = words, empty_token = false,
-    decoder = { first_output = shared and 0 or inputs, separator = start or count - 1,
-      words = plan.resolved.model.kind == "decoder" and ("the input, %sa separator and the target"):format(behind)
-        or "a separator and the target" } }
+    decoder = { first_output = first_output, separator = separator },
+    reading = READINGS[plan.resolved.model.kind]:format(times and computed.words .. " for each of its tokens, " or "")
+      .. " without its last token. Each token from the separator on predicts the next token of the target.",
+    token_constants = constants_text(computed, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output, separator)) }
 end
 
 -- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a separate stream.
@@ -97,7 +112,9 @@ local function attention(plan, name, queries, keys, causal)
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end
 
-local attentions = {
+-- The attentions that a description of the kind may name; model_network.lua selects those that the description names,
+-- and finds their blocks.
+M.attentions = {
   encoder = function(plan) return { attention(plan, "self", INPUT, INPUT) } end,
   decoder = function(plan) return { attention(plan, "self", INPUT, INPUT, true) } end,
   encoder_decoder = function(plan)
@@ -105,12 +122,6 @@ local attentions = {
       attention(plan, "cross", TARGET, SOURCE) }
   end,
 }
-
--- The attentions that a description of the kind may name; model_network.lua selects those that the description names,
--- and finds their blocks.
-function M.attentions(plan)
-  return attentions[plan.resolved.model.kind](plan)
-end
 
 -- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all loops),
 -- and the names of both counts in C.

@@ -1,9 +1,10 @@
 -- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output: task, train, clip, own_network, and lists: the C arrays { type, name, text } of lengths; validation: {
--- lengths, examples, coincide } of the validation stream, or false.
+-- Output: task, train, clip, own_network, and lists: C arrays { about, type, name, lines }; validation: { lengths,
+-- examples, coincide } of the validation stream, or false.
 
+local features = require("spec.rules.features")
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
 local literals = require("base.literals")
@@ -11,12 +12,16 @@ local validation = require("spec.rules.validation")
 
 local M = {}
 
-local function lengths_text(lengths, name, arrays)
+local function add(arrays, about, type, name, lines)
+  arrays[#arrays + 1] = { about = about, type = type, name = name, lines = lines }
+end
+
+local function lengths_text(lengths, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
   elseif lengths.list then
-    arrays[#arrays + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
-    return string.format("{%s, %d, 0, 0, 0}", name, #lengths.list)
+    add(arrays, "Task lengths of training.", "int32_t", "train_lengths", { table.concat(lengths.list, ", ") })
+    return string.format("{train_lengths, %d, 0, 0, 0}", #lengths.list)
   end
   return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
 end
@@ -27,8 +32,8 @@ local function token_of(symbols, name)
   return tokens[1] or false
 end
 
--- The options as a task's code reads them: numbers unchanged, words by their index from 0.
-local function option_fields(facts, chosen)
+-- Adds the options as a task's code reads them: numbers unchanged, words by their index from 0. Returns words for them.
+local function add_options(facts, chosen, arrays)
   if not chosen then
     return false
   end
@@ -36,27 +41,41 @@ local function option_fields(facts, chosen)
   local words = lists.map(facts.options, function(option)
     return ("%s = %s"):format(option.name, chosen[option.name])
   end)
-  return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
+  local about = table.concat(words, ", ")
+  add(arrays, about, "int", "task_options", { table.concat(values, ", ") })
+  return about
 end
 
-local function task_fields(facts, task)
+-- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether there is one.
+local function add_names(facts, resolved, arrays)
+  local token = features.is_causal(resolved) and token_of(facts.output_symbols, facts.end_symbol)
+  add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.names(facts.input_symbols))
+  add(arrays, "The symbols of outputs.", "char *const", "output_symbols", literals.names(facts.output_symbols))
+  if facts.axes then
+    add(arrays, "Axes that distinguish examples.", "char *const", "axes", literals.names(lists.names(facts.axes)))
+  end
+  if token then
+    add(arrays, ('"%s" ends targets.'):format(facts.end_symbol), "uint16_t", "end_symbol", { token })
+  end
+  return token ~= false
+end
+
+local function task_fields(facts, resolved, arrays)
   return {
     kind = facts.kind,
     source = facts.text and facts.kind .. ".c",
     path = facts.path,
     text = facts.text,
     data = facts.data,
-    axes = facts.axes and { names = table.concat(literals.names(lists.names(facts.axes)), " "), count = #facts.axes }
-      or false,
-    options = option_fields(facts, task.options),
-    lengths = not facts.data and {
-      { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },
-      { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
+    axes = #(facts.axes or {}),
+    ends = add_names(facts, resolved, arrays),
+    options = add_options(facts, resolved.task.options, arrays),
+    lengths = facts.data and {} or {
+      { name = "input_length", formula = facts.input_length },
+      { name = "output_length", formula = facts.output_length },
     },
     shared = facts.symbols ~= nil,
     start = token_of(facts.symbols or {}, facts.start_symbol), -- a decoder's first token, instead of a separator
-    end_token = token_of(facts.output_symbols, facts.end_symbol),
-    end_symbol = facts.end_symbol or false,
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
     blanks = #(facts.blank or {}),
@@ -65,10 +84,6 @@ local function task_fields(facts, task)
     literal = facts.literal or false,
     loss = facts.loss or false, -- of all labels, or of counted labels; false: none is masked
     counted = facts.loss == "counted",
-    alphabets = {
-      { name = "input_symbols", lines = literals.names(facts.input_symbols) },
-      { name = "output_symbols", lines = literals.names(facts.output_symbols) },
-    },
     chance = facts.chance,
     baseline = facts.baseline,
     baseline_name = facts.baseline_name,
@@ -81,9 +96,9 @@ function M.derive(plan, facts, network)
   if stream then
     stream.coincide = validation.coincide(resolved, facts)
   end
-  return { own_network = network or false, task = task_fields(facts, resolved.task), lists = arrays,
+  return { own_network = network or false, task = task_fields(facts, resolved, arrays), lists = arrays,
     train = { batch = train.batch, shards = train.shards,
-      lengths_text = lengths_text(train.lengths, "train_lengths", arrays) }, clip = train.clip, validation = stream }
+      lengths_text = lengths_text(train.lengths, arrays) }, clip = train.clip, validation = stream }
 end
 
 return M

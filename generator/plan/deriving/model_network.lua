@@ -291,7 +291,7 @@ end
 -- The attentions of a network, each with its block. The description runs once without facets first, since facets depend
 -- on the names and layer counts of these blocks.
 function M.attentions(plan, additive, file)
-  local known, list = dimensions.attentions(plan), {}
+  local known, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
   local model, bare = section_of(plan, file), bare_families(known)
   local net = file and run_own(plan, model, file, bare, additive)
     or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare, additive))
@@ -390,7 +390,6 @@ function M.derive(plan, file)
   part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
   part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
   part.widths, part.trace_sites = widths(net), trace_sites(net)
-  part.trace_site_count = #part.trace_sites
   part.operation_kernels = headers_of(executed)
   part.cpu_headers = cpu_headers(plan, part.noise, part.operation_kernels)
   local buffer_lists = buffers.derive(net, executed, part.eval_dropout)
