@@ -233,12 +233,6 @@ function Project:files(plan, cuda)
   return files, digest
 end
 
--- The digest of all hand-written sources of a trainer, which shows whether a build is out of date.
-function Project:runtime_digest()
-  self.hand_written = self.hand_written or self:digest_runtime()
-  return self.hand_written
-end
-
 -- SHA-256 of files of the repository, by the system's program if it exists: sha256.lua takes a hundred times as long.
 function Project:digests_of(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
@@ -247,8 +241,12 @@ function Project:digests_of(names)
   return #list == #names and list or lists.map(paths_of, function(path) return sha256.hex(write.read(path) or "") end)
 end
 
-function Project:digest_runtime()
+-- The digest of all hand-written sources of a trainer, which shows whether a build is out of date; computed once.
+function Project:runtime_digest()
   local sources = { "Makefile", "cuda.mk" }
+  if self.hand_written then
+    return self.hand_written
+  end
   local function collect(folder)
     for _, name in ipairs(write.names(self.root .. "/" .. folder)) do
       local path = folder .. "/" .. name
@@ -264,7 +262,8 @@ function Project:digest_runtime()
   end
   table.sort(sources)
   local parts = lists.map(self:digests_of(sources), function(digest, i) return sources[i] .. " " .. digest end)
-  return sha256.digest(table.concat(parts, "\n"))
+  self.hand_written = sha256.digest(table.concat(parts, "\n"))
+  return self.hand_written
 end
 
 return M

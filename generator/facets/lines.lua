@@ -81,11 +81,9 @@ end
 
 -- Words, if lines of a direction count their places from the last key and so depend on the length of the sequence.
 function M.told_length(resolved, sides)
-  for _, line in ipairs(sides.key and resolved.encoding.lines and resolved.encoding.lines.list or {}) do
-    if line.direction == 1 then
-      return "has lines that begin at the last token"
-    end
-  end
+  local lines = sides.key and resolved.encoding.lines
+  return lines and lists.any(lines.list, function(line) return line.direction == 1 end)
+    and "has lines that begin at the last token"
 end
 
 function M.warn(seen, say)

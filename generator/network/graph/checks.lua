@@ -176,15 +176,13 @@ function M.finished(net)
   if not net.classified then
     fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
   end
-  for _, block in ipairs(net.scopes) do
-    if not block.last then
-      fail_at(block.line, ("%s has no output"):format(block.title), "block:output(value)")
+  for _, scope in ipairs(net.order) do
+    if scope ~= net and not scope.last then
+      fail_at(scope.line, ("%s has no output"):format(scope.title), "block:output(value)")
     end
-    check_read(block)
-    check_names_differ(block)
+    check_read(scope)
+    check_names_differ(scope)
   end
-  check_read(net)
-  check_names_differ(net)
   for _, p in ipairs(net.tables) do
     if not p.embedded then
       fail_at(p.line, ("no vectors of table %s are embedded"):format(p.name),

@@ -34,14 +34,12 @@ function M.stream(net, forced, drops)
   if not forced or drops then
     return nil
   end
-  for _, scope in ipairs(net.order) do
-    for _, op in ipairs(scope.ops) do
-      local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- made in another block
-      if strange or not fits(op, stream) then
-        return nil
-      end
-      looks = looks or op.kind == "attention" and op.q.stream == stream
+  for scope, op in lists.nested(net.order, "ops") do
+    local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- made in another block
+    if strange or not fits(op, stream) then
+      return nil
     end
+    looks = looks or op.kind == "attention" and op.q.stream == stream
   end
   return looks and stream or nil
 end

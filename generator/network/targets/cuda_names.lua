@@ -102,8 +102,4 @@ function M.embeddings(device)
   end)
 end
 
-function M.contributions(net)
-  return lists.set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end))
-end
-
 return M

@@ -302,7 +302,8 @@ end
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {},
-    contributions = cuda_names.contributions(net), buffers = buffers.derive(net, executed, given.evaluates),
+    contributions = lists.set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end)),
+    buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie

@@ -43,10 +43,6 @@ local function means_of(sizes)
   return longest, tokens, pairs_of
 end
 
-function M.longest(lengths, facts)
-  return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
-end
-
 -- The tokens of training sequences in each part and in each stream: the largest number and the mean.
 function M.training(plan, facts)
   local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))

@@ -16,7 +16,6 @@
 -- positions of the facets that stand directly in encoding.
 
 local additive_facet = require("facets.additive")
-local costs = require("plan.deriving.costs")
 local dimensions = require("plan.deriving.dimensions")
 local families = require("spec.families")
 local levels = require("plan.deriving.levels")
@@ -44,7 +43,7 @@ local function derive_family(plan, family, facts)
   local encoding = families.encoding(resolved.encoding, family.of_spec)
   local formula = encoding.score and score and (score.families and score.families[family.of_spec] or score) or nil
   local given = { apart = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
-    longest_training = costs.longest(resolved.train.lengths, facts.task), formula = formula }
+    longest_training = plan.longest_training, formula = formula }
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
   end

@@ -33,26 +33,10 @@ local function shared_memory(plan, add)
       table.concat(families, "; ")))
 end
 
--- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
--- blocks.
-local function cuda_choices(plan, add)
+-- Passes the choices of device code in which a block computes a whole pass of a shard.
+local function add_block_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
-  if plan.no_device_code then
-    add("gpu", "none", "no device code exists for " .. plan.no_device_code.what)
-    return
-  end
-  local attention, shards = pages.said("device_choice", plan.first)[1], cuda.chip .. " shards"
-  if cuda.products == "library" then
-    add("gpu, one model", shards,
-      "shards of attention, norms and loss, with a launch for each phase; replicas take turns on the whole device")
-    add("gpu products", "cuBLASLt, " .. products[1],
-      ("from width %d on: products over all tokens of a batch, since each block would read all weights for its few "
-        .. "tokens; the library chooses the order of sums"):format(cuda.library_width))
-    shared_memory(plan, add)
-    add(attention.what, attention.value, attention.why)
-    return
-  end
-  add("gpu, one model", shards,
+  add("gpu, one model", cuda.chip .. " shards",
     "a block computes the forward and backward pass of a shard; blocks wait for each other only to sum gradients")
   for _, advice in ipairs(chips.advice(plan.train.batch, cuda.chip, plan.least_architecture)) do
     local names = lists.map(advice, function(chip) return ("%s (%d)"):format(chip[2], chip[3]) end)
@@ -70,6 +54,26 @@ local function cuda_choices(plan, add)
       and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"
       or "sums over the batch would keep %.1f MB for each model that trains at a time, which is too much"):format(
         cuda.kept_bytes / 1e6))
+  end
+end
+
+-- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
+-- blocks.
+local function cuda_choices(plan, add)
+  local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  if plan.no_device_code then
+    add("gpu", "none", "no device code exists for " .. plan.no_device_code.what)
+    return
+  end
+  local attention = pages.said("device_choice", plan.first)[1]
+  if cuda.products == "library" then
+    add("gpu, one model", cuda.chip .. " shards",
+      "shards of attention, norms and loss, with a launch for each phase; replicas take turns on the whole device")
+    add("gpu products", "cuBLASLt, " .. products[1],
+      ("from width %d on: products over all tokens of a batch, since each block would read all weights for its few "
+        .. "tokens; the library chooses the order of sums"):format(cuda.library_width))
+  else
+    add_block_choices(plan, add)
   end
   shared_memory(plan, add)
   add(attention.what, attention.value, attention.why)

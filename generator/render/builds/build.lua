@@ -275,7 +275,7 @@ end
 
 -- A build that has begun: { project, job, dir, claim, staging, words, log, compiled }, or nil, an exit code and text.
 -- claim is for the folder staging, words is the command that compiles, log takes the command's output, and compiled
--- goes into the stamp. threads: for make. The build ends with M.finish and M.discard.
+-- goes into the stamp. threads: for make. The build ends with M.finish and claim.give_back(claim).
 function M.begin(project, job, dir, threads)
   dir = paths.rooted(dir):gsub("/+$", "")
   local refused, why = M.refused(project, dir, "--out")
@@ -295,7 +295,7 @@ function M.begin(project, job, dir, threads)
   local written
   written, message = write.files(staging .. "/src", job.files)
   if not written then
-    M.discard(work)
+    claim.give_back(work.claim)
     return nil, 4, message .. "\n"
   end
   return work
@@ -349,10 +349,6 @@ function M.finish(work, code)
   return 0, text
 end
 
-function M.discard(work)
-  claim.give_back(work.claim)
-end
-
 -- Builds with make(work); returns the results of make: an exit code, and text to show or nil.
 local function build_by(project, job, dir, make)
   local work, code, text = M.begin(project, job, dir, math.min(M.processors(), 16))
@@ -361,7 +357,7 @@ local function build_by(project, job, dir, make)
   end
   local done
   done, code, text = pcall(make, work)
-  M.discard(work)
+  claim.give_back(work.claim)
   if not done then
     error(code, 0)
   end

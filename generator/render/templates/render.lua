@@ -200,19 +200,13 @@ local function call_of(run, head, ...)
   return ("%s(%s)"):format(head, table.concat(kept, ", "))
 end
 
--- A line of a call or a head: call(function, argument, ...), or call(function, { argument, ... }).
-local function call_line(run, tail, head, ...)
-  local here = run.stack[#run.stack]
-  local text = run.indent .. (" "):rep(here.col - 1) .. call_of(run, head, ...) .. tail
-  add_line(run, text, { here.name, here.line }, #run.stack - 1)
-end
-
-local function call(run, ...)
-  call_line(run, ";", ...)
-end
-
-local function define(run, ...)
-  call_line(run, " {", ...)
+-- Makes a helper for lines that end with `tail`: call(function, argument, ...), or call(function, { argument, ... }).
+local function lines_with(tail)
+  return function(run, head, ...)
+    local here = run.stack[#run.stack]
+    local text = run.indent .. (" "):rep(here.col - 1) .. call_of(run, head, ...) .. tail
+    add_line(run, text, { here.name, here.line }, #run.stack - 1)
+  end
 end
 
 local function invoke(run, ...)
@@ -254,7 +248,7 @@ local CODE = {
 local CONVERT = { c_comment = text_helper(escape.c_comment), c_string = text_helper(escape.c_string),
   f32 = literals.f32, f64 = literals.f64, ident = ident }
 local ACT = { include = include, paragraph = paragraph, splice = splice, slot = slots.fill, inline = slots.inline,
-  call = call, invoke = invoke, define = define }
+  call = lines_with(";"), invoke = invoke, define = lines_with(" {") }
 
 -- A copy of a table of functions, each with the run as its first argument.
 local function bound(run, functions)

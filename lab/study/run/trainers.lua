@@ -5,6 +5,7 @@
 -- cell. Of the trainers that are not compiled, the first is built alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
+local claim = require("base.claim")
 local jobs = require("lab.study.run.jobs")
 local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
@@ -79,7 +80,7 @@ local function build_these(project, items, state, threads)
     end,
   })
   for _, work in ipairs(works) do
-    build.discard(work)
+    claim.give_back(work.claim)
   end
   if not done then
     error(how, 0)
