@@ -31,22 +31,6 @@ local function lengths(fewest)
   end
 end
 
--- Adds an analysis of traced runs. fewest: the least number of task lengths; nil if the analysis has no --lengths.
-local function add_analysis(analyze, name, summary, fewest)
-  local command = analyze:command(name):summary(summary)
-  command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
-    .. "other")
-    :argname("RUN"):args("+")
-  options.add(command, fewest and { { "--lengths A,B", "task lengths", default = "40,150", convert = lengths(fewest) } }
-    or {})
-  options.add(command, {
-    { "--seed S", "seed of the examples and sampled positions", default = "1", convert = positive },
-    options.trainer("the runs'"),
-    { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(name) },
-  })
-  return command
-end
-
 local function points(text)
   local number = tonumber(text)
   return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
@@ -60,79 +44,6 @@ local function percent(text)
     :format(text, number and number > 0 and number <= 1 and "; percent, not a share" or "")
 end
 
-local function add_decoding(analyze)
-  options.add(add_analysis(analyze, "decoding", "show the attention of all heads while the model answers an input"), {
-    { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
-    { "--frame N", "number of places to which its numbers are padded; 0: no padding; default: as in the task",
-      convert = count },
-    { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
-    { "--layers A,B", "indices of layers, from 0; default: all layers",
-      convert = converters.list("--layers", "numbers of layers from 0 on, such as 0,5", count) },
-  })
-end
-
-local SETS = { "test", "train", "validation" }
-local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
-
--- Adds an analysis of all runs in a folder. splits: the splits that it can analyze, by default SETS.
-local function add_study_analysis(analyze, name, summary, split, splits)
-  local command = analyze:command(name):summary(summary)
-  command:argument("runs", "a folder of runs"):argname("RUNS")
-  options.add(command, {
-    { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
-    { "--split", "the split whose results are analyzed; test: the score of reports", choices = splits or SETS,
-      default = split },
-    { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
-  })
-  return command
-end
-
-local function add_comparison(analyze)
-  options.add(add_study_analysis(analyze, "compare", "compare the cells of a study, or any runs, by statistical tests "
-    .. "over their seeds", "test", SPLITS), {
-    { "--axis NAME", "the study's axis along which cells are compared; default: the last axis with several values" },
-    { "--reference VALUE", "a value of the axis; all other values are compared with this value alone" },
-    { "--metric", "the metric to compare; default: the metric of the study's scores, or exact_match if models answer "
-      .. "token by token", choices = measures.NAMES },
-    { "--above PERCENT", "score of the metric above which a seed counts as generalising; default: the study's "
-      .. "criterion",
-      convert = percent },
-    { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count as "
-      .. "equivalent; without --margin none do", convert = points },
-    { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
-      .. "list", default = "10000",
-      convert = positive },
-    { "--seed S", "seed of the resamples", default = "1", convert = positive },
-  })
-end
-
-local function add_similarity(analyze)
-  options.add(add_study_analysis(analyze, "similarity", "measure the similarity of attention between models, by cell",
-    "validation"), {
-    { "--length N", "task length of the examples", default = "16", convert = positive },
-    { "--examples K", "number of examples: the first K of the length; with a dataset, the first K of the split, or "
-      .. "all if it has fewer", default = "108",
-      convert = positive },
-    { "--seed S", "seed of the examples and sampled positions", default = "1", convert = positive },
-    { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
-    { "--trained-only", "leave out checkpoints of step 0" },
-  })
-end
-
-local function add_human(analyze)
-  options.add(add_study_analysis(analyze, "human", "compare models and humans puzzle by puzzle", "validation"), {
-    { "--human FILE", "CSV file with a row for each puzzle" },
-    { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
-    { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
-    { "--without IDS", "puzzles to leave out, such as 99,100,101",
-      convert = converters.list("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
-    { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
-    { "--resamples N", "number of resamples of bases, and of splits of the participants into "
-      .. "halves", default = "2000", convert = positive },
-    { "--seed S", "seed of the resamples", default = "1", convert = positive },
-  })
-end
-
 local LARGEST_GRID = 4096 -- cells
 
 -- Converts a grid, ROWSxCOLUMNS.
@@ -143,17 +54,6 @@ local function grid(text)
     ("--grid %s: expected rows and columns, such as 4x4"):format(text)
 end
 
-local function add_tables(analyze)
-  options.add(add_study_analysis(analyze, "tables", "compare position tables with each other and with a fixed "
-    .. "table", "validation"), {
-    { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
-      default = "4x4", convert = grid },
-    { "--reference", "the fixed table: grid: sinusoids of a cell's column and row; line: sinusoids of its "
-      .. "number", choices = { "grid", "line" },
-      default = "grid" },
-  })
-end
-
 local LOUDEST = 1e6
 
 -- Converts a standard deviation, which must exceed the preceding ones.
@@ -162,39 +62,113 @@ local function deviation(word, list)
   return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil
 end
 
-local function add_noise(analyze)
-  options.add(add_study_analysis(analyze, "noise", "measure accuracy under noise on the embeddings", "validation"), {
+local function seed(of)
+  return { "--seed S", "seed of the " .. of, default = "1", convert = positive }
+end
+
+local LENGTH = { "--length N", "task length of the examples", default = "16", convert = positive }
+local OF_DATASET = "; with a dataset, the first K of the split, or all if it has fewer"
+
+-- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths; nil if the analysis has
+-- no --lengths.
+local OF_TRACES = {
+  { "pca", "find principal components of activations at the first length", lengths = 2, {
+    { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
+    { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
+      default = "input" },
+  } },
+  { "attention", "show attention of one sequence, the maximum over the heads", lengths = 1, {
+    { "--sequence I", "number of the sequence, from 1", default = "1", convert = positive },
+    { "--crop N", "show only the first N queries and keys", convert = positive },
+  } },
+  { "decoding", "show the attention of all heads while the model answers an input", {
+    { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
+    { "--frame N", "number of places to which its numbers are padded; 0: no padding; default: as in the task",
+      convert = count },
+    { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
+    { "--layers A,B", "indices of layers, from 0; default: all layers",
+      convert = converters.list("--layers", "numbers of layers from 0 on, such as 0,5", count) },
+  } },
+}
+
+local SETS = { "test", "train", "validation" }
+local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
+
+-- Analyses of all runs in a folder: name, summary, options. splits: those that an analysis can analyze, by default SETS;
+-- split: the usual one, by default "validation".
+local OF_STUDIES = {
+  { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
+    splits = SPLITS, {
+      { "--axis NAME", "the study's axis along which cells are compared; default: the last axis with several values" },
+      { "--reference VALUE", "a value of the axis; all other values are compared with this value alone" },
+      { "--metric", "the metric to compare; default: the metric of the study's scores, or exact_match if models answer "
+        .. "token by token", choices = measures.NAMES },
+      { "--above PERCENT", "score of the metric above which a seed counts as generalising; default: the study's "
+        .. "criterion", convert = percent },
+      { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count "
+        .. "as equivalent; without --margin none do", convert = points },
+      { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
+        .. "list", default = "10000", convert = positive },
+      seed("resamples"),
+    } },
+  { "similarity", "measure the similarity of attention between models, by cell", {
+    LENGTH,
+    { "--examples K", "number of examples: the first K of the length" .. OF_DATASET, default = "108", convert = positive },
+    seed("examples and sampled positions"),
+    { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
+    { "--trained-only", "leave out checkpoints of step 0" },
+  } },
+  { "tables", "compare position tables with each other and with a fixed table", {
+    { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
+      default = "4x4", convert = grid },
+    { "--reference", "the fixed table: grid: sinusoids of a cell's column and row; line: sinusoids of its number",
+      choices = { "grid", "line" }, default = "grid" },
+  } },
+  { "human", "compare models and humans puzzle by puzzle", {
+    { "--human FILE", "CSV file with a row for each puzzle" },
+    { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
+    { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
+    { "--without IDS", "puzzles to leave out, such as 99,100,101",
+      convert = converters.list("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
+    { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
+    { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
+      convert = positive },
+    seed("resamples"),
+  } },
+  { "noise", "measure accuracy under noise on the embeddings", {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
       convert = converters.list("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1", deviation) },
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
-    { "--length N", "task length of the examples", default = "16", convert = positive },
-    { "--examples K", "number of examples of the length; with a dataset, the first K of the split, or all if it has "
-      .. "fewer", default = "500",
-      convert = positive },
+    LENGTH,
+    { "--examples K", "number of examples of the length" .. OF_DATASET, default = "500", convert = positive },
     { "--draws D", "number of samples of the noise", default = "10", convert = positive },
-    { "--seed S", "seed of the examples and the noise", default = "1", convert = positive },
-  })
-end
+    seed("examples and the noise"),
+  } },
+}
 
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("analyze trained models: pca, attention, decoding, similarity, "
     .. "tables, human, noise, compare"):command_target("what")
-  options.add(add_analysis(analyze, "pca", "find principal components of activations at the first length", 2), {
-    { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
-    { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
-      default = "input" },
-  })
-  options.add(add_analysis(analyze, "attention", "show attention of one sequence, the maximum over the heads", 1), {
-    { "--sequence I", "number of the sequence, from 1", default = "1", convert = positive },
-    { "--crop N", "show only the first N queries and keys", convert = positive },
-  })
-  add_decoding(analyze)
-  add_comparison(analyze)
-  add_similarity(analyze)
-  add_tables(analyze)
-  add_human(analyze)
-  add_noise(analyze)
+  for _, one in ipairs(OF_TRACES) do
+    local command = analyze:command(one[1]):summary(one[2])
+    command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
+      .. "other"):argname("RUN"):args("+")
+    options.add(command, one.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
+      convert = lengths(one.lengths) } } or {})
+    options.add(command, lists.append({ seed("examples and sampled positions"), options.trainer("the runs'"),
+      { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
+  end
+  for _, one in ipairs(OF_STUDIES) do
+    local command = analyze:command(one[1]):summary(one[2])
+    command:argument("runs", "a folder of runs"):argname("RUNS")
+    options.add(command, lists.append({
+      { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
+      { "--split", "the split whose results are analyzed; test: the score of reports", choices = one.splits or SETS,
+        default = one.split or "validation" },
+      { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(one[1], one[1]) },
+    }, one[3]))
+  end
 end
 
 return M
