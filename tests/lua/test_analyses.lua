@@ -213,7 +213,7 @@ TestPanels = {}
 
 function TestPanels.test_texts_are_quoted()
   local script = panels.script({ name = "x", title = "don't", note = "n", panel = 100,
-    rows = { { label = "one", { title = "t", lines = {}, blocks = { { "1 2" } }, plot = "plot $1" } } } })
+    rows = { { label = "one", { title = "t", lines = {}, layers = { { { "1 2" }, "" } } } } } })
   lu.assertStrContains(script, "set label 1 \"don't\"")
   lu.assertStrContains(script, "set output 'x.svg'")
   lu.assertStrContains(script, "set output 'x.png'")

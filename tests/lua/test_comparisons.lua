@@ -6,6 +6,7 @@ local analyze = require("lab.study.analyze.analyze")
 local comparisons = require("lab.study.analyze.analyze_compare")
 local hostile = require("hostile")
 local lu = require("luaunit")
+local panels = require("lab.study.analyze.pictures.panels")
 local reports = require("reports")
 local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
@@ -353,11 +354,12 @@ TestStrips = {}
 function TestStrips.test_names_execute_nothing()
   local groups = { { name = "a'b`c", scores = { 1, 2 }, mean = 1.5, low = 1, high = 2 },
     { name = "none", scores = {} } }
-  local script = strips.script({ name = "compare", title = "it's", xlabel = "x", sets = { { name = "`touch x`",
-    groups = groups } } })
+  local picture = strips("it's", "x", { { name = "`touch x`", groups = groups } })
+  picture.name = "compare"
+  local script = panels.script(picture)
   lu.assertStrContains(script, "\"a'b\\140c\" 1, 'none' 2")
   lu.assertStrContains(script, "set title '`touch x`'")
-  lu.assertStrContains(script, "title \"it's\"")
+  lu.assertStrContains(script, "set label 1 \"it's\"")
 end
 
 support.run()

@@ -184,7 +184,7 @@ function TestHostile.test_scripts_of_gnuplot()
       lu.assertNil(hostile.problem_of_gnuplot(curves.script(figure)))
     end
     lu.assertNil(hostile.problem_of_gnuplot(panels.script({ name = "x", title = text, note = text, panel = 100,
-      rows = { { label = text, { title = text, lines = {}, blocks = {}, plot = "plot x" } } } })))
+      rows = { { label = text, { title = text, lines = {}, layers = {} } } } })))
   end
 end
 

@@ -307,9 +307,8 @@ function M.run(study, options)
   local models = { groups_table(result, options), pairs_table(result, options), shares_table(result) }
   return { sheets.csv("compare.csv", PAIR, result.pairs), sheets.csv("groups.csv", GROUP, result.groups),
     seeds_csv(result.groups, options.split), { path = "compare.tex", text = table.concat(lists.map(models,
-    table_latex.render), "\n") }, tables = models, picture = strips.script({ name = "compare",
-    title = ("Every seed, by %s"):format(result.axis), xlabel = ("%s; points: seeds; bars: means and 95%% intervals")
-      :format(scored_text(result, options)), sets = result.sets }) }
+    table_latex.render), "\n") }, tables = models, picture = strips(("Every seed, by %s"):format(result.axis),
+    ("%s; points: seeds; bars: means and 95%% intervals"):format(scored_text(result, options)), result.sets) }
 end
 
 return M

@@ -147,13 +147,15 @@ local function panel(site, at, last)
   local layer = site.site:match("%d+")
   local first = site.lengths[1]
   return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, at.drift),
-    blocks = { block(first, FAINT), block(at, COLOURED) }, lines = {
+    layers = {
+      { block(first, FAINT), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
+      { block(at, COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
+    }, lines = {
       axis("x", site.fitted.variance[1] == 0, { first.x, at.x }),
       axis("y", site.fitted.variance[2] == 0, { first.y, at.y }),
       last and "set colorbox" or "unset colorbox",
       ("set cbrange [%d:%d]"):format(at.first, at.first + math.max(1, at.count - 1)),
-    }, plot = "plot $1 using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8', $2 using 1:2:3 with points pt 7 ps 0.25 lc "
-      .. "palette" }
+    } }
 end
 
 local SETTINGS = lists.join(scatter.SETTINGS, {

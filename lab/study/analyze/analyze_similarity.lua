@@ -259,25 +259,16 @@ end
 
 -- Returns the correlations of accuracy with the cosine to a reference, as lines of text.
 local function reference_text(groups, step, reference)
-  local all, scores, means, mean_scores = {}, {}, {}, {}
-  for _, group in ipairs(groups) do
-    if group ~= reference then
-      local own = lists.map(group.runs, function(run)
-        return mean(lists.map(step.of_run[run], function(one) return one.group == reference and one.cosine or nil end))
-      end)
-      lists.append(all, own)
-      lists.append(scores, group.scores)
-      means[#means + 1], mean_scores[#mean_scores + 1] = mean(own), mean(group.scores)
-    end
-  end
-  local function both(x, y)
-    return number("%.3f", correlation.pearson(x, y)), number("%.3f", correlation.spearman(x, y))
-  end
-  local pearson, spearman = both(all, scores)
-  local of_means, ranks_of_means = both(means, mean_scores)
+  local others = lists.filter(groups, function(group) return group ~= reference end)
+  local over_runs, over_means = correlation.over(lists.map(others, function(group)
+    return { y = group.scores, x = lists.map(group.runs, function(run)
+      return mean(lists.map(step.of_run[run], function(one) return one.group == reference and one.cosine or nil end))
+    end) }
+  end))
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
-    .. "means of %s"):format(escape.plain(reference.name), STEP[step.step], pearson, spearman, wording.count(#all,
-    "run"), of_means, ranks_of_means, wording.count(#means, "cell")), sheets.WIDTH)
+    .. "means of %s"):format(escape.plain(reference.name), STEP[step.step], number("%.3f", over_runs.pearson),
+    number("%.3f", over_runs.spearman), wording.count(over_runs.points, "run"), number("%.3f", over_means.pearson),
+    number("%.3f", over_means.spearman), wording.count(over_means.points, "cell")), sheets.WIDTH)
 end
 
 function M.run(study, options)
@@ -288,15 +279,15 @@ function M.run(study, options)
     group.number = i
   end
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
-  local steps, tables = steps_of(groups, options), {}
+  local steps = steps_of(groups, options)
   lists.append(notes, lists.map(groups, function(group)
     return group.without_dropout and ("%s: dropout is off here, although its spec evaluates with it"):format(group.name)
       or nil
   end))
-  for _, step in ipairs(steps) do
-    lists.append(tables, { matrix_table(groups, step, "cosine", "Cosine"), matrix_table(groups, step, "divergence",
-      "Jensen-Shannon divergence"), levels_table(groups, step, notes) })
-  end
+  local tables = lists.flat(steps, function(step)
+    return { matrix_table(groups, step, "cosine", "Cosine"), matrix_table(groups, step, "divergence",
+      "Jensen-Shannon divergence"), levels_table(groups, step, notes) }
+  end)
   lists.append(tables, lists.map(reference and steps or {}, function(step)
     return reference_text(groups, step, reference)
   end))

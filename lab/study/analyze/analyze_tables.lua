@@ -107,36 +107,30 @@ local function series_at(result, group, step)
   return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
 end
 
--- Returns a group's values of a measure at a step, and its accuracies, by run. block: the number of a table, or "mean".
+-- Returns a group's values of a measure at a step, and its accuracies, by run: { x, y }. block: the number of a table,
+-- or "mean".
 local function values_of(result, group, step, measure, block)
   local with = lists.filter(series_at(result, group, step), function(series)
     return series[block] and series[block][measure]
   end)
-  return lists.map(with, function(series) return series[block][measure] end), lists.map(with, function(series)
-    return series.accuracy
-  end)
+  return { x = lists.map(with, function(series) return series[block][measure] end),
+    y = lists.map(with, function(series) return series.accuracy end) }
 end
 
 -- Returns the correlations of a measure with accuracy for at = { step, measure, block }.
 local function correlations_at(result, at)
-  local function correlate(over, values, scores)
-    return lists.merged(at, { over = over, points = #values, pearson = correlation.pearson(values, scores),
-      spearman = correlation.spearman(values, scores) })
-  end
-  local all, all_scores, means, mean_scores, within = {}, {}, {}, {}, {}
-  for _, group in ipairs(result.groups) do
-    local values, scores = values_of(result, group, at.step, at.measure, at.block)
-    if group.learned and #values > 0 then
-      lists.append(all, values)
-      lists.append(all_scores, scores)
-      means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
-    end
-    -- a table of zeros lacks some measures
-    if group.learned and #values_of(result, group, at.step, "norm", at.block) > 0 then
-      within[#within + 1] = correlate(group.name, values, scores)
+  local learned = lists.filter(result.groups, function(group) return group.learned end)
+  local samples = lists.map(learned, function(group)
+    return values_of(result, group, at.step, at.measure, at.block)
+  end)
+  local all, means = correlation.over(lists.filter(samples, function(sample) return #sample.x > 0 end))
+  local list = { lists.update(all, { over = "all runs" }), lists.update(means, { over = "means of cells" }) }
+  for i, group in ipairs(learned) do
+    if #values_of(result, group, at.step, "norm", at.block).x > 0 then -- a table of zeros lacks some measures
+      list[#list + 1] = lists.update(correlation.both(samples[i].x, samples[i].y), { over = group.name })
     end
   end
-  return lists.join({ correlate("all runs", all, all_scores), correlate("means of cells", means, mean_scores) }, within)
+  return lists.map(list, function(one) return lists.update(one, at) end)
 end
 
 -- Returns correlations of measures with accuracy over learned tables: over all runs, over the means of groups, and over
@@ -194,8 +188,8 @@ local function distances_table(result, options)
   local rows = lists.map(result.groups, function(group)
     local row = { group.name, ("%d"):format(group.count), number("%.2f", statistics.mean(group.scores)) }
     return lists.append(row, lists.map(COLUMNS, function(column)
-      return sheets.mean_and_sd(column.measure == "unit" and "%.4f" or "%.2f", (values_of(result, group,
-        column.step, column.measure, "mean")))
+      return sheets.mean_and_sd(column.measure == "unit" and "%.4f" or "%.2f", values_of(result, group,
+        column.step, column.measure, "mean").x)
     end))
   end)
   return sheets.table({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
@@ -258,8 +252,7 @@ end
 -- Makes a panel of the points of all runs. pearson: their correlation, or nil.
 local function points_panel(result, step, measure, pearson)
   return scatter.panel(lists.map(result.groups, function(group)
-    local values, scores = values_of(result, group, step, measure, "mean")
-    return { x = values, y = scores }
+    return values_of(result, group, step, measure, "mean")
   end), ("%s, r = %s"):format(MEASURE[measure], number("%.2f", pearson)))
 end
 

@@ -70,4 +70,17 @@ function M.spearman(a, b)
   return M.pearson(M.ranks(a), M.ranks(b))
 end
 
+-- Returns the correlations { points, pearson, spearman } of two lists.
+function M.both(x, y)
+  return { points = #x, pearson = M.pearson(x, y), spearman = M.spearman(x, y) }
+end
+
+-- Returns the correlations over samples { x, y }, each two lists: over all numbers, and over the means of the samples.
+function M.over(samples)
+  local function over(join, of)
+    return M.both(join(samples, function(one) return of(one.x) end), join(samples, function(one) return of(one.y) end))
+  end
+  return over(lists.flat, function(list) return list end), over(lists.map, statistics.mean)
+end
+
 return M

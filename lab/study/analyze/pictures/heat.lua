@@ -10,20 +10,20 @@ local M = {}
 
 local NAN = 0 / 0
 
--- The block of a matrix without gaps, drawn as an image, and its plot command.
+-- The layer of a matrix without gaps, drawn as an image.
 local function image(values, columns)
   local words, lines = lists.map(values, function(value) return ("%.5g"):format(value) end), {}
   for first = 1, #words, columns do
     lines[#lines + 1] = table.concat(words, " ", first, first + columns - 1)
   end
-  return lines, "plot $1 matrix with image"
+  return { lines, "matrix with image" }
 end
 
--- The block of a matrix with gaps, drawn as a box for each number, and its plot command.
+-- The layer of a matrix with gaps, drawn as a box for each number.
 local function boxes(values, columns)
-  return lists.map(values, function(value, i)
+  return { lists.map(values, function(value, i)
     return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
-  end), "plot $1 using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"
+  end), "using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette" }
 end
 
 -- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format.
@@ -39,8 +39,8 @@ function M.panel(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.range({ values })
   local peak, tics = math.max(1e-9, -low, high), names and M.tics(names, 0)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
-  local block, plot = (has_gaps and boxes or image)(values, columns)
-  return { title = range and title or ("%s, to %.2g"):format(title, peak), blocks = { block }, plot = plot, lines = {
+  local layer = (has_gaps and boxes or image)(values, columns)
+  return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
       range and range[1] or -peak, range and range[2] or peak),
     "unset grid", tics and ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(tics, tics)

@@ -22,14 +22,14 @@ local ACROSS, DOWN = 42, 74                       -- space between panels in pix
 
 -- The left and the upper edge of a panel in pixels.
 local function corner(picture, row, column)
-  return picture.left + (column - 1) * (picture.panel + picture.across),
+  return picture.left + (column - 1) * (picture.wide + picture.across),
     TOP + (row - 1) * (picture.panel + picture.down)
 end
 
 local function place(picture, row, column)
   local x, y = corner(picture, row, column)
   return ("set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
-    .. "set bmargin at screen %.6f"):format(x / picture.width, (x + picture.panel) / picture.width,
+    .. "set bmargin at screen %.6f"):format(x / picture.width, (x + picture.wide) / picture.width,
     1 - y / picture.height, 1 - (y + picture.panel) / picture.height)
 end
 
@@ -38,17 +38,15 @@ local function label(picture, number, text, y, size)
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
--- Returns the plot command of a panel, and adds its blocks to the picture's data. gnuplot reports an error on an empty
--- block.
+-- Returns the plot command of a panel, and adds its data to the picture's. Layers without data are left out, since
+-- gnuplot reports an error on an empty block.
 local function plot(picture, panel)
-  if lists.find(panel.blocks, function(block) return #block == 0 end) then
-    return "plot NaN"
-  end
-  return (panel.plot:gsub("%$(%d)", function(number)
+  local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)
-    table.insert(picture.data, gnuplot.block(name, panel.blocks[tonumber(number)]))
-    return "$" .. name
-  end))
+    picture.data[#picture.data + 1] = #layer[1] > 0 and gnuplot.block(name, layer[1]) or nil
+    return #layer[1] > 0 and ("$%s %s"):format(name, layer[2]) or nil
+  end)
+  return "plot " .. (#parts > 0 and table.concat(parts, ", ") or "NaN")
 end
 
 local function draw(picture, lines)
@@ -75,15 +73,16 @@ function M.rows(list, across, heading)
   return rows
 end
 
--- picture = { name, title, note, panel, settings, rows, left, across, down }: name of the files; title and note above
--- the panels; size of a panel in pixels; settings, lines of the script after SETTINGS, or nil; left, across, down:
--- pixels left of, between and below panels, for long names of tics. rows = { { label, panel ... } ... } with panel =
--- { title, lines, blocks, plot }: lines that set its axes; blocks of data, lists of lines; the plot command, which
--- names each block by its number, $1 and so on.
+-- picture = { name, title, note, panel, wide, settings, rows, left, across, down }: name of the files; title and note
+-- above the panels; height of a panel in pixels, and its width if it differs; settings, lines of the script after
+-- SETTINGS, or nil; left, across, down: pixels left of, between and below panels, for long names of tics. rows = { {
+-- label, panel ... } ... } with panel = { title, lines, layers }: lines that set its axes; layers = { data, words }: a
+-- list of lines of numbers, and words of gnuplot's plot command that draw them.
 function M.script(picture)
   local columns = math.max(1, lists.most(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
-  picture.width = picture.left + RIGHT + columns * (picture.panel + picture.across) - picture.across
+  picture.wide = picture.wide or picture.panel
+  picture.width = picture.left + RIGHT + columns * (picture.wide + picture.across) - picture.across
   picture.height, picture.data = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN, {}
   local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), { label(picture, 1, picture.title, 20, 14),
     label(picture, 2, picture.note, 40, 10), "set multiplot" })

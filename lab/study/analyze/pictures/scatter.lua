@@ -25,10 +25,10 @@ function M.panel(groups, title, more)
     end
   end
   more = more or {}
-  return { title = title, blocks = { lines }, lines = {
+  return { title = title, lines = {
     axis("x", groups, more.x), axis("y", groups, more.y), ("set cbrange [1:%d]"):format(math.max(2, #groups)),
     "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
-  }, plot = ("plot $1 using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(more.style or "points") }
+  }, layers = { { lines, ("using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(more.style or "points") } } }
 end
 
 return M
