@@ -128,8 +128,8 @@ local function decode(answers, targets, layers, spec)
   local output, files = {}, {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
   local run = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
-  function run.trace_text(_, _, text, frame)
-    lu.assertEquals({ text, frame }, { "3+4", 1 })
+  function run.trace(_, _, words)
+    lu.assertEquals(words, { "--text=3+4", "--frame=1" })
     return TRACE
   end
   function run.read(_, _, name)

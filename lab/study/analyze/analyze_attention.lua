@@ -15,7 +15,7 @@ local M = {}
 
 -- The matrices of one run at one length: { label, { site, values, rows, columns } ... }, where label describes both.
 local function analyze(source, length, options)
-  local file = source:trace("attention", { length }, options.sequence)
+  local file = source:trace("attention", { "--lengths", length, "--examples", options.sequence })
   return lists.map(source:sites(file, length, "attention"), function(site)
     local shape = source:shape(file, length, site .. ".attention", options.sequence)
     local size, crop = shape[2] * shape[3] * shape[4], options.crop or math.huge

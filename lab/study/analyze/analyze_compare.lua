@@ -11,6 +11,7 @@ local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local sheets = require("lab.study.analyze.sheets")
+local scales = require("lab.study.report.figures.scales")
 local statistics = require("lab.study.read.statistics")
 local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
@@ -26,31 +27,29 @@ local MOST_NAMED = 12 -- cells in a message
 local APART = 0.05    -- least gap between two clumps of seeds, as a share of the metric's full scale
 
 -- Whether a group's seeds form two clumps: those that generalise and the others, with a gap wider than each clump.
-local function is_clumped(group, passed, metric)
-  local ends = { [true] = { math.huge, -math.huge }, [false] = { math.huge, -math.huge } }
-  for i, score in ipairs(group.scores) do
-    local clump = ends[passed[i]]
-    if not clump then
-      return false
-    end
-    clump[1], clump[2] = math.min(clump[1], score), math.max(clump[2], score)
+-- passed: whether each seed generalises.
+local function is_clumped(group, passed)
+  local function range(of)
+    return scales.range({ lists.map(group.scores, function(score, i) return passed[i] == of and score or nil end) })
   end
-  local good, bad = ends[true], ends[false]
-  local gap = math.max(good[1] - bad[2], bad[1] - good[2])
-  return gap < math.huge and gap > math.max(good[2] - good[1], bad[2] - bad[1])
-    and gap >= APART * metrics.of[metric].factor
+  local good_low, good_high = range(true)
+  local bad_low, bad_high = range(false)
+  local gap = math.max(good_low - bad_high, bad_low - good_high)
+  return group.judged == #group.scores and gap < math.huge and gap > math.max(good_high - good_low, bad_high - bad_low)
+    and gap >= APART * metrics.of[group.metric].factor
 end
 
 -- Adds the number of a group's seeds that generalise.
-local function judge_seeds(group, split, metric, criterion)
-  local passed, count, judged = {}, 0, 0
+local function judge_seeds(group, split)
+  local passed, count = {}, 0
+  group.judged = 0
   for i, run in ipairs(group.runs) do
-    passed[i] = metrics.generalises(runs.score(run, split, criterion.metric), criterion)
-    judged, count = judged + (passed[i] ~= nil and 1 or 0), count + (passed[i] and 1 or 0)
+    passed[i] = metrics.generalises(runs.score(run, split, group.criterion.metric), group.criterion)
+    group.judged, count = group.judged + (passed[i] ~= nil and 1 or 0), count + (passed[i] and 1 or 0)
   end
-  group.generalise, group.judged, group.clumped = count, judged, is_clumped(group, passed, metric)
-  if judged > 0 then
-    group.share_low, group.share_high = exact.interval(count, judged, inference.ERROR)
+  group.generalise, group.clumped = count, is_clumped(group, passed)
+  if group.judged > 0 then
+    group.share_low, group.share_high = exact.interval(count, group.judged, inference.ERROR)
   end
 end
 
@@ -60,7 +59,7 @@ local function describe(groups, metric, criterion, options)
   local drawing = inference.random(options.seed)
   for _, group in ipairs(groups) do
     group.metric, group.criterion = metric, criterion
-    judge_seeds(group, options.split, metric, criterion)
+    judge_seeds(group, options.split)
     group.mean, group.sd = statistics.mean(group.scores), statistics.sd(group.scores)
     if group.sd then
       group.error = group.sd / math.sqrt(#group.scores)
@@ -87,6 +86,7 @@ local function test_exactly(pair, options)
   local all_equal = not pair.test.p and pair.permutation == 1
   pair.raw = smooth and pair.test.p or not all_equal and pair.permutation or nil
   pair.method = pair.raw and (smooth and "Welch" or "permutation")
+  pair.lowest = pair.raw and (smooth and 0.0 or pair.least)
 end
 
 -- Returns all pairs of groups within each set; with a reference, only the pairs that contain it.
@@ -103,14 +103,6 @@ local function pairs_of(sets, reference)
     end
   end
   return list
-end
-
--- Sets `key` of each pair to the corrected p(pair), if p returns a number for the pair.
-local function correct(list, key, p)
-  local tested = lists.map(list, function(pair) return p(pair) and pair or nil end)
-  for i, corrected in ipairs(inference.holm(lists.map(tested, p))) do
-    tested[i][key] = corrected
-  end
 end
 
 -- Returns the verdict on a pair. A test that is not significant shows nothing: only the test of equivalence can show
@@ -132,14 +124,12 @@ local function judge(list, options)
     pair.margin = options.margin
     pair.p_equivalence = options.margin and inference.equivalence(pair.test, options.margin)
   end
-  for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence" }) do
-    correct(list, key, function(pair) return pair[of] end)
+  for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
+    local tested = lists.filter(list, function(pair) return pair[of] end)
+    for i, corrected in ipairs(inference.holm(lists.map(tested, function(pair) return pair[of] end))) do
+      tested[i][key] = corrected
+    end
   end
-  -- `reachable` is the corrected p if every raw p were as small as its numbers of seeds allow; 0 for tests other than
-  -- permutation tests.
-  correct(list, "reachable", function(pair)
-    return pair.raw and (pair.method == "permutation" and pair.least or 0.0)
-  end)
   for _, pair in ipairs(list) do
     pair.verdict = verdict(pair)
   end
@@ -163,11 +153,11 @@ end
 -- the seeds form two clumps.
 --   A pair has a, b (groups of a set); test: that of a - b (inference.welch); method: the deciding test, "Welch" or
 -- "permutation"; raw, p: its p before and after Holm's correction; these are nil if all seeds of both groups have one
--- score; low,
--- high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers of seeds;
--- reachable: that p after correction; permutation, splits: p and number of splits of the permutation test; fisher,
--- fisher_p: Fisher's p before and after correction; p_equivalence, equivalence: with a margin, the p of equivalence
--- before and after correction; verdict. A correction is over all pairs. Groups without two scores are in no pair.
+-- score; low, high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers of
+-- seeds; lowest, reachable: the least p of the deciding test, 0 for Welch's, before and after correction; permutation,
+-- splits: p and number of splits of the permutation test; fisher, fisher_p: Fisher's p before and after correction;
+-- p_equivalence, equivalence: with a margin, the p of equivalence before and after correction; margin; verdict. A
+-- correction is over all pairs. Groups without two scores are in no pair.
 function M.compare(study, options)
   local axis = cell_groups.axis(study, options.axis)
   local sets = cell_groups.sets(study, axis, options.split)

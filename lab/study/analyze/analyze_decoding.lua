@@ -122,7 +122,7 @@ local function words_of(answer)
 end
 
 local function analyze(source, text, options)
-  local trace = source:trace_text("attention", text, options.frame)
+  local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
   local front
   for _, name in ipairs(trace.names) do
     front = name:match("^(n[%do]+%.)answers$") or front

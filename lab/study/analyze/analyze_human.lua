@@ -60,22 +60,18 @@ end
 
 -- Returns lists of the included puzzles' numbers, one for each base. `without` holds ids, from 0.
 local function bases_of(puzzles, options)
-  local out, bases = {}, {}
-  for _, id in ipairs(options.without or {}) do
-    must(1, id < puzzles.count, ("--without %d: there is no such puzzle\n  expected: ids from 0 to %d"):format(id,
-      puzzles.count - 1))
-    out[id + 1] = true
+  local without, kept = lists.set(options.without or {}), {}
+  for id = 0, puzzles.count - 1 do
+    kept[#kept + 1] = not without[id] and id + 1 or nil
   end
-  puzzles.kept = {}
-  for first = 1, puzzles.count, options.copies do
-    local base = {}
-    for puzzle = first, math.min(first + options.copies - 1, puzzles.count) do
-      base[#base + 1] = not out[puzzle] and puzzle or nil
-    end
-    bases[#bases + 1] = #base > 0 and base or nil
-    table.move(base, 1, #base, #puzzles.kept + 1, puzzles.kept)
-  end
-  return bases
+  local unknown = lists.find(options.without or {}, function(id) return id >= puzzles.count end)
+  must(1, not unknown, ("--without %s: there is no such puzzle\n  expected: ids from 0 to %d"):format(unknown,
+    puzzles.count - 1))
+  return lists.group(kept, function(puzzle) return (puzzle - 1) // options.copies end)
+end
+
+local function numbers_in(bases)
+  return lists.flat(bases, function(base) return base end)
 end
 
 -- Returns the three measures of two lists of shares, over the given puzzles.
@@ -85,10 +81,6 @@ local function compare(a, b, puzzles)
   local y = lists.map(both, function(puzzle) return b[puzzle] end)
   local cosine, spearman = correlation.cosine(x, y), correlation.spearman(x, y)
   return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
-end
-
-local function numbers_in(bases)
-  return lists.flat(bases, function(base) return base end)
 end
 
 -- Returns a similarity: each measure's value, from `point` or as the mean of the samples, and its interval.
@@ -128,20 +120,12 @@ local function halves(participants, puzzles, options)
   return similarity_of(list)
 end
 
--- Returns the number of vectors of a puzzle; 0 for all puzzles if runs were not evaluated by vectors.
-local function vectors_of(puzzles, puzzle)
-  return puzzles.vectors[puzzle] or 0
-end
-
--- Returns people or a cell as { name, vectors }, a list by the numbers of vectors: { who, vectors, values }, where the
--- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: their lists of
--- shares by puzzle.
+-- Returns people or a cell as { name, count, vectors }, a list by the numbers of vectors: { who, vectors, values }; the
+-- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: their lists of shares
+-- by puzzle.
 local function summary_of(name, shares, result)
-  return { name = name, count = #shares, vectors = lists.map(result.vectors, function(vectors)
-    local puzzles = lists.filter(result.puzzles.kept, function(puzzle)
-      return vectors_of(result.puzzles, puzzle) == vectors
-    end)
-    return { who = name, vectors = vectors, values = lists.map(shares, function(accuracy)
+  return { name = name, count = #shares, vectors = lists.map(result.vectors, function(puzzles)
+    return { who = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
       return statistics.mean(lists.map(puzzles, function(puzzle) return accuracy[puzzle] end))
     end) }
   end) }
@@ -151,14 +135,16 @@ end
 -- vectors, run, kept }, where kept lists the included puzzles. human[puzzle]: a share. Each group has accuracy, shares
 -- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. compared:
 -- halves of the participants, a model that is always right, which is also `perfect`, and the cells as { name, count,
--- similarity }. vectors: the occurring numbers of vectors. everybody: people and cells (summary_of). Copies of a base
--- puzzle are resampled together.
+-- similarity }. vectors: lists of included puzzles with equal numbers of vectors, which are their keys, 0 for all if
+-- runs were not evaluated by vectors. everybody: people and cells (summary_of). Copies of a base puzzle are resampled
+-- together.
 local function set_against(groups, options)
   local puzzles = puzzles_of(groups, options.split)
   local participants = options.trials and human_data.trials(options.trials, puzzles)
   local human = options.human and human_data.accuracy(options.human, options.column, puzzles)
     or human_data.means(participants, puzzles.count)
   local bases, always = bases_of(puzzles, options), {}
+  puzzles.kept = numbers_in(bases)
   for puzzle = 1, puzzles.count do
     always[puzzle] = 1.0
   end
@@ -175,8 +161,8 @@ local function set_against(groups, options)
     table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
       similarity = halves(participants, puzzles, options) })
   end
-  local vectors = lists.distinct(lists.map(puzzles.kept, function(puzzle) return vectors_of(puzzles, puzzle) end))
-  table.sort(vectors)
+  local vectors = lists.group(puzzles.kept, function(puzzle) return puzzles.vectors[puzzle] or 0 end)
+  table.sort(vectors, function(a, b) return a.key < b.key end)
   local result = { puzzles = puzzles, human = human, groups = groups, compared = compared, perfect = perfect,
     bases = #bases, vectors = vectors }
   local shares = participants and lists.map(participants, function(one) return one.share end) or { human }
@@ -207,7 +193,7 @@ end
 local function vectors_table(result)
   return sheets.table({ name = "vectors", title = "Accuracy by vectors", about = "mean ± sd (n - 1) over participants "
     .. "or seeds; for humans without trials, only the mean", heads = lists.join({ "", "humans or seeds" },
-    lists.map(result.vectors, function(vectors) return vectors > 0 and wording.count(vectors, "vector") or "all" end)),
+    lists.map(result.vectors, function(of) return of.key > 0 and wording.count(of.key, "vector") or "all" end)),
     rows = lists.map(result.everybody, function(item)
       return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(of)
         return sheets.mean_and_sd("%.3f", of.values)
@@ -227,26 +213,24 @@ end
 
 -- Makes a cell's panel of puzzles; each number of vectors is a group of points.
 local function puzzles_panel(result, group)
-  return scatter.panel(lists.map(result.vectors, function(vectors)
-    local shown = lists.filter(result.puzzles.kept, function(puzzle)
-      return vectors_of(result.puzzles, puzzle) == vectors and result.human[puzzle]
-    end)
+  return scatter.panel(lists.map(result.vectors, function(puzzles)
+    local shown = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
     return { x = lists.map(shown, function(puzzle) return result.human[puzzle] end),
       y = lists.map(shown, function(puzzle) return group.accuracy[puzzle] end) }
   end), ("%s, ranks %s"):format(group.name, number("%.2f", group.similarity.spearman.value)), { x = SHARES,
     y = SHARES })
 end
 
-local function vectors_panel(result, item)
-  local vectors = result.vectors
-  return scatter.panel({ { x = vectors, y = lists.map(item.vectors, function(of)
-    return statistics.mean(of.values)
-  end) } }, item.name, { style = "linespoints", x = { vectors[1] - 0.2, vectors[#vectors] + 0.2, 1 }, y = SHARES })
+local function vectors_panel(item)
+  local set = { x = lists.map(item.vectors, function(of) return of.vectors end),
+    y = lists.map(item.vectors, function(of) return statistics.mean(of.values) end) }
+  return scatter.panel({ set }, item.name, { style = "linespoints", x = { set.x[1] - 0.2, set.x[#set.x] + 0.2, 1 },
+    y = SHARES })
 end
 
 local function picture(result)
   local of_puzzles = lists.map(result.groups, function(group) return puzzles_panel(result, group) end)
-  local by_vectors = lists.map(result.everybody, function(item) return vectors_panel(result, item) end)
+  local by_vectors = lists.map(result.everybody, vectors_panel)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
     panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.rows(of_puzzles, ACROSS, "Each puzzle: right: "
       .. "share of humans with the correct answer; up: share of seeds; lighter: more vectors"), panels.rows(by_vectors,

@@ -71,7 +71,8 @@ local function site_of(source, file, site, options, parts)
 end
 
 local function analyze(source, options)
-  local file = source:trace("activations", options.lengths, options.sequences)
+  local file = source:trace("activations", { "--lengths", table.concat(options.lengths, ","), "--examples",
+    options.sequences })
   local parts = lists.map(options.lengths, function(length) return part_of(source, file, length, options) end)
   local sites = lists.map(source:sites(file, options.lengths[1], "activations"), function(site)
     return site_of(source, file, site, options, parts)

@@ -78,8 +78,9 @@ end
 local function trace(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
     from.run = source.run(run.dir)
-    local file = from:trace("attention", { options.length }, options.examples, {
-      checkpoint = step == "start" and from:untrained() or nil, split = from.run.info.data and options.split or nil,
+    local split = from.run.info.data and options.split or nil
+    local file = from:trace("attention", { "--lengths", options.length, "--examples", options.examples,
+      split and "--split", split }, { checkpoint = step == "start" and from:untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = maps_of(from, file, options.length)
     if models[1] and shape_text(models[1]) ~= shape_text(maps) then

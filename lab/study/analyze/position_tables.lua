@@ -51,22 +51,18 @@ local function names_in(file)
   return list
 end
 
--- Reads the first `rows` rows of the tables in a checkpoint; an empty list if it has no table.
-local function stored(path, rows)
-  local file, list = stop.must(1, safetensors.open(path)), {}
-  for i, item in ipairs(names_in(file)) do
-    local has, columns = table.unpack(file.entries[item.name].shape)
-    if not columns or has < rows then
-      stop.with(1, ("%s: %s: has %s; expected at least %d rows"):format(path, item.name, columns and ("%d rows")
-        :format(has) or "one dimension", rows))
-    end
-    local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
-    if lists.find(values, function(value) return value - value ~= 0 end) then
-      stop.with(1, ("%s: %s: has numbers that are not finite"):format(path, item.name))
-    end
-    list[i] = { block = item.block, values = values, rows = rows, columns = columns }
+-- Reads the first `rows` rows of a table in a checkpoint.
+local function stored(file, item, rows)
+  local has, columns = table.unpack(file.entries[item.name].shape)
+  if not columns or has < rows then
+    stop.with(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
+      :format(has) or "one dimension", rows))
   end
-  return list
+  local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
+  if lists.find(values, function(value) return value - value ~= 0 end) then
+    stop.with(1, ("%s: %s: has numbers that are not finite"):format(file.path, item.name))
+  end
+  return { block = item.block, values = values, rows = rows, columns = columns }
 end
 
 -- Computes the table that depends on a run's spec alone; an empty list if there is none.
@@ -85,7 +81,8 @@ end
 -- Returns the position tables of a run. path: that of the checkpoint; across: the cells in a row of the grid, if
 -- positions are cells.
 function M.of(path, spec, rows, across)
-  local list = stored(path, rows)
+  local file = stop.must(1, safetensors.open(path))
+  local list = lists.map(names_in(file), function(item) return stored(file, item, rows) end)
   return #list > 0 and list or made(spec, rows, across)
 end
 

@@ -44,24 +44,12 @@ function Source:parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces the first `count` examples of each length and returns the open file, which also has their tokens. more:
--- { checkpoint, path, split, flags }, optional: values other than the usual, and further flags of `trainer trace`.
-function Source:trace(kinds, lengths, count, more)
-  more = more or {}
-  local path = more.path or self.folder .. "/trace.safetensors"
-  return self:traced(more.checkpoint or self.run.checkpoint, kinds, path, lists.append({ "--lengths",
-    table.concat(lengths, ","), "--examples", count, more.split and "--split", more.split }, more.flags or {}))
-end
-
--- Traces a model's answer to a text, in a frame of `frame` places or without a frame (nil); returns the open file.
-function Source:trace_text(kinds, text, frame)
-  return self:traced(self.run.checkpoint, kinds, self.folder .. "/trace.safetensors",
-    { "--text=" .. text, frame and "--frame=" .. frame })
-end
-
-function Source:traced(checkpoint, kinds, path, words)
-  self:call("trace", lists.append({ "--checkpoint", checkpoint, "--what", kinds, "--seed", self.seed, "--out", path },
-    words))
+-- Traces as these words for the trainer say; returns the open file, which also has the tokens. more: { checkpoint, path
+-- }, optional: values other than the usual.
+function Source:trace(kinds, words, more)
+  local path = more and more.path or self.folder .. "/trace.safetensors"
+  self:call("trace", lists.append({ "--checkpoint", more and more.checkpoint or self.run.checkpoint, "--what", kinds,
+    "--seed", self.seed, "--out", path }, words))
   return must(1, safetensors.open(path))
 end
 
@@ -130,13 +118,6 @@ function Source:untrained()
   return (run_files.find(out)[1] or out) .. "/checkpoint.safetensors"
 end
 
--- Returns the trainer of a study's cell, and the flags for its files.
-local function of_cell(run, options)
-  local dir, code, files = options.provide(options.cell, options.sets)
-  must(code, dir, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
-  return trained_run.program(dir), files
-end
-
 -- Returns the first rows and columns, row-major, of the element-wise maximum of the heads `first` to `last` of traced
 -- attention. shape: that of the trace, whose last three sizes are heads, queries and keys.
 function M.maximum(values, shape, first, last, rows, columns)
@@ -161,7 +142,10 @@ end
 function M.open(run, options)
   local trainer, files
   if options.cell then
-    trainer, files = of_cell(run, options)
+    local dir, code
+    dir, code, files = options.provide(options.cell, options.sets)
+    must(code, dir, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
+    trainer = trained_run.program(dir)
   else
     trainer = trained_run.trainer(options.project, run, options.trainer, options.provide, options.sets, options.spec)
   end
@@ -176,8 +160,7 @@ function M.of_group(group, options, sets)
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
     group.cell.id) or nil
   sets = cell and lists.join(sets, study.set or {}) or sets
-  return M.open(M.run(group.runs[1].dir), { project = options.project, provide = options.provide,
-    folder = options.folder, cell = cell, sets = #sets > 0 and sets or nil, seed = options.seed })
+  return M.open(M.run(group.runs[1].dir), lists.merged(options, { cell = cell, sets = #sets > 0 and sets or nil }))
 end
 
 -- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it

@@ -47,12 +47,9 @@ end
 
 -- Opens a trace of training examples that the model answers correctly.
 local function collect(job)
-  local more = { path = job.source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
-  if job.run.info.data then
-    more.split = "train"
-    table.insert(more.flags, "--shuffle")
-  end
-  return job.source:trace(job.kind, { job.length }, job.options.samples, more)
+  local split = job.run.info.data and { "--split", "train", "--shuffle" } or {}
+  return job.source:trace(job.kind, lists.join({ "--lengths", job.length, "--examples", job.options.samples,
+    "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
 -- Returns the findings on one attention family, in the form that findings.lua takes.
