@@ -67,7 +67,11 @@ local function seed(of)
 end
 
 local LENGTH = { "--length N", "task length of the examples", default = "16", convert = positive }
-local OF_DATASET = "; with a dataset, the first K of the split, or all if it has fewer"
+
+local function examples(text, default)
+  return { "--examples K", text .. "; with a dataset, the first K of the split, or all if it has fewer",
+    default = default, convert = positive }
+end
 
 -- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths; nil if the analysis has
 -- no --lengths.
@@ -113,7 +117,7 @@ local OF_STUDIES = {
     } },
   { "similarity", "measure the similarity of attention between models, by cell", {
     LENGTH,
-    { "--examples K", "number of examples: the first K of the length" .. OF_DATASET, default = "108", convert = positive },
+    examples("number of examples: the first K of the length", "108"),
     seed("examples and sampled positions"),
     { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
     { "--trained-only", "leave out checkpoints of step 0" },
@@ -141,7 +145,7 @@ local OF_STUDIES = {
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,
-    { "--examples K", "number of examples of the length" .. OF_DATASET, default = "500", convert = positive },
+    examples("number of examples of the length", "500"),
     { "--draws D", "number of samples of the noise", default = "10", convert = positive },
     seed("examples and the noise"),
   } },
