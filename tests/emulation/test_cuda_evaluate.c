@@ -128,18 +128,6 @@ static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
     }
 }
 
-static volatile sig_atomic_t stop;
-static int launched, stop_launch;
-
-/* Replaces the driver's function: a signal comes while the kernel computes. */
-static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                                CUstream stream, void **arguments) {
-    stop = ++launched == stop_launch;
-    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                                           shared_bytes, stream, arguments);
-}
-
 /* Launches begin short and grow if a signal may come, with the same sums. A signal ends the condition after the
  * running launch, and the device still works. */
 static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
@@ -149,25 +137,22 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_engine *cuda, *cpu;
     lh_sums sums;
     lh_toy_use_device((lh_emulation){.multiprocessors = 1});
-    lh_cuda_driver driver = *lh_toy_device.driver;
-    driver.cuLaunchCooperativeKernel = launch_and_stop;
-    lh_toy_device.driver = &driver;
+    lh_toy_device.driver = lh_toy_interrupt(false);
     lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
-    cuda->stop = &stop;
-    launched = stop_launch = stop = 0;
+    cuda->stop = &lh_toy_interrupted.stop;
     check_evaluation(cuda, cpu, 9, 100);
-    int all = launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
+    int all = lh_toy_interrupted.launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_in_range(all, 2, 100 / group); /* it evaluates twice */
-    launched = 0;
-    stop_launch = 2;
+    lh_toy_interrupted.launched = 0;
+    lh_toy_interrupted.at = 2;
     lh_condition condition = lh_condition_make(9, 100, 1, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
-    assert_int_equal(launched, 2);
+    assert_int_equal(lh_toy_interrupted.launched, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* no launch yet */
-    assert_int_equal(launched, 2);
-    stop_launch = stop = 0;
+    assert_int_equal(lh_toy_interrupted.launched, 2);
+    lh_toy_interrupted.at = lh_toy_interrupted.stop = 0;
     check_evaluation(cuda, cpu, 9, 100);
     cuda->ops->close(cuda);
     cpu->ops->close(cpu);

@@ -264,18 +264,6 @@ static void test_greedy_of_other_steps_and_requests_apart(void **state) {
     close_trained(engines);
 }
 
-static volatile sig_atomic_t stop;
-static int launched, stop_launch;
-
-/* Replaces the driver's function: a signal comes while the kernel computes. */
-static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                                CUstream stream, void **arguments) {
-    stop = ++launched == stop_launch;
-    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                                           shared_bytes, stream, arguments);
-}
-
 /* A signal between passes ends the evaluation without stored answers; when it is repeated, results are the same. */
 static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     (void)state;
@@ -285,14 +273,12 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     int launches[REPLICAS], alone;
     evaluated e;
     lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
-    lh_cuda_driver driver = *lh_toy_device.driver;
-    driver.cuLaunchCooperativeKernel = launch_and_stop;
-    fleet->driver = &driver;
-    engines[0]->stop = &stop;
-    for (stop_launch = 1; stop_launch <= 4; stop_launch++) {
-        launched = stop = 0;
+    engines[0]->stop = &lh_toy_interrupted.stop;
+    for (int at = 1; at <= 4; at++) {
+        fleet->driver = lh_toy_interrupt(false);
+        lh_toy_interrupted.at = at;
         assert_int_equal(try_evaluation(engines[0], &greedy, &e, &error), LH_STOPPED);
-        assert_int_equal(launched, stop_launch);
+        assert_int_equal(lh_toy_interrupted.launched, at);
         assert_int_equal(e.size[0] + e.size[1], 0);
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);
@@ -302,27 +288,17 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     close_trained(engines);
 }
 
-static CUresult launch_and_fail(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                                CUstream stream, void **arguments) {
-    if (++launched == stop_launch) return 719;
-    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                                           shared_bytes, stream, arguments);
-}
-
 /* The device fails in a pass over the targets or over answers: it is lost, and all memory is released. */
 static void test_greedy_on_a_failing_device_is_reported(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_pair();
-    for (stop_launch = 1; stop_launch <= 3; stop_launch++) {
+    for (int at = 1; at <= 3; at++) {
         lh_engine *engines[REPLICAS];
         lh_error error;
         evaluated e;
         lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
-        lh_cuda_driver driver = *lh_toy_device.driver;
-        driver.cuLaunchCooperativeKernel = launch_and_fail;
-        fleet->driver = &driver;
-        launched = 0;
+        fleet->driver = lh_toy_interrupt(true);
+        lh_toy_interrupted.at = at;
         lh_assert_error(try_evaluation(engines[0], &greedy, &e, &error), LH_ERR_ENVIRONMENT, &error, "is lost");
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);

@@ -34,6 +34,27 @@ lh_spec lh_toy_fleet_spec(void) { return of_the_device(lh_toy_spec_with(toy_draw
 
 lh_spec lh_toy_fleet_pair(void) { return of_the_device(lh_toy_pair_with(toy_drawn_list)); }
 
+lh_toy_interruption lh_toy_interrupted;
+
+static CUresult launch_and_interrupt(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                     CUstream stream, void **arguments) {
+    lh_toy_interruption *state = &lh_toy_interrupted;
+    bool now = ++state->launched == state->at;
+    if (now && state->fails) return 719;
+    state->stop = now;
+    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                           shared_bytes, stream, arguments);
+}
+
+const lh_cuda_driver *lh_toy_interrupt(bool fails) {
+    static lh_cuda_driver driver;
+    driver = *lh_toy_device.driver;
+    driver.cuLaunchCooperativeKernel = launch_and_interrupt;
+    lh_toy_interrupted = (lh_toy_interruption){.fails = fails};
+    return &driver;
+}
+
 lh_engine_config lh_toy_config(const lh_spec *spec, int seed) {
     return (lh_engine_config){
         .spec = spec, .seed = (uint64_t)seed, .learning_rate = 0.01 * (1 + seed % 3), .threads = 3, .trains = true};

@@ -2,6 +2,8 @@
 #ifndef TOY_FLEET_H
 #define TOY_FLEET_H
 
+#include <signal.h>
+
 #include "emulation/emulation.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "toy_cuda.h"
@@ -17,6 +19,19 @@ void lh_toy_end_device(void);
 /* The toy with random positions and a CUDA half, with one stream and with two. */
 lh_spec lh_toy_fleet_spec(void);
 lh_spec lh_toy_fleet_pair(void);
+
+/* Counts kernels that the driver of lh_toy_interrupt launches. Launch number `at` (from 1; 0: none) fails, or sets `stop` while
+ * the kernel computes, as a signal does. */
+typedef struct lh_toy_interruption {
+    int launched, at;
+    bool fails;
+    volatile sig_atomic_t stop;
+} lh_toy_interruption;
+
+extern lh_toy_interruption lh_toy_interrupted;
+
+/* Returns the device's driver with interruption, and starts to count: at = 0. */
+const lh_cuda_driver *lh_toy_interrupt(bool fails);
 
 lh_engine_config lh_toy_config(const lh_spec *spec, int seed);
 
