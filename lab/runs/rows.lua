@@ -44,12 +44,6 @@ local function row_of(study, cell, run, locks)
   return row
 end
 
--- The folder of all runs for a folder that the user names; the folder itself if no runs lie around it.
-local function root_of(dir)
-  local place = lfs.attributes(dir .. "/run.json", "mode") and dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
-  return place or run_files.around(dir) or dir
-end
-
 -- Whether a path is a folder or lies in it; both may be relative to the current folder.
 local function is_within(path, folder)
   path, folder = paths.absolute(path), paths.absolute(folder)
@@ -61,7 +55,7 @@ function M.of(dir, metric)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)
   end
-  local root, locks = root_of(dir), ledger.locks()
+  local root, locks = run_files.around(dir) or dir, ledger.locks()
   local study, list = cells.of_folder(root, metric), {}
   for cell, run in lists.nested(study.cells, "runs") do
     list[#list + 1] = is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil

@@ -320,7 +320,7 @@ function M.of_folder(root, metric)
   for _, group in ipairs(order) do
     local spec = spec_of(group.runs)
     local key, is_nameless = key_of(group, spec)
-    group.key, group.task_kind, group.task_options = key, spec and spec.task.kind, spec and spec.task.options
+    group.key, group.task_spec = key, spec
     nameless = nameless and is_nameless and not known[name_of(group)]
     known[name_of(group)] = true
   end

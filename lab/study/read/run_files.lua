@@ -36,6 +36,18 @@ local function decode(text, shape)
   return not problem and value or nil, problem
 end
 
+-- Reads a JSON file and checks it: the value; nil and a line on the damage; nil alone if the file does not exist.
+-- check: a function of the value that returns a further problem, or nil; shown: the name of the file in the line.
+function M.json(path, shown, largest, shape, check)
+  local text, problem = input.read(path, largest)
+  local value
+  if text then
+    value, problem = decode(text, shape)
+  end
+  problem = problem or value and check and check(value)
+  return not problem and value or nil, problem and M.line_of(shown, problem)
+end
+
 -- Names of the folders that hold a trainer's files: { id, digest, name }.
 function M.place(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
@@ -73,18 +85,13 @@ end
 -- Reads the run.json of a folder. place: from M.place; absent if the folder may have any name.
 function M.facts(dir, place)
   local name = "run.json"
-  local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
-  if not text then
-    return nil, problem and M.line_of(name, problem)
+  local facts, damage = M.json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts, function(facts)
+    return misplaced(facts, place or {})
+  end)
+  if facts then
+    facts.flags = facts.flags or {}
   end
-  local facts
-  facts, problem = decode(text, run_shapes.facts)
-  problem = problem or misplaced(facts, place or {})
-  if problem then
-    return nil, M.line_of(name, problem)
-  end
-  facts.flags = facts.flags or {}
-  return facts
+  return facts, damage
 end
 
 -- Whether a run ended in an error, that is, neither successfully nor by a signal.

@@ -8,7 +8,6 @@
 -- a table from M.files_of, by the field that names the file. If M.read returns nil, the snapshot is missing, or the
 -- second result describes its damage. Reads files, writes none.
 
-local input = require("base.input")
 local run_files = require("lab.study.read.run_files")
 local run_shapes = require("lab.study.read.run_shapes")
 local sha256 = require("base.sha256")
@@ -47,17 +46,8 @@ function M.source(field, digest)
 end
 
 function M.read(root, study, scale)
-  local name = M.name(study, scale)
-  local text, problem = input.read(root .. "/" .. name, LARGEST)
-  local value
-  if text then
-    value, problem = input.decode(text)
-    problem = problem or shapes.problem(value, SHAPE)
-  end
-  if problem then
-    return nil, run_files.line_of(root .. "/" .. name, problem)
-  end
-  return value
+  local path = root .. "/" .. M.name(study, scale)
+  return run_files.json(path, path, LARGEST, SHAPE)
 end
 
 -- Files whose bytes are part of a spec's plan: { name, digest, text (of copied files) } by field.

@@ -18,28 +18,19 @@ local write = require("base.write")
 
 local M = {}
 
--- Reads run.json. The folder of a run may have been moved and renamed.
-local function read_info(dir)
-  local info, damage = run_files.facts(dir)
-  if not info then
-    dir = escape.plain(dir)
-    return nil, damage and ("%s/%s"):format(dir, damage)
-      or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
-  elseif not (info.spec.model.layers or info.spec.model.decoder_layers) then
-    return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
-  end
-  return info
-end
-
+-- The folder of a run may have been moved and renamed.
 function M.open(path)
   path = path:gsub("(.)/+$", "%1")
   local dir, checkpoint = path, path .. "/checkpoint.safetensors"
   if path:find("%.safetensors$") then
     dir, checkpoint = path:match("^(.*)/[^/]*$") or ".", path
   end
-  local info, message = read_info(dir)
+  local info, damage = run_files.facts(dir)
   if not info then
-    return nil, message
+    return nil, ("%s/%s"):format(escape.plain(dir), damage
+      or "run.json: no such file; expected the folder of a run, or a checkpoint in one")
+  elseif not (info.spec.model.layers or info.spec.model.decoder_layers) then
+    return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
   elseif lfs.attributes(checkpoint, "mode") ~= "file" then
     return nil, checkpoint .. ": no such file; has the run written a checkpoint yet?"
   end

@@ -113,9 +113,8 @@ end
 local function add_tasks(project, study)
   local facts = project:tasks() or {}
   for _, cell in ipairs(study.cells) do
-    local task = cell.task_spec and cell.task_spec.task
-    cell.task_kind, cell.task_options = task and task.kind or cell.task_kind, task and task.options or cell.task_options
-    cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[cell.task_kind or ""], cell.task_options)
+    local task = lists.at(cell.task_spec, "task") or {}
+    cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[task.kind or ""], task.options)
   end
 end
 

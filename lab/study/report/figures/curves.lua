@@ -29,20 +29,19 @@ set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid y lt 1 lw 0.6 lc rgb '#a0a0a0a0']]
 local ZOOMED = "0, 50, 80, 90, 95, 98, 99, 99.5, 100" -- percent
 
--- Averages neighbours until a curve or a band has at most M.POINTS points; also returns the points per average.
+-- Averages neighbours until a curve or a band has at most M.POINTS points.
 function M.thin(points)
-  local group = math.ceil(#points / M.POINTS)
+  local group, thin = math.ceil(#points / M.POINTS), {}
   if group <= 1 then
-    return points, 1
+    return points
   end
-  local thin = {}
   for first = 1, #points, group do
     local some = table.move(points, first, math.min(first + group - 1, #points), 1, {})
     thin[#thin + 1] = lists.map(points[first], function(_, part)
       return lists.sum(some, function(point) return point[part] end) / #some
     end)
   end
-  return thin, group
+  return thin
 end
 
 local function block_of(name, points)
@@ -84,13 +83,12 @@ local function ranges(panel)
   local x = panel.x
   local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
     or number(scales.step(x[2] - x[1]))
-  local lines = { y_scale(panel.y),
+  return table.concat({ y_scale(panel.y),
     ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
     x.log and ("set logscale x %d"):format(x.log) or "unset logscale x", "set xtics nomirror " .. tics,
-    panel.percent and "set format y '%g%%'" or "set format y '%g'" }
-  lines[#lines + 1] = not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil
-  return table.concat(lines, "\n")
+    panel.percent and "set format y '%g%%'" or "set format y '%g'",
+    not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil }, "\n")
 end
 
 -- Gnuplot commands for the marks behind the curves and for the names of the levels.
@@ -163,14 +161,14 @@ local function legend_text(legend)
 end
 
 -- Whether any panel has levels, whose names need space on the right.
-function M.has_levels(figure)
+local function has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
 -- The lines that draw a figure, and its size in pixels.
 local function drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
-  local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(M.has_levels(figure) and 17 or 3) }
+  local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }
   if #figure.panels == 1 then
     local names = figure.width and lists.count(figure.panels[1].curves, function(curve) return curve.title end) or 0
     wide = wide or 800
@@ -203,26 +201,19 @@ M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top =
 
 -- The right edge of a panel's axes on the page, in pixels. All panels of a figure have the same width.
 function M.page_right(figure)
-  return M.PAGE.width - (M.has_levels(figure) and M.PAGE.levels or M.PAGE.right)
+  return M.PAGE.width - (has_levels(figure) and M.PAGE.levels or M.PAGE.right)
 end
 
 -- The lines of a figure, { title, style }: first the legend's, then all others; and the lines' numbers.
 function M.lines(figure)
-  local list, numbers, shown = {}, {}, {}
-  local function add(title, style)
-    if title and not numbers[title] then
-      list[#list + 1] = { title = title, style = style }
-      numbers[title] = #list
-    end
-  end
-  for _, curve in lists.nested(figure.panels, "curves") do
-    shown[curve.line] = true
-  end
-  for _, entry in ipairs(figure.legend or {}) do
-    add(shown[entry.title] and entry.title, entry.style)
-  end
-  for _, curve in lists.nested(figure.panels, "curves") do
-    add(curve.line, curve.style)
+  local drawn = lists.map(lists.flat(figure.panels, function(panel) return panel.curves end), function(curve)
+    return { title = curve.line, style = curve.style }
+  end)
+  local shown = lists.by(drawn, function(line) return line.title end)
+  local legend = lists.filter(figure.legend or {}, function(entry) return shown[entry.title] end)
+  local list, numbers = {}, {}
+  for i, same in ipairs(lists.group(lists.join(legend, drawn), function(line) return line.title end)) do
+    list[i], numbers[same.key] = same[1], i
   end
   return list, numbers
 end

@@ -36,7 +36,6 @@ end
 
 -- An entry of our number and the paper's, which may be absent.
 local function theirs(entry, paper)
-  entry.texts[3], entry.texts[2] = nil, nil
   return entries.add_paper(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
 end
 
@@ -47,34 +46,25 @@ local function entry_of(study, item, cell, key, n, published)
   return published and theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric }))) or entry
 end
 
--- Adds a paper's number to its column. A number without a column, such as a mean over all, is added to the note.
-local function add_quoted(row, at, n, value)
-  for i, here in ipairs(at) do
-    if n == tostring(here) then
-      theirs(row.cells[i], tonumber(value))
-      return
-    end
-  end
-  row.about = ("%s; %s: %s"):format(row.about, n or "?", value or "?")
-end
-
--- Rows of results that the paper quotes, for which there are no runs here.
+-- Rows of results that the paper quotes, for which there are no runs here. about: their source, and their numbers
+-- without a column, such as a mean over all.
 local function quoted_rows(study, item, axis, published)
-  local rows, by_name = {}, {}
-  for _, line in ipairs(published and published.rows or {}) do
-    local name = line[item.rows]
-    if (line.quoted or "") ~= "" and published_module.fits(line, entries.translate(item.where or {}, item.names)) then
-      if not by_name[name] then
-        by_name[name] = { title = name .. " (quoted)", cells = {}, about = line.quoted }
-        rows[#rows + 1] = by_name[name]
-        for i in ipairs(item.at) do
-          by_name[name].cells[i] = theirs({ texts = { "" } })
-        end
-      end
-      add_quoted(by_name[name], item.at, line[axis], line[study.scored.metric])
-    end
-  end
-  return rows
+  local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
+  local quoted = lists.filter(published and published.rows or {}, function(line)
+    return (line.quoted or "") ~= "" and published_module.fits(line, where)
+  end)
+  return lists.map(lists.group(quoted, function(line) return line[item.rows] end), function(lines)
+    local by_number, shown = lists.by(lines, function(line) return line[axis] or "?" end), {}
+    local columns = lists.map(item.at, function(n)
+      shown[tostring(n)] = true
+      return theirs({ texts = { "" } }, tonumber(lists.at(by_number[tostring(n)], metric)))
+    end)
+    local others = lists.map(lines, function(line)
+      return not shown[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil
+    end)
+    return { title = lines.key .. " (quoted)", cells = columns,
+      about = table.concat(lists.join({ lines[1].quoted }, others), "; ") }
+  end)
 end
 
 function M.table(study, item, published)
