@@ -45,13 +45,13 @@ static bool is_open(const evaluation *a, int i) {
 }
 
 /* The unfinished sequences of the condition; all sequences if results depend on a sequence's index. */
-typedef struct chosen {
+typedef struct unfinished {
     evaluation subset;
     int *example; /* [subset.examples.count] */
     uint16_t *answers;
-} chosen;
+} unfinished;
 
-static void choose(const evaluation *a, bool all, chosen *c) {
+static void choose(const evaluation *a, bool all, unfinished *c) {
     const lh_examples *from = &a->examples;
     lh_examples *to = &c->subset.examples;
     size_t inputs = from->inputs, labels = from->labels;
@@ -70,7 +70,7 @@ static void choose(const evaluation *a, bool all, chosen *c) {
     to->count = count;
 }
 
-static lh_status decode_chosen(const evaluation *a, chosen *c, lh_error *error) {
+static lh_status decode_unfinished(const evaluation *a, unfinished *c, lh_error *error) {
     const lh_condition *condition = a->condition;
     const lh_examples *e = &c->subset.examples;
     lh_query query = {.n = condition->n,
@@ -96,7 +96,7 @@ static lh_status decode_chosen(const evaluation *a, chosen *c, lh_error *error) 
 static lh_status decode_open(const evaluation *a, int open_count, lh_error *error) {
     bool all = lh_depends_on_number(a->engine->spec, a->condition->noise);
     int most = all ? a->examples.count : open_count;
-    chosen c = {.subset = {.engine = a->engine, .condition = a->condition}};
+    unfinished c = {.subset = {.engine = a->engine, .condition = a->condition}};
     lh_status status = open(&c.subset, most, error);
     if (status == LH_OK) {
         c.example = lh_engine_memory(2 * (size_t)most * sizeof *c.example, "examples", error);
@@ -106,7 +106,7 @@ static lh_status decode_open(const evaluation *a, int open_count, lh_error *erro
     if (c.example != NULL && c.answers != NULL) {
         c.subset.lengths = c.example + most;
         choose(a, all, &c);
-        status = decode_chosen(a, &c, error);
+        status = decode_unfinished(a, &c, error);
     }
     close(&c.subset);
     free(c.example);

@@ -32,10 +32,10 @@ enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 typedef struct problem {
     int rows, columns, rank; /* sizes of the tables; rank: the smaller of the two */
     int work_count;
-    double *reference_q, *reference_r; /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
-    double *q, *r;                     /* factors of the current table */
-    double *cross;                     /* [rank][rank] */
-    double *u, *vt, *singular, *turn;  /* [rank][rank], [rank] and [rank][rank] */
+    double *reference_q, *reference_r;    /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
+    double *q, *r;                        /* factors of the current table */
+    double *cross;                        /* [rank][rank] */
+    double *u, *vt, *singular, *rotation; /* [rank][rank], [rank] and [rank][rank] */
     double *tau, *work;
     double *rotated; /* [rows][columns], row-major */
 } problem;
@@ -54,7 +54,7 @@ static void problem_init(problem *p, int rows, int columns) {
     size_t whole = (size_t)rows * (size_t)columns, square = (size_t)k * (size_t)k;
     *p = (problem){.rows = rows, .columns = columns, .rank = k, .work_count = BLOCKS * (rows + columns)};
     double **of_whole[] = {&p->reference_q, &p->reference_r, &p->q, &p->r, &p->rotated};
-    double **of_square[] = {&p->cross, &p->u, &p->vt, &p->turn};
+    double **of_square[] = {&p->cross, &p->u, &p->vt, &p->rotation};
     for (size_t i = 0; i < sizeof of_whole / sizeof *of_whole; i++) *of_whole[i] = vector(whole);
     for (size_t i = 0; i < sizeof of_square / sizeof *of_square; i++) *of_square[i] = vector(square);
     p->singular = vector((size_t)k);
@@ -63,8 +63,8 @@ static void problem_init(problem *p, int rows, int columns) {
 }
 
 static void problem_free(problem *p) {
-    double *all[] = {p->reference_q, p->reference_r, p->q,   p->r,    p->cross, p->u,
-                     p->vt,          p->singular,    p->tau, p->work, p->turn,  p->rotated};
+    double *all[] = {p->reference_q, p->reference_r, p->q,   p->r,    p->cross,    p->u,
+                     p->vt,          p->singular,    p->tau, p->work, p->rotation, p->rotated};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -114,15 +114,15 @@ static double solve(problem *p) {
 /* Computes A Q = R^T (U V^T) S^T of the last solved table, row-major. */
 static void rotate(problem *p) {
     int k = p->rank;
-    product(k, k, k, p->u, p->vt, 0, p->turn);
+    product(k, k, k, p->u, p->vt, 0, p->rotation);
     for (int row = 0; row < p->rows; row++)
         for (int column = 0; column < p->columns; column++) {
             double sum = 0;
             for (int j = 0; j < k; j++) {
-                double turned = 0;
+                double coefficient = 0;
                 for (int i = 0; i <= row && i < k; i++)
-                    turned += p->r[i + (size_t)row * (size_t)k] * p->turn[i + (size_t)j * (size_t)k];
-                sum += turned * p->reference_q[column + (size_t)j * (size_t)p->columns];
+                    coefficient += p->r[i + (size_t)row * (size_t)k] * p->rotation[i + (size_t)j * (size_t)k];
+                sum += coefficient * p->reference_q[column + (size_t)j * (size_t)p->columns];
             }
             p->rotated[(size_t)row * (size_t)p->columns + (size_t)column] = sum;
         }

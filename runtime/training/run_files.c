@@ -314,9 +314,9 @@ void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
 
 /* Appends a warning to a note. */
 __attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const char *format, ...) {
-    size_t used = strlen(note->text), room = sizeof note->text - used;
+    size_t used = strlen(note->text), space = sizeof note->text - used;
     va_list arguments;
-    if (used > 0) used += (size_t)snprintf(note->text + used, room, "\nwarning: ");
+    if (used > 0) used += (size_t)snprintf(note->text + used, space, "\nwarning: ");
     if (used >= sizeof note->text) return;
     va_start(arguments, format);
     vsnprintf(note->text + used, sizeof note->text - used, format, arguments);

@@ -53,8 +53,8 @@ def settings(point):
 def build(point):
     """The trainer of a point, and the operations of its step by `plan`."""
     words = ["parity_check_sinusoid", *settings(point)]
-    told, plan = longhand("build", *words, "--levels", "best"), longhand("plan", *words, "--json")
-    return re.search(r"^(\S+/trainer)", told, re.M).group(1), json.loads(plan)["flops_per_step"]
+    printed, plan = longhand("build", *words, "--levels", "best"), longhand("plan", *words, "--json")
+    return re.search(r"^(\S+/trainer)", printed, re.M).group(1), json.loads(plan)["flops_per_step"]
 
 
 def rates(trainer, point, axis, seconds):
@@ -99,7 +99,7 @@ def machine():
             "level": asked[1]}
 
 
-def kept(path, here):
+def load_results(path, here):
     """Earlier measurements of this machine, by axis."""
     try:
         found = json.loads(path.read_text())
@@ -163,7 +163,7 @@ def main():
     out = pathlib.Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
     here = machine()
-    results = kept(out / "scaling.json", here)
+    results = load_results(out / "scaling.json", here)
     for axis in axes:
         results[axis] = measure(axis, given.rounds, given.seconds)
     results = {axis: results[axis] for axis in AXES if axis in results}

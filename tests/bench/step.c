@@ -47,7 +47,7 @@ typedef struct activations {
 } activations;
 
 static _Alignas(64) weights model, gradient, moment1, moment2;
-static _Alignas(64) transposed turned[LAYERS];
+static _Alignas(64) transposed transposed_layers[LAYERS];
 static _Alignas(64) activations layer_activations[LAYERS];
 static _Alignas(64) float inputs[BATCH][T * C], target[C], last[T * C];
 static int64_t steps;
@@ -258,7 +258,7 @@ static void sequence_backward(void) {
     memset(d, 0, sizeof d);
     for (int c = 0; c < C; c++) d[(T - 1) * C + c] = target[c] / BATCH;
     for (int l = LAYERS - 1; l >= 0; l--)
-        layer_backward(&model.layer[l], &turned[l], &gradient.layer[l], &layer_activations[l], d);
+        layer_backward(&model.layer[l], &transposed_layers[l], &gradient.layer[l], &layer_activations[l], d);
 }
 
 static void update(void) {
@@ -276,10 +276,10 @@ static double gradients(void) {
     double loss = 0;
     memset(&gradient, 0, sizeof gradient);
     for (int l = 0; l < LAYERS; l++) {
-        transpose(C, 3 * C, model.layer[l].qkv, turned[l].qkv);
-        transpose(C, C, model.layer[l].out, turned[l].out);
-        transpose(C, F, model.layer[l].up, turned[l].up);
-        transpose(F, C, model.layer[l].down, turned[l].down);
+        transpose(C, 3 * C, model.layer[l].qkv, transposed_layers[l].qkv);
+        transpose(C, C, model.layer[l].out, transposed_layers[l].out);
+        transpose(C, F, model.layer[l].up, transposed_layers[l].up);
+        transpose(F, C, model.layer[l].down, transposed_layers[l].down);
     }
     for (int b = 0; b < BATCH; b++) {
         loss += sequence_forward(inputs[b]);

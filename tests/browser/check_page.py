@@ -157,10 +157,10 @@ def check_links(page, name):
     for place in ("td a[href^='#cell-']", ".numbers th a[href^='#cell-']"):
         page.evaluate(f"unfold(false); document.querySelector(\"{place}\").click()")
         page.evaluate("new Promise(done => setTimeout(done, 50))")
-        got = page.evaluate("(() => { const runs = document.querySelector(location.hash); return [runs.open, "
+        opened = page.evaluate("(() => { const runs = document.querySelector(location.hash); return [runs.open, "
                             "runs.innerText.includes('seed'), runs.innerText.includes('./longhand')]; })()")
-        if got != [True, True, True]:
-            wrong.append(f"{place}: {got}")
+        if opened != [True, True, True]:
+            wrong.append(f"{place}: {opened}")
     page.evaluate("unfold(false); history.replaceState(null, '', ' ')")
     report(f"{name}: numbers lead to runs, seeds and the command", wrong)
 
@@ -168,20 +168,20 @@ def check_links(page, name):
 def check_silence(page, name, path, measure):
     """The page requests only its file, writes nothing to the console, and runs only its own script."""
     wrong = []
-    for method, said in page.events:
-        if method == "Network.requestWillBeSent" and not said["request"]["url"].startswith(("file://", "data:")):
-            wrong.append("asks for " + said["request"]["url"])
+    for method, parameters in page.events:
+        if method == "Network.requestWillBeSent" and not parameters["request"]["url"].startswith(("file://", "data:")):
+            wrong.append("requests " + parameters["request"]["url"])
         elif method in ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
-            wrong.append(f"{method}: {said}")
+            wrong.append(f"{method}: {parameters}")
     page.evaluate("document.body.append(Object.assign(document.createElement('script'),"
                   "{ textContent: 'window.ran = 1' }))")
     if page.evaluate("window.ran"):
         wrong.append("another script is run")
-    with_script = page.evaluate("said()")
+    with_script = page.evaluate("visible_text()")
     page.send("Emulation.setScriptExecutionDisabled", value=True)
     page.open(path)
     page.evaluate(measure)
-    if page.evaluate("said()") != with_script or page.evaluate("document.querySelector('button') !== null"):
+    if page.evaluate("visible_text()") != with_script or page.evaluate("document.querySelector('button') !== null"):
         wrong.append("the page says something else without its script")
     page.send("Emulation.setScriptExecutionDisabled", value=False)
     report(f"{name}: no requests, nothing on the console, the same text without scripts", wrong)

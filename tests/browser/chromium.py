@@ -59,7 +59,7 @@ class Page:
             ready, _, _ = select.select([self.read_end], [], [], max(0, deadline - time.monotonic()))
             part = os.read(self.read_end, 1 << 20) if ready else b""
             if not part:
-                raise RuntimeError("the browser " + ("ended" if ready else f"said nothing for {SECONDS} seconds"))
+                raise RuntimeError("the browser " + ("ended" if ready else f"printed nothing for {SECONDS} seconds"))
             self.unread += part
         text, self.unread = self.unread.split(b"\0", 1)
         return json.loads(text)
@@ -73,18 +73,18 @@ class Page:
         os.write(self.write_end, json.dumps(command).encode() + b"\0")
         deadline = time.monotonic() + SECONDS
         while True:
-            got = self.message(deadline)
-            if got.get("id") == self.last:
-                if "error" in got:
-                    raise RuntimeError(f"{method}: {got['error']['message']}")
-                return got["result"]
-            self.events.append((got.get("method"), got.get("params")))
+            reply = self.message(deadline)
+            if reply.get("id") == self.last:
+                if "error" in reply:
+                    raise RuntimeError(f"{method}: {reply['error']['message']}")
+                return reply["result"]
+            self.events.append((reply.get("method"), reply.get("params")))
 
     def wait_for(self, method):
         deadline = time.monotonic() + SECONDS
         while not any(name == method for name, _ in self.events):
-            got = self.message(deadline)
-            self.events.append((got.get("method"), got.get("params")))
+            reply = self.message(deadline)
+            self.events.append((reply.get("method"), reply.get("params")))
 
     def open(self, path):
         self.events.clear()
@@ -93,10 +93,10 @@ class Page:
 
     def evaluate(self, script):
         """The value of a JavaScript expression, as JSON."""
-        got = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in got:
-            raise RuntimeError(got["exceptionDetails"]["exception"].get("description", "an exception"))
-        return got["result"].get("value")
+        reply = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in reply:
+            raise RuntimeError(reply["exceptionDetails"]["exception"].get("description", "an exception"))
+        return reply["result"].get("value")
 
     def show(self, width, scheme="light", media="screen", height=900):
         """Sets the width of the window in pixels, light or dark, screen or print."""

@@ -98,7 +98,7 @@ function pale_curves() {
 }
 
 // What the page says, without what stands beside the pointer.
-function said() {
+function visible_text() {
   const copy = document.querySelector("main").cloneNode(true);
   copy.querySelectorAll(".readout").forEach(one => one.remove());
   return copy.textContent;

@@ -30,7 +30,7 @@ enum {
 };
 
 struct operation {
-    int compute, scale, turned[2];
+    int compute, scale, is_transposed[2];
     unsigned epilogue;
     const char *bias;
 };
@@ -67,15 +67,15 @@ const unsigned long long MARK = 0x6c6f6e6768616e64ull; /* marks the only algorit
 struct matrix {
     const char *memory;
     layout l;
-    bool turned;
+    bool is_transposed;
 
     double at(unsigned long long row, unsigned long long column) const {
-        size_t i = turned ? column + row * l.stride : row + column * l.stride;
+        size_t i = is_transposed ? column + row * l.stride : row + column * l.stride;
         return l.type == REAL_64F ? reinterpret_cast<const double *>(memory)[i]
                                   : reinterpret_cast<const float *>(memory)[i];
     }
-    unsigned long long rows() const { return turned ? l.columns : l.rows; }
-    unsigned long long columns() const { return turned ? l.rows : l.columns; }
+    unsigned long long rows() const { return is_transposed ? l.columns : l.rows; }
+    unsigned long long columns() const { return is_transposed ? l.rows : l.columns; }
     bool on_device() const {
         if (reinterpret_cast<size_t>(memory) % ALIGNMENT != 0) return false;
         size_t elements = (size_t)(l.stride * (l.columns - 1) + l.rows);
@@ -84,7 +84,7 @@ struct matrix {
 };
 
 bool fit(const operation *o, const layout *a, const layout *b, const layout *c) {
-    matrix first = {NULL, *a, o->turned[0] != 0}, second = {NULL, *b, o->turned[1] != 0};
+    matrix first = {NULL, *a, o->is_transposed[0] != 0}, second = {NULL, *b, o->is_transposed[1] != 0};
     bool types = a->type == o->scale && b->type == o->scale && c->type == o->scale;
     bool compute = (o->scale == REAL_64F) == (o->compute == COMPUTE_64F);
     return types && compute && first.rows() == c->rows && second.columns() == c->columns &&
@@ -161,7 +161,7 @@ int cublasLtMatmulDescCreate(operation **object, int compute, int scale) {
 
 int cublasLtMatmulDescSetAttribute(operation *o, int attribute, const void *value, size_t bytes) {
     if ((attribute == TRANSA || attribute == TRANSB) && bytes == sizeof(int))
-        memcpy(&o->turned[attribute - TRANSA], value, bytes);
+        memcpy(&o->is_transposed[attribute - TRANSA], value, bytes);
     else if (attribute == EPILOGUE && bytes == sizeof o->epilogue) memcpy(&o->epilogue, value, bytes);
     else if (attribute == BIAS_POINTER && bytes == sizeof o->bias) memcpy(&o->bias, value, bytes);
     else return WRONG;
@@ -233,11 +233,11 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     if (!knows(o->epilogue)) return UNSUPPORTED;
     if (bias_alignment > 0 && get_alignment(o) < bias_alignment) return WRONG;
     if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
-    matrix first = {static_cast<const char *>(a), *a_layout, o->turned[0] != 0};
-    matrix second = {static_cast<const char *>(b), *b_layout, o->turned[1] != 0};
+    matrix first = {static_cast<const char *>(a), *a_layout, o->is_transposed[0] != 0};
+    matrix second = {static_cast<const char *>(b), *b_layout, o->is_transposed[1] != 0};
     matrix out = {static_cast<const char *>(d), *d_layout, false};
-    bool room = workspace_bytes >= LEAST_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
-    if (!room || !first.on_device() || !second.on_device() || !out.on_device()) return WRONG;
+    bool has_workspace = workspace_bytes >= LEAST_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
+    if (!has_workspace || !first.on_device() || !second.on_device() || !out.on_device()) return WRONG;
     if (!lh_device.streams.count(stream)) return WRONG;
     bool is_double = o->scale == REAL_64F;
     const unsigned epilogue = o->epilogue;

@@ -113,6 +113,6 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
 
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut) {
     lh_parity_batch data;
-    lh_parity_make_batch(m->about, size, 0, &data);
+    lh_parity_make_batch(m->parity_case, size, 0, &data);
     lh_device_check_batch(m, &data, cut);
 }

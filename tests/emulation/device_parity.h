@@ -8,7 +8,7 @@
 
 /* A model with equal weights on both sides. */
 typedef struct lh_device_model {
-    const lh_parity_case *about;
+    const lh_parity_case *parity_case;
     const lh_spec *spec;
     int real_bytes;
     lh_st_file *file; /* file with the weights, or NULL */

@@ -60,8 +60,8 @@ void lh_device_check_memory(const char *after) {
 
 int lh_device_resident(CUfunction function, int threads, size_t block_memory) {
     if (threads < 1 || threads > 1024 || block_memory > (size_t)function->block_memory) return 0;
-    size_t room = (lh_emulated.block_memory + RESERVED_BLOCK_MEMORY) / (block_memory + RESERVED_BLOCK_MEMORY);
-    return (int)std::min(room, (size_t)lh_emulated.blocks_per_multiprocessor);
+    size_t resident = (lh_emulated.block_memory + RESERVED_BLOCK_MEMORY) / (block_memory + RESERVED_BLOCK_MEMORY);
+    return (int)std::min(resident, (size_t)lh_emulated.blocks_per_multiprocessor);
 }
 
 extern "C" {

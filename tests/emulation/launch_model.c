@@ -46,11 +46,11 @@ static void launch(const lh_spec *spec, const char *kernel, int blocks, void *ar
 }
 
 /* Reads a matrix, or its transpose, as double. */
-static double *read_matrix(const void *from, int real_bytes, int rows, int columns, bool turned) {
+static double *read_matrix(const void *from, int real_bytes, int rows, int columns, bool is_transposed) {
     double *matrix = lh_model_reserve((size_t)rows * (size_t)columns * sizeof *matrix);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            matrix[i * columns + j] = lh_real_read(from, real_bytes, turned ? j * rows + i : i * columns + j);
+            matrix[i * columns + j] = lh_real_read(from, real_bytes, is_transposed ? j * rows + i : i * columns + j);
     return matrix;
 }
 
@@ -156,11 +156,11 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
         .shard_sums = poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
         .arrivals = &arrivals,
     };
-    char *room = poisoned((size_t)cut.team * workspace);
+    char *workspaces = poisoned((size_t)cut.team * workspace);
     lh_cuda_step *steps = lh_model_reserve((size_t)count * sizeof *steps);
     lh_cuda_result *results = lh_model_reserve((size_t)count * sizeof *results);
     for (int i = 0; i < count; i++) steps[i] = *step;
-    lh_cuda_train arguments = {&replica,           steps, results,  tables,    room, (long long)workspace,
+    lh_cuda_train arguments = {&replica,           steps, results,  tables,    workspaces, (long long)workspace,
                                (long long)partial, count, cut.team, cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
@@ -169,7 +169,7 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
                              .blocks = cut.team,
                              .plain = cut.order % 2 == 1,
                              .before = before,
-                             .workspace = room,
+                             .workspace = workspaces,
                              .gradient = out.gradient,
                              .arguments = &arguments,
                              .parameters = out.parameters,
@@ -179,7 +179,7 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
     out.result = results[count - 1];
     free(results);
     free(steps);
-    free(room);
+    free(workspaces);
     free(replica.partials);
     free(replica.shared);
     free(replica.piece_sums);
@@ -235,7 +235,7 @@ void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameter
     size_t stride = (spec->cuda->shared_bytes(&whole) + 63) / 64 * 64;
     size_t count = (size_t)(models * steps->sequences * steps->label_count * spec->classes);
     unsigned *arrivals = lh_model_reserve((size_t)models * sizeof *arrivals);
-    char *room = poisoned((size_t)(models * cut.team) * workspace);
+    char *workspaces = poisoned((size_t)(models * cut.team) * workspace);
     char *shared = poisoned((size_t)models * stride);
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
     lh_cuda_evaluate arguments = {.parameters = parameters,
@@ -246,7 +246,7 @@ void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameter
                                   .arrivals = arrivals,
                                   .answers = answers,
                                   .logits = logits,
-                                  .workspace = room,
+                                  .workspace = workspaces,
                                   .workspace_stride = (long long)workspace,
                                   .team = cut.team,
                                   .group = cut.shards,
@@ -254,10 +254,10 @@ void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameter
                                   .end = steps->sequences};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = models * cut.team};
     lh_emulation_set(&emulation);
-    if (spec->cuda->launches != NULL) evaluate_wide(spec, &arguments, cut.order, room);
+    if (spec->cuda->launches != NULL) evaluate_wide(spec, &arguments, cut.order, workspaces);
     else launch(spec, spec->cuda->evaluate_kernel, models * cut.team, &arguments, (lh_cuda_place){0});
     free(arrivals);
-    free(room);
+    free(workspaces);
     free(shared);
 }
 

@@ -20,18 +20,18 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
     lh_lengths lengths = {NULL, 0, n, n, 1};
     lh_condition condition = lh_condition_make(n, examples, 1, 2);
     condition.first = 7;
-    lh_sums actual, expected, again, each[100], reference[100], total = {0};
+    lh_sums actual, expected, repeated, each[100], reference[100], total = {0};
     static uint16_t answers[100 * 20], wanted[100 * 20];
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, examples, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, examples, &error), &error);
     lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &actual, each, &error), &error);
     condition.answers = answers;
-    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &again, NULL, &error), &error);
+    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &repeated, NULL, &error), &error);
     condition.answers = wanted;
     lh_assert_ok(cpu->ops->evaluate(cpu, &condition, &expected, reference, &error), &error);
     assert_true(examples <= 100 && n <= 20);
     assert_memory_equal(answers, wanted, (size_t)(examples * n) * sizeof *answers);
-    assert_memory_equal(&actual, &again, sizeof actual);
+    assert_memory_equal(&actual, &repeated, sizeof actual);
     lh_assert_close(&actual.loss, &expected.loss, 1, 1e-12, 0);
     actual.loss = expected.loss;
     assert_memory_equal(&actual, &expected, sizeof actual);
@@ -41,7 +41,7 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
         each[i].loss = reference[i].loss;
         assert_memory_equal(&each[i], &reference[i], sizeof each[i]);
     }
-    assert_true(total.loss == again.loss); /* sums are in the order of the examples */
+    assert_true(total.loss == repeated.loss); /* sums are in the order of the examples */
 }
 
 static void check_evaluations(const lh_spec *spec) {

@@ -336,10 +336,10 @@ static void test_greedy_wide_replicas_share_passes(void **state) {
     assert_int_equal(launches[0], alone);
     for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
     models_listed = 0;
-    evaluated again = evaluate(engines[0], &greedy);
+    evaluated repeated = evaluate(engines[0], &greedy);
     assert_true(models_listed >=
                 2 * LENGTHS * REPLICAS); /* in each pass over targets the parameters of every replica */
-    release(&again);
+    release(&repeated);
     close_trained(engines);
     lh_toy_program = &toy_cuda;
 }

@@ -133,16 +133,16 @@ static void test_norms_without_a_mask_drop_nothing(void **state) {
 
 static void check_activation(const precision *p, int f, int rows) {
     bool gate = f >= LH_SWIGLU;
-    lh_ref_nonlinearity of = !gate ? (lh_ref_nonlinearity)f : f == LH_SWIGLU ? LH_REF_SILU : LH_REF_GELU;
+    lh_ref_nonlinearity nonlinearity = !gate ? (lh_ref_nonlinearity)f : f == LH_SWIGLU ? LH_REF_SILU : LH_REF_GELU;
     int count = rows * WIDTH, inputs = gate ? 2 * count : count;
     double *x = numbers(inputs, 12), *dy = numbers(count, 13), *y = doubles(count), *dx = doubles(inputs);
     for (int i = 0; i < inputs; i++) x[i] *= 8;
     if (gate) {
-        lh_ref_gate(of, rows, WIDTH, x, y);
-        lh_ref_gate_grad(of, rows, WIDTH, x, dy, dx);
+        lh_ref_gate(nonlinearity, rows, WIDTH, x, y);
+        lh_ref_gate_grad(nonlinearity, rows, WIDTH, x, dy, dx);
     } else {
-        lh_ref_activation(of, count, x, y);
-        lh_ref_activation_grad(of, count, x, dy, dx);
+        lh_ref_activation(nonlinearity, count, x, y);
+        lh_ref_activation_grad(nonlinearity, count, x, dy, dx);
     }
     void *in = to_reals(p, inputs, x), *in_dy = to_reals(p, count, dy), *out = to_reals(p, count, dy);
     void *gradient = to_reals(p, inputs, x), *at = gate ? in : in_dy;

@@ -46,15 +46,15 @@ static int place_in_result(const lh_product *c, int row, int column) {
 /* bare: nothing is added. */
 static void check_product(const precision *p, lh_product c, bool bare) {
     c.stride = c.how == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
-    int room = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
-    double *a = numbers(c.K * c.rows, 1), *b = numbers(c.K * c.columns, 2), *extra = numbers(room, 3);
-    double *product = doubles(c.rows * c.columns), *expected_text = doubles(room);
+    int count = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
+    double *a = numbers(c.K * c.rows, 1), *b = numbers(c.K * c.columns, 2), *extra = numbers(count, 3);
+    double *product = doubles(c.rows * c.columns), *expected_text = doubles(count);
     void *in_a = operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
-    void *in_b = operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = to_reals(p, room, extra);
-    void *out = c.how == LH_ADD ? in_extra : to_reals(p, room, extra); /* ADD is used in place */
+    void *in_b = operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = to_reals(p, count, extra);
+    void *out = c.how == LH_ADD ? in_extra : to_reals(p, count, extra); /* ADD is used in place */
     double most = expected(p, &c, a, b, product);
     memcpy(expected_text, extra,
-           (size_t)room * sizeof *expected_text); /* elements that the product does not write keep their values */
+           (size_t)count * sizeof *expected_text); /* elements that the product does not write keep their values */
     for (int i = 0; i < c.rows * c.columns; i++) {
         int row = i / c.columns, column = i % c.columns;
         expected_text[place_in_result(&c, row, column)] =
@@ -62,7 +62,7 @@ static void check_product(const precision *p, lh_product c, bool bare) {
     }
     void *nothing = NULL;
     launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &nothing : &in_extra, &out});
-    assert_close(p, out, expected_text, room, (c.K + 2) * p->unit * most);
+    assert_close(p, out, expected_text, count, (c.K + 2) * p->unit * most);
     FREE(a, b, extra, product, expected_text, in_a, in_b, in_extra);
     if (out != in_extra) free(out);
 }

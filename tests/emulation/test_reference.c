@@ -59,16 +59,17 @@ typedef lh_device_model model;
 typedef lh_device_question question;
 
 /* Opens a case with the stored weights on both sides. */
-static model open_model(const lh_parity_case *about) {
-    model m = {about,
-               about->spec,
-               about->spec->cuda->real_bytes,
-               lh_vectors_open(about->vectors),
+static model open_model(const lh_parity_case *parity_case) {
+    model m = {parity_case,
+               parity_case->spec,
+               parity_case->spec->cuda->real_bytes,
+               lh_vectors_open(parity_case->vectors),
                NULL,
                NULL,
-               lh_parity_get_tolerance(about->spec->cuda->real_bytes)};
-    bool pair = about->spec->format->streams > 1;
-    m.reference = pair ? lh_pairs_model(m.file, lh_network_get(about->spec->id)) : lh_parity_model(m.file, about);
+               lh_parity_get_tolerance(parity_case->spec->cuda->real_bytes)};
+    bool pair = parity_case->spec->format->streams > 1;
+    m.reference =
+        pair ? lh_pairs_model(m.file, lh_network_get(parity_case->spec->id)) : lh_parity_model(m.file, parity_case);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
     lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
@@ -157,7 +158,7 @@ static void check_pair(model *m) {
 
 static void check_pair_lengths(model *m) {
     lh_parity_case scored = lh_parity_random_case(m->spec);
-    m->about = &scored;
+    m->parity_case = &scored;
     lh_device_check_size(m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
     lh_device_check_size(m, (lh_parity_size){5, 12, 12}, (lh_model_cut){5, 2, 1});
     lh_device_check_size(m, (lh_parity_size){19, 2, 3}, (lh_model_cut){4, 3, 2});

@@ -20,7 +20,7 @@ MODELS = {"encoder": 'use = "ruoss_encoder"',
           "decoder": 'use = "ruoss_decoder", norm = { place = "pre" }, activation = "swiglu"'}
 
 
-def batch_of(tokens):
+def choose_batch(tokens):
     return BATCH if tokens < LONG else LONG_BATCH
 
 
@@ -74,17 +74,17 @@ class Trainers:
         return done.stdout
 
     def trainer(self, model, tokens):
-        return self.folder / f"{model}_{batch_of(tokens)}" / "trainer"
+        return self.folder / f"{model}_{choose_batch(tokens)}" / "trainer"
 
     def weights(self, model):
         return self.reference / f"{model}.safetensors"
 
     def build(self, model, tokens):
-        name = f"{model}_{batch_of(tokens)}"
+        name = f"{model}_{choose_batch(tokens)}"
         spec = self.folder / f"{name}.lua"
         spec.write_text(f"""return {{
   task = {{ kind = "parity_check" }}, encoding = {{ kind = "sinusoid" }}, model = {{ {MODELS[model]} }},
-  train = {{ use = "ruoss", lengths = {{ 1, 79 }}, batch = {batch_of(tokens)} }}, eval = {{ use = "ruoss" }},
+  train = {{ use = "ruoss", lengths = {{ 1, 79 }}, batch = {choose_batch(tokens)} }}, eval = {{ use = "ruoss" }},
 }}
 """)
         self.run(["./longhand", "build", spec, "--levels", self.levels, "--out", self.folder / name])
@@ -106,9 +106,9 @@ class Trainers:
     def time(self, case, level, threads, seconds):
         """A line of `trainer bench`. It times one window: a mean that includes stalls, as the peers' rates do."""
         model, mode, tokens = case
-        said = self.run([self.trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
+        reply = self.run([self.trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
                          "--windows", 1, "--seconds", seconds, "--threads", threads], level)
-        return json.loads(said)
+        return json.loads(reply)
 
 
 class Ours:
@@ -170,13 +170,13 @@ class Peer:
                      "variant": self.name, "form": form if self.name != "jax" else "plain", "model": model}
         return self.process(setting).ask(
             {"do": "prepare", "key": case_name(case) + setting["form"], "case": described, "mode": mode,
-             "batch": batch_of(tokens), "weights": str(self.trainers.weights(model)),
+             "batch": choose_batch(tokens), "weights": str(self.trainers.weights(model)),
              "reference": str(self.trainers.reference)}, self.patience)
 
     def time(self, case, setting, seconds):
-        said = self.process(setting).ask({"do": "time", "key": case_name(case) + setting["form"], "seconds": seconds},
+        reply = self.process(setting).ask({"do": "time", "key": case_name(case) + setting["form"], "seconds": seconds},
                                          self.patience)
-        return {"rate": said["steps"] / said["processor_seconds" if self.worked else "seconds"]}
+        return {"rate": reply["steps"] / reply["processor_seconds" if self.worked else "seconds"]}
 
     def versions(self):
         return {process.version for process in self.processes.values() if process.version}

@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 
 import cpu_table
 import products
-from contenders import ISA, ROOT, Ours, Peer, Trainers, batch_of, case_name, installed
+from contenders import ISA, ROOT, Ours, Peer, Trainers, choose_batch, case_name, installed
 from process import Failed, leave_at_signals
 
 CASES = [(model, mode, tokens) for model, mode, lengths in (
@@ -63,7 +63,7 @@ def parse(arguments):
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build/peers", help="folder of results (build/peers)")
     p.add_argument("--processor-time", action="store_true",
                    help="one thread each, steps per second that the processor worked: for a busy machine")
-    p.add_argument("--note", default="", help="said in the results, for example what else ran")
+    p.add_argument("--note", default="", help="text in the results, for example what else ran")
     p.add_argument("--table", type=pathlib.Path, metavar="FILE",
                    help="print the tables of a peers.json, measure nothing")
     return p.parse_args(arguments)
@@ -80,8 +80,8 @@ def try_settings(case, contender, first, best, until):
         if (tried or failures) and time.monotonic() > until:
             break
         try:
-            said = contender.prepare(case, setting, best)
-            tried.append(said | {"setting": setting, "rate": contender.time(case, setting, TRY)["rate"]})
+            reply = contender.prepare(case, setting, best)
+            tried.append(reply | {"setting": setting, "rate": contender.time(case, setting, TRY)["rate"]})
         except Failed as error:
             failures.append(str(error))
     if not tried:
@@ -101,12 +101,12 @@ def run_rounds(case, contenders, lines, rounds, until):
             if "error" in lines[name]:
                 continue
             try:
-                said = contender.time(case, lines[name]["setting"], WINDOW)
+                reply = contender.time(case, lines[name]["setting"], WINDOW)
             except Failed as error:
                 lines[name] = {"error": str(error)}
                 continue
-            lines[name]["rates"].append(said["rate"])
-            lines[name]["shares"] += [said["share"]] if "share" in said else []
+            lines[name]["rates"].append(reply["rate"])
+            lines[name]["shares"] += [reply["share"]] if "share" in reply else []
 
 
 def run_case(case, contenders, remembered, rounds, seconds):
@@ -133,11 +133,11 @@ def machine(levels):
 
 
 def level_list(text):
-    said = subprocess.run(["make", "-s", "print-levels", f"LEVELS={text}"], cwd=ROOT, capture_output=True, text=True,
+    process = subprocess.run(["make", "-s", "print-levels", f"LEVELS={text}"], cwd=ROOT, capture_output=True, text=True,
                           check=False, env={k: v for k, v in os.environ.items() if k != "LONGHAND_ISA"})
-    if said.returncode != 0:
-        sys.exit(f"bench-peers: --levels {text}: {said.stderr.strip()}")
-    return said.stdout.split()[::-1]  # the widest first
+    if process.returncode != 0:
+        sys.exit(f"bench-peers: --levels {text}: {process.stderr.strip()}")
+    return process.stdout.split()[::-1]  # the widest first
 
 
 def comparable_levels(text):
@@ -189,7 +189,7 @@ class Session:
         for model in dict.fromkeys(case[0] for case in cases):
             self.say(f"building trainers of the {model}")
             lengths = list(dict.fromkeys(case[2] for case in cases if case[0] == model))
-            for tokens in {batch_of(tokens): tokens for tokens in lengths}.values():
+            for tokens in {choose_batch(tokens): tokens for tokens in lengths}.values():
                 trainers.build(model, tokens)
             trainers.write_reference(model, lengths)
         return trainers
@@ -225,7 +225,7 @@ class Session:
 
     def tell(self, case, level, lines, versions):
         self.results["cases"].append({"model": case[0], "mode": case[1], "tokens": case[2],
-                                      "batch": batch_of(case[2]), "level": level, "contenders": lines})
+                                      "batch": choose_batch(case[2]), "level": level, "contenders": lines})
         self.results["versions"] = sorted(versions.union(self.results["versions"]))
         rates = [f"{name} {statistics.median(line['rates']):.3g}" for name, line in lines.items() if line.get("rates")]
         self.say(f"{case_name(case)} {level}, steps/s: {', '.join(rates)}")

@@ -80,8 +80,8 @@ class Bench:
         lines = self.out.read_text().splitlines() if self.out.exists() else []
         mine = [line for line in map(json.loads, lines) if self.is_mine(line)]
         if self.options.fresh:
-            kept = [line for line in lines if not self.is_mine(json.loads(line))]
-            self.out.write_text("".join(line + "\n" for line in kept))
+            other_lines = [line for line in lines if not self.is_mine(json.loads(line))]
+            self.out.write_text("".join(line + "\n" for line in other_lines))
             mine = []
         self.known = {self.key(line): line for line in mine if "error" not in line}
         self.gone = {self.key(line) for line in mine
@@ -130,9 +130,9 @@ class Bench:
         key = self.computed_as(case)
         if key not in self.checked:
             error = 0.0
-            for tokens, drawn, want in references(self.options.reference, case.encoding, case.model):
-                for got in logits(tokens, drawn, want.shape[1]):
-                    error = max(error, logit_error(got, want))
+            for tokens, drawn, target_logits in references(self.options.reference, case.encoding, case.model):
+                for actual in logits(tokens, drawn, target_logits.shape[1]):
+                    error = max(error, logit_error(actual, target_logits))
             self.checked[key] = error
             good = error <= TOLERANCE[case.precision]
             self.failed = self.failed or not good

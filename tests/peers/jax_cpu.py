@@ -24,14 +24,14 @@ def prepare_training(case, weights, batch):
     step = jax.jit(functools.partial(train_step, case, batch), donate_argnums=0)
     check = jax.jit(functools.partial(model, case), static_argnums=1)
     parameters = {name: jnp.asarray(value) for name, value in weights.items()}
-    ring, held = device_ring(case, batch), {"state": initial_state(case, weights)}
+    ring, latest = device_ring(case, batch), {"state": initial_state(case, weights)}
 
     def run(steps):
         for _ in range(steps):
-            held["state"] = step(held["state"], ring)
-        jax.block_until_ready(held["state"])
+            latest["state"] = step(latest["state"], ring)
+        jax.block_until_ready(latest["state"])
 
-    return worker.Prepared(run, lambda: float(held["state"]["loss"]),
+    return worker.Prepared(run, lambda: float(latest["state"]["loss"]),
                            lambda tokens: np.asarray(check(parameters, case.labels, jnp.asarray(tokens))))
 
 
@@ -42,19 +42,19 @@ def prepare_evaluation(case, weights, batch):
         return logits, loss_of_logits(logits, target)
 
     parameters = {name: jnp.asarray(value) for name, value in weights.items()}
-    ring, held = device_ring(case, batch), {"turn": 0}
+    ring, latest = device_ring(case, batch), {"turn": 0}
     batches = [(ring["tokens"][turn], ring["target"][turn]) for turn in range(peer.RING)]
 
     def run(steps):
         for _ in range(steps):
-            held["turn"] = (held["turn"] + 1) % peer.RING
-            held["loss"] = evaluate(parameters, *batches[held["turn"]])[1]
-        jax.block_until_ready(held["loss"])
+            latest["turn"] = (latest["turn"] + 1) % peer.RING
+            latest["loss"] = evaluate(parameters, *batches[latest["turn"]])[1]
+        jax.block_until_ready(latest["loss"])
 
     def logits(tokens):
         return np.asarray(evaluate(parameters, jnp.asarray(tokens, jnp.int32), batches[0][1])[0])
 
-    return worker.Prepared(run, lambda: float(held["loss"]), logits)
+    return worker.Prepared(run, lambda: float(latest["loss"]), logits)
 
 
 def prepare(case, mode, weights, batch):

@@ -80,7 +80,7 @@ def run_case(bench, case, weights, program, compile_seconds):
     bench.add(case, rates, compile_seconds, float(state["loss"]), steps_per_call=steps)
 
 
-def logits_of(case, weights):
+def make_logits(case, weights):
     """For Bench.check(): the first and the last replica's logits."""
     def logits(tokens, drawn, labels):
         sized = peer.dataclasses.replace(case, tokens=tokens.shape[1], labels=labels)
@@ -88,15 +88,15 @@ def logits_of(case, weights):
         rows = None if drawn is None else jnp.asarray(np.tile(peer.distance_rows(drawn), (LAYERS, 1)))
         one = lambda q: model(sized, q, labels, jnp.asarray(tokens), rows)
         with matmul_precision(case):
-            got = np.asarray(jax.jit(one if case.replicas == 1 else jax.vmap(one))(p))
-        return [got] if case.replicas == 1 else [got[0], got[-1]]
+            actual = np.asarray(jax.jit(one if case.replicas == 1 else jax.vmap(one))(p))
+        return [actual] if case.replicas == 1 else [actual[0], actual[-1]]
     return logits
 
 
 def check_case(bench, case, weights):
     """Whether the model gives the trainer's logits, in float32 and in the case's precision."""
     wanted = [peer.dataclasses.replace(case, precision=p) for p in dict.fromkeys(["float32", case.precision])]
-    return all([bench.check(one, logits_of(one, weights)) for one in wanted])
+    return all([bench.check(one, make_logits(one, weights)) for one in wanted])
 
 
 def chosen_cases(bench, variant, precision):
@@ -109,11 +109,11 @@ def chosen_cases(bench, variant, precision):
 def run_some(bench, cases, weights):
     """A few cases, compiled side by side, then timed one after the other."""
     pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
-    made = [pool.submit(compile_case, case, weights[case.encoding], bench.options.batch) for case in cases]
-    done, _ = concurrent.futures.wait(made, timeout=bench.options.case_limit)
+    futures = [pool.submit(compile_case, case, weights[case.encoding], bench.options.batch) for case in cases]
+    done, _ = concurrent.futures.wait(futures, timeout=bench.options.case_limit)
     if len(done) < len(cases):
-        bench.leave_out([case for case, program in zip(cases, made) if program not in done])
-    for case, program in zip(cases, made):
+        bench.leave_out([case for case, program in zip(cases, futures) if program not in done])
+    for case, program in zip(cases, futures):
         with bench.guarded(case):
             run_case(bench, case, weights[case.encoding], *program.result())
     pool.shutdown()

@@ -37,11 +37,11 @@ def skew(x):
 
 
 def draw_bits(case, batch, key):
-    """[places][batch][T][WIDTH] 16-bit words, with replicas [R][places]...; and the next key. Keys are plain words
-    between steps: calls with typed keys take JAX's slow path."""
+    """[dropout_count][batch][T][WIDTH] 16-bit words, with replicas [R][dropout_count]...; and the next key. Keys are plain
+    words between steps: calls with typed keys take JAX's slow path."""
     key, used = jax.random.split(jax.random.wrap_key_data(key, impl="rbg"))
     lead = () if case.replicas == 1 else (case.replicas,)
-    words = jax.random.bits(used, (*lead, case.dropout_places, batch, case.tokens, WIDTH // 2), jnp.uint32)
+    words = jax.random.bits(used, (*lead, case.dropout_count, batch, case.tokens, WIDTH // 2), jnp.uint32)
     halves = lax.bitcast_convert_type(words, jnp.uint16)
     return halves.reshape(*halves.shape[:-2], WIDTH), jax.random.key_data(key)
 
@@ -76,8 +76,8 @@ def attention(case, p, n, x, rows):
     split = (x @ p[f"qkv{n}"]).reshape(*x.shape[:-1], 3, HEADS, HEAD_WIDTH)
     query, key, value = split[..., 0, :, :], split[..., 1, :, :], split[..., 2, :, :]
     bias = lambda name: p[f"{name}{n}"].reshape(HEADS, HEAD_WIDTH)
-    logits = jnp.einsum("bihd,bjhd->bhij", query + bias("content") if case.relative else query, key)
-    if case.relative:
+    logits = jnp.einsum("bihd,bjhd->bhij", query + bias("content") if case.is_relative else query, key)
+    if case.is_relative:
         logits = logits + position_logits(case, p, n, query + bias("position"), rows)
     if case.model == "decoder":
         logits = jnp.where(jnp.tri(logits.shape[-1], dtype=bool), logits, -jnp.inf)
@@ -97,13 +97,13 @@ def feedforward(case, p, n, x):
 
 def model(case, p, labels, tokens, rows=None, bits=None):
     """tokens [batch][T] -> [batch][labels][CLASSES]"""
-    place = iter(range(case.dropout_places))
-    dropped = lambda x: drop(x, None if bits is None else bits[next(place)])
+    index = iter(range(case.dropout_count))
+    dropped = lambda x: drop(x, None if bits is None else bits[next(index)])
     norm = lambda name, n, x: layer_norm(x, p[f"{name}_scale{n}"], p[f"{name}_offset{n}"])
 
     def add(name, n, x, branch):
         """x and a branch of it, the norm before the branch or after the sum."""
-        if case.pre_norm:
+        if case.has_pre_norm:
             return x + dropped(branch(norm(name, n, x)))
         return norm(name, n, x + dropped(branch(x)))
 
@@ -114,23 +114,23 @@ def model(case, p, labels, tokens, rows=None, bits=None):
         x = add("norm1", n, x, lambda y: attention(case, p, n, y, rows))
         x = add("norm2", n, x, lambda y: feedforward(case, p, n, y))
     last = x[:, -labels:]
-    if case.pre_norm:
+    if case.has_pre_norm:
         last = norm("norm", "", last)
     return last @ p["output"] + p["output_bias"]
 
 
-def loss_of_logits(logits, target):
+def compute_cross_entropy(logits, target):
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), target[..., None], axis=-1).mean()
 
 
-def loss_of(case, p, batch, bits):
+def compute_loss(case, p, batch, bits):
     logits = model(case, p, case.labels, batch["tokens"], batch.get("rows"), bits)
-    return loss_of_logits(logits, batch["target"])
+    return compute_cross_entropy(logits, batch["target"])
 
 
 def clipped_gradient(case, p, batch, bits):
     """One model's loss, and its gradient to a norm of at most 1."""
-    loss, gradient = jax.value_and_grad(lambda q: loss_of(case, q, batch, bits))(p)
+    loss, gradient = jax.value_and_grad(lambda q: compute_loss(case, q, batch, bits))(p)
     squares = sum(jnp.vdot(g, g, precision="highest") for g in gradient.values())
     scale = jnp.minimum(1.0, lax.rsqrt(squares))
     return loss, {name: g * scale for name, g in gradient.items()}

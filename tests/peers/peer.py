@@ -18,22 +18,23 @@ LAYERS, HEADS, WIDTH, FEEDFORWARD = 5, 8, 64, 256
 DROPOUT, EPSILON, RATE = 0.1, 1e-5, 3e-4
 CLASSES = 2                           # bits
 VOCABULARY = {"encoder": 4, "decoder": 5}
-ASKS = {"encoder": 3, "decoder": 4}   # the token where an answer is read; between the bits and it some are never used
-MAX_POSITION = 2048                   # drawn distances are below
+# The token at which an answer is read; tokens between the bits and this one are not used.
+ANSWER_TOKEN = {"encoder": 3, "decoder": 4}
+MAX_POSITION = 2048                   # above all sampled distances
 ENCODINGS = ("sinusoid", "rand_relative", "none", "relative")
 PRECISIONS = ("tf32", "float32")
 RING = 32                             # batches on the device, used in turn
 
-# ||logits - the trainer's|| / ||the trainer's||, the trainer's in float32. float32: sums of at most 256 terms through
-# five normalised layers, below 1e-6 on a CPU; leaving out a single small bias vector gives 6e-5. tf32: operands have
-# 11 bits, each off by up to 2^-12 of itself; products rounded so by hand gave 2e-4 to 7e-4. The same code is always
-# checked in float32 first.
+# The most of ||logits - t|| / ||t||, where t are the trainer's logits in float32. float32: sums of at most 256 terms
+# through five normalised layers, below 1e-6 on a CPU; leaving out a single small bias vector gives 6e-5. tf32: operands have
+# 11 bits, each off by up to 2^-12 of itself; products of operands that were rounded to 11 bits in float32 gave 2e-4 to
+# 7e-4. The same code is always checked in float32 first.
 TOLERANCE = {"float32": 1e-5, "tf32": 5e-3}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One timing. form: the way attention is written, where there are several."""
+    """One timing. form: name of the variant of attention code, empty if there is one only."""
 
     encoding: str
     tokens: int
@@ -45,15 +46,15 @@ class Case:
     model: str = "encoder"
 
     @property
-    def relative(self):
+    def is_relative(self):
         return self.encoding.endswith("relative")
 
     @property
-    def pre_norm(self):
+    def has_pre_norm(self):
         return self.model == "decoder"
 
     @property
-    def dropout_places(self):
+    def dropout_count(self):
         return 2 * LAYERS + (self.encoding == "sinusoid")
 
 
@@ -125,15 +126,15 @@ def references(folder, name, model):
         inputs = [json.loads(line) for line in path.read_text().splitlines()]
         outputs = path.with_name(path.name.replace(".inputs.", ".logits.")).read_text().splitlines()
         logits = np.array([json.loads(line)["logits"] for line in outputs])
-        tokens = np.array([line["input"] + [ASKS[model]] * logits.shape[1] for line in inputs])
+        tokens = np.array([line["input"] + [ANSWER_TOKEN[model]] * logits.shape[1] for line in inputs])
         found.append((tokens, np.array(inputs[0]["distances"]) if "distances" in inputs[0] else None, logits))
     if not found:
         raise SystemExit(f"{folder}: no logits of {name}; tests/device/prepare.sh writes those of the GPU's peers")
     return found
 
 
-def logit_error(got, want):
-    error = float(np.linalg.norm(np.asarray(got, np.float64) - want) / np.linalg.norm(want))
+def logit_error(actual, expected):
+    error = float(np.linalg.norm(np.asarray(actual, np.float64) - expected) / np.linalg.norm(expected))
     return error if math.isfinite(error) else math.inf
 
 
@@ -145,10 +146,10 @@ def ring(case, batch):
     lead = (RING,) if case.replicas == 1 else (RING, case.replicas)
     bits = rng.integers(0, CLASSES, (*lead, batch, case.tokens - case.labels))
     target = bits.sum(axis=-1, keepdims=True) % CLASSES if case.labels == 1 else bits[..., ::-1]
-    made = {"tokens": np.concatenate([bits, np.full_like(target, ASKS[case.model])], axis=-1), "target": target}
+    ring = {"tokens": np.concatenate([bits, np.full_like(target, ANSWER_TOKEN[case.model])], axis=-1), "target": target}
     if case.encoding == "rand_relative":
         keys = rng.random((*lead, LAYERS, MAX_POSITION - 1))
         drawn = 1 + np.sort(np.argsort(keys, axis=-1)[..., : case.tokens - 1], axis=-1)
         drawn = np.concatenate([np.zeros((*lead, LAYERS, 1), drawn.dtype), drawn], axis=-1)
-        made["rows"] = distance_rows(drawn)
-    return {name: value.astype(np.int32) for name, value in made.items()}
+        ring["rows"] = distance_rows(drawn)
+    return {name: value.astype(np.int32) for name, value in ring.items()}

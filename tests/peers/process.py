@@ -55,10 +55,10 @@ class Process:
             self.running.wait()
             self.running = None
 
-    def confused(self, said):
+    def confused(self, text):
         """A worker that speaks of its own accord is no more: questions and answers no longer belong together."""
         self.end()
-        raise Failed(f"said {str(said)[:80]!r}, expected an answer; see {self.log}")
+        raise Failed(f"printed {str(text)[:80]!r}, expected an answer; see {self.log}")
 
     def read(self, patience):
         """The next line. A worker that prints nothing within this time, or ends, counts as ended."""

@@ -34,7 +34,7 @@ static const char *const names[CONTENDERS] = {"ours", "openblas", "libxsmm"};
 
 /* rows: as many as tiles may read beyond the last one. */
 static _Alignas(64) real x[(ROWS + 16) * MOST], dy[(ROWS + 16) * MOST], y[(ROWS + 16) * MOST];
-static _Alignas(64) real w[MOST * MOST], turned[MOST * MOST], panels[MOST * MOST], dw[MOST * MOST];
+static _Alignas(64) real w[MOST * MOST], transposed[MOST * MOST], panels[MOST * MOST], dw[MOST * MOST];
 
 typedef struct product {
     int K, N, kind;
@@ -94,7 +94,7 @@ static void gemm(int ta, int m, int n, int k, const float *a, int lda, const flo
 
 static void run_blas(const product *p) {
     if (p->kind == FORWARD) gemm(PLAIN, ROWS, p->N, p->K, x, p->K, w, p->N, 0, y);
-    else if (p->kind == INPUT_GRADIENT) gemm(PLAIN, ROWS, p->K, p->N, dy, p->N, turned, p->K, 0, y);
+    else if (p->kind == INPUT_GRADIENT) gemm(PLAIN, ROWS, p->K, p->N, dy, p->N, transposed, p->K, 0, y);
     else gemm(TRANSPOSED, p->K, p->N, ROWS, x, p->K, dy, p->N, 1, dw);
 }
 
@@ -114,7 +114,7 @@ static void choose_kernel(const product *p) {
 
 static void run_xsmm(const product *p) {
     if (p->kind == FORWARD) kernel(w, x, y);
-    else if (p->kind == INPUT_GRADIENT) kernel(turned, dy, y);
+    else if (p->kind == INPUT_GRADIENT) kernel(transposed, dy, y);
     else kernel(dy, x, dw);
 }
 
@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const product *p = &products[i];
         p->pack();
-        transpose(p->K, p->N, w, turned);
+        transpose(p->K, p->N, w, transposed);
         choose_kernel(p);
         for (int c = OPENBLAS; c < CONTENDERS; c++) {
             double apart = is_there(c) ? difference(p, c) : 0;

@@ -71,7 +71,7 @@ def timed(run, steps, device):
     return seconds
 
 
-def call_of(trainer):
+def make_call(trainer):
     """The function that a timing calls in a loop, and its number of steps per call."""
     def marked():
         torch.compiler.cudagraph_mark_step_begin()
@@ -90,7 +90,7 @@ def run_case(bench, case, weights, device):
     start = time.monotonic()
     with bench.limited():
         trainer = Trainer(case, weights, bench.options.batch, device, COMPILED.get(case.variant))
-        run, steps = call_of(trainer)
+        run, steps = make_call(trainer)
         for _ in range(3):
             run()
         if device == "cuda":
@@ -101,7 +101,7 @@ def run_case(bench, case, weights, device):
     bench.add(case, rates, compile_seconds, float(trainer.loss), memory_bytes=memory)
 
 
-def logits_of(case, weights, device):
+def make_logits(case, weights, device):
     """For Bench.check(): the first and the last replica's logits."""
     def logits(tokens, drawn, labels):
         sized = peer.dataclasses.replace(case, tokens=tokens.shape[1], labels=labels)
@@ -111,8 +111,8 @@ def logits_of(case, weights, device):
         if drawn is not None:
             batch["rows"] = stack(peer.np.tile(peer.distance_rows(drawn), (LAYERS, 1)))
         with torch.no_grad():
-            got = model(labels, **batch).cpu().numpy()
-        return [got] if case.replicas == 1 else [got[0], got[-1]]
+            actual = model(labels, **batch).cpu().numpy()
+        return [actual] if case.replicas == 1 else [actual[0], actual[-1]]
     return logits
 
 
@@ -126,7 +126,7 @@ def check_case(bench, case, weights, device):
     for precision in dict.fromkeys(["float32", case.precision]):
         set_precision(precision)
         checked = peer.dataclasses.replace(case, precision=precision)
-        good.append(bench.check(checked, logits_of(checked, weights, device)))
+        good.append(bench.check(checked, make_logits(checked, weights, device)))
     return all(good)
 
 

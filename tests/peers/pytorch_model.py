@@ -50,7 +50,7 @@ class Model(nn.Module):
         self.p = nn.ParameterDict({name: nn.Parameter(torch.tensor(value)) for name, value in stacked.items()})
         self.register_buffer("symbols", torch.arange(peer.VOCABULARY[case.model]), persistent=False)
         if case.encoding == "sinusoid":
-            self.register_buffer("place", torch.tensor(peer.sinusoid(range(case.tokens))), persistent=False)
+            self.register_buffer("sinusoid", torch.tensor(peer.sinusoid(range(case.tokens))), persistent=False)
         elif case.encoding == "relative":
             rows = peer.sinusoid(range(1 - case.tokens, case.tokens))
             self.register_buffer("vectors", torch.tensor(rows), persistent=False)
@@ -68,7 +68,7 @@ class Model(nn.Module):
         x = product(one_hot, self.p["token"]) * WIDTH**0.5
         if self.case.encoding != "sinusoid":
             return x
-        x = x.unflatten(-2, tokens.shape[-2:]) + self.place
+        x = x.unflatten(-2, tokens.shape[-2:]) + self.sinusoid
         return F.dropout(x.flatten(-3, -2), DROPOUT, self.training)
 
     def distance_vectors(self, n, rows):
@@ -99,9 +99,9 @@ class Model(nn.Module):
             mixed = mixed.transpose(1, 2).reshape(x.shape)
             return product(mixed, self.p[f"mix{n}"])
         bias = lambda name: self.p[f"{name}{n}"].view(*self.lead, 1, 1, HEADS, HEAD_WIDTH)
-        content = query + bias("content") if self.case.relative else query
+        content = query + bias("content") if self.case.is_relative else query
         logits = heads(content) @ heads(key).transpose(-2, -1)
-        if self.case.relative:
+        if self.case.is_relative:
             logits = logits + self.position_logits(n, query + bias("position"), rows)
         if self.causal:
             logits = logits.masked_fill(self.hidden, -torch.inf)
@@ -123,7 +123,7 @@ class Model(nn.Module):
 
     def add(self, name, n, x, branch):
         """x and a branch of it, the norm before the branch or after the sum."""
-        if self.case.pre_norm:
+        if self.case.has_pre_norm:
             return x + F.dropout(branch(self.norm(name, n, x)), DROPOUT, self.training)
         return self.norm(name, n, x + F.dropout(branch(x), DROPOUT, self.training))
 
@@ -136,7 +136,7 @@ class Model(nn.Module):
             x = self.add("norm2", n, x, lambda y: self.feedforward(n, y))
         read = x.unflatten(-2, shape)[..., -labels:, :]
         last = read.flatten(-3, -2)
-        if self.case.pre_norm:
+        if self.case.has_pre_norm:
             last = self.norm("norm", "", last)
         logits = product(last, self.p["output"], self.p["output_bias"])
         return logits.unflatten(-2, read.shape[-3:-1])
@@ -167,8 +167,8 @@ class Trainer:
         self.parameters = list(self.model.parameters())
         on_gpu = device == "cuda"
         self.optimizer = torch.optim.Adam(self.parameters, lr=peer.RATE, fused=True, capturable=on_gpu)
-        made = peer.ring(case, batch)
-        self.ring = {name: torch.tensor(value).to(device, torch.int64) for name, value in made.items()}
+        batches = peer.ring(case, batch)
+        self.ring = {name: torch.tensor(value).to(device, torch.int64) for name, value in batches.items()}
         self.turn = torch.zeros(1, dtype=torch.int64, device=device)
         self.loss_of = compiled(self.model.loss) if compiled else self.model.loss
         self.clip = torch.compile(clip, dynamic=False) if compiled and case.replicas > 1 else clip

@@ -41,10 +41,10 @@ def check_logits(prepared, request, case):
     """The largest error over the references of this length, each repeated to a whole batch."""
     found = [r for r in peer.references(request["reference"], case.model, case.model) if r[0].shape[1] == case.tokens]
     errors = []
-    for tokens, _, want in found:
+    for tokens, _, expected in found:
         times = -(-request["batch"] // len(tokens))
         whole = lambda x: np.tile(x, (times, *[1] * (x.ndim - 1)))[: request["batch"]]
-        errors.append(peer.logit_error(prepared.logits(whole(tokens)), whole(want)))
+        errors.append(peer.logit_error(prepared.logits(whole(tokens)), whole(expected)))
     if not errors:
         raise ValueError(f"no reference logits of {case.tokens} tokens")
     if max(errors) > peer.TOLERANCE["float32"]:

@@ -32,9 +32,9 @@ class Commands(unittest.TestCase):
         return longhand.train(SPEC, out=self.folder / out, threads=1, **{"progress": launcher.quiet, **flags})
 
     def test_a_build_is_a_trainer(self):
-        said = []
-        trainer = longhand.build(SPEC, levels="best", progress=said.append)
-        self.assertEqual([trainer.info()["id"], said], ["plain", []])
+        printed = []
+        trainer = longhand.build(SPEC, levels="best", progress=printed.append)
+        self.assertEqual([trainer.info()["id"], printed], ["plain", []])
         self.assertEqual(trainer.path.parent.parent, ROOT / "build" / "trainers")
         lines = trainer.run("sample", length=3, count=2).splitlines()
         self.assertEqual([len(json.loads(line)["input"]) for line in lines], [3, 3])
@@ -42,10 +42,10 @@ class Commands(unittest.TestCase):
             trainer.run("sample", long=3, progress=launcher.quiet)
 
     def test_runs_come_back(self):
-        said = []
-        runs = self.train(seeds=range(0, 2), steps=10, no_eval=True, progress=said.append)
+        printed = []
+        runs = self.train(seeds=range(0, 2), steps=10, no_eval=True, progress=printed.append)
         self.assertEqual([(run.id, run.seed, run.info["exit"]) for run in runs], [("plain", 0, 0), ("plain", 1, 0)])
-        self.assertTrue(any("2 runs" in line for line in said), said)
+        self.assertTrue(any("2 runs" in line for line in printed), printed)
         with self.assertRaisesRegex(longhand.InputError, "there is a trained run here"):
             self.train(steps=10, no_eval=True)
         runs = self.train(seed=1, resume=True)

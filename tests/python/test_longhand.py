@@ -160,11 +160,11 @@ class TestRuns(Files):
         third = text.rindex("\n", 0, -1) + 1
         for torn in (text[third:-20], "\0\0", "1"):
             path.write_text(text[:third] + torn)
-            with warnings.catch_warnings(record=True) as told:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 lines = longhand.read_lines(path)
             self.assertEqual([line["step"] for line in lines], [10, 20])
-            self.assertEqual([str(entry.message) for entry in told], [f"{path}: line 3 is torn and was skipped"])
+            self.assertEqual([str(entry.message) for entry in caught], [f"{path}: line 3 is torn and was skipped"])
         path.write_text(text[:-1])  # only the newline at the end is missing
         self.assertEqual([line["step"] for line in longhand.read_lines(path)], [10, 20, 30])
 
@@ -379,8 +379,8 @@ class TestTensors(Files):
     def test_torn_and_damaged_files(self):
         whole = (pathlib.Path(longhand.runs(RUNS)[0].path) / "checkpoint.safetensors").read_bytes()
         path = self.folder / "torn.safetensors"
-        for kept, what in ((0, "0 bytes"), (7, "7 bytes"), (200, "cut short"), (len(whole) - 1, "are not those of")):
-            path.write_bytes(whole[:kept])
+        for length, what in ((0, "0 bytes"), (7, "7 bytes"), (200, "cut short"), (len(whole) - 1, "are not those of")):
+            path.write_bytes(whole[:length])
             self.refused(what, longhand.Tensors, path)
         path.write_bytes(whole + b"x")
         self.refused("the tensors end at byte", longhand.Tensors, path)
@@ -437,9 +437,9 @@ class TestEvents(Files):
 
     def exported(self, of, out):
         """The exit code of the command and its error output."""
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as printed:
             code = events.main([str(of), str(out)])
-        return code, said.getvalue()
+        return code, printed.getvalue()
 
     def test_nothing_is_written_or_deleted_through_a_link(self):
         theirs, out = self.folder / "theirs", self.folder / "out"
@@ -449,9 +449,9 @@ class TestEvents(Files):
         (theirs / place.name / "events.out.tfevents.1").write_text("keep")
         (out / place.parts[0]).mkdir(parents=True)
         (out / place.parts[0] / place.parts[1]).symlink_to(theirs)
-        code, said = self.exported(RUNS, out)
+        code, printed = self.exported(RUNS, out)
         self.assertEqual(code, 1)
-        self.assertIn(f"{out / place.parts[0] / place.parts[1]}: found a link", said)
+        self.assertIn(f"{out / place.parts[0] / place.parts[1]}: found a link", printed)
         self.assertEqual((theirs / place.name / "events.out.tfevents.1").read_text(), "keep")
         self.assertTrue(list(out.glob(f"{other.id}/*/*/events.out.*")))  # the other runs are exported
 
@@ -459,9 +459,9 @@ class TestEvents(Files):
         shutil.copytree(RUNS, self.folder / "runs")
         first = longhand.runs(self.folder / "runs")[0]
         pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
-        code, said = self.exported(self.folder / "runs", self.folder / "out")
+        code, printed = self.exported(self.folder / "runs", self.folder / "out")
         self.assertEqual(code, 1)
-        self.assertIn("eval.jsonl: line 1", said)
+        self.assertIn("eval.jsonl: line 1", printed)
         self.assertEqual([path.parts[-4] for path in (self.folder / "out").glob("*/*/*/*")], ["plain"])
 
     def test_torn_lines_are_told(self):
@@ -469,9 +469,9 @@ class TestEvents(Files):
         first = longhand.runs(self.folder / "runs")[0]
         with open(pathlib.Path(first.path, "eval.jsonl"), "a") as file:
             file.write('{"step"')
-        code, said = self.exported(self.folder / "runs", self.folder / "out")
+        code, printed = self.exported(self.folder / "runs", self.folder / "out")
         self.assertEqual(code, 0)
-        self.assertRegex(said, r"eval.jsonl: line \d+ is torn and was skipped")
+        self.assertRegex(printed, r"eval.jsonl: line \d+ is torn and was skipped")
 
     def test_what_files_say_does_not_reach_the_terminal_as_it_is(self):
         shutil.copytree(RUNS, self.folder / "runs\33[2J")
@@ -481,9 +481,9 @@ class TestEvents(Files):
 
     def test_a_full_disk(self):
         shutil.copytree(longhand.runs(RUNS)[0].path, self.folder / "full" / "digest" / "run")
-        code, said = self.exported(self.folder / "full", self.folder / "out")
+        code, printed = self.exported(self.folder / "full", self.folder / "out")
         self.assertEqual(code, 4)
-        self.assertIn("No space left on device", said)
+        self.assertIn("No space left on device", printed)
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ def attentions(model):
         yield f"decoder.layers.{layer}.cross_attention.", "cross", layer
 
 
-def vectors_of(model):
+def list_vectors(model):
     """Names of biases and of norms with their sizes."""
     biases, norms = {"output.bias": model.classes}, []
     for name, _, _ in attentions(model):
@@ -203,7 +203,7 @@ def initial(model, rng):
     """Matrices as Xavier draws them; biases, norms and tables away from where they start, which would hide a missing
     one."""
     p = {name: rng.uniform(-bound, bound, shape) for name, (shape, bound) in matrices(model).items()}
-    biases, norms = vectors_of(model)
+    biases, norms = list_vectors(model)
     p |= {name: 0.2 * rng.standard_normal(size) for name, size in biases.items()}
     for name in norms:
         p |= {f"{name}.scale": 1 + 0.2 * rng.standard_normal(WIDTH), f"{name}.offset": 0.2 * rng.standard_normal(WIDTH)}
@@ -216,7 +216,7 @@ def initial(model, rng):
 
 # ---- biases ----
 
-def line_of(direction, i, j, keys, columns):
+def find_line(direction, i, j, keys, columns):
     """The line of a cell, in the paper's indices from 1 on."""
     if direction == 1:
         return j - i
@@ -232,14 +232,14 @@ def along_lines(family, head, queries, keys):
     for _, direction, line, value in own:
         for i in range(1, queries + 1):
             for j in range(1, keys + 1):
-                if line_of(direction, i, j, keys, family.columns) == line:
+                if find_line(direction, i, j, keys, family.columns) == line:
                     bias[i - 1, j - 1] = max(bias[i - 1, j - 1], value)
     if family.corner == "all" or (family.corner == "lines" and own):
         bias[0, keys - 1] = 0
     return bias
 
 
-def bias_of(family, heads, causal, queries, keys):
+def make_bias(family, heads, causal, queries, keys):
     """[heads][queries][keys], 0 or a line's value where a cell is open."""
     i, j = np.arange(queries)[:, None], np.arange(keys)[None, :]
     bias = np.zeros((heads, queries, keys))
@@ -278,7 +278,7 @@ def norm(p, name, x):
     return torch.nn.functional.layer_norm(x, (WIDTH,), p[f"{name}.scale"], p[f"{name}.offset"], EPSILON)
 
 
-def positions_of(model, tokens):
+def get_positions(model, tokens):
     index = torch.arange(tokens, dtype=torch.float64)
     return index % model.period if model.period else index
 
@@ -297,7 +297,7 @@ def attend(p, name, model, place, x, memory, seen):
     q, k, v = (split(linear(p, name + part, of)) for part, of in (("query", x), ("key", memory), ("value", memory)))
     queries, keys = x.shape[1], memory.shape[1]
     if family.rope:
-        q, k = turned(q, positions_of(model, queries)), turned(k, positions_of(model, keys))
+        q, k = turned(q, get_positions(model, queries)), turned(k, get_positions(model, keys))
     logits = torch.einsum("bihc,bjhc->bhij", q, k)
     if family.shaw:
         distance = np.arange(keys)[None, :] - np.arange(queries)[:, None]
@@ -306,7 +306,7 @@ def attend(p, name, model, place, x, memory, seen):
     logits = logits / math.sqrt(WIDTH // heads)
     if family.alibi != "none":
         logits = logits + penalty(family, heads, queries, keys)
-    logits = logits + torch.from_numpy(bias_of(family, heads, place == "decoder", queries, keys))
+    logits = logits + torch.from_numpy(make_bias(family, heads, place == "decoder", queries, keys))
     weights = torch.softmax(logits / family.temperature, dim=-1)
     seen[place] = weights
     return linear(p, f"{name}output", torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape))
@@ -318,7 +318,7 @@ def feedforward(p, name, x):
 
 def sinusoid(model, tokens):
     k = torch.arange(WIDTH // 2, dtype=torch.float64)
-    angle = positions_of(model, tokens)[:, None] * 10000.0 ** (-2 * k / WIDTH)
+    angle = get_positions(model, tokens)[:, None] * 10000.0 ** (-2 * k / WIDTH)
     sides = [torch.sin(angle), torch.cos(angle)]
     interleaved = model.channels == "interleaved"
     return torch.stack(sides, dim=-1).reshape(tokens, WIDTH) if interleaved else torch.cat(sides, dim=-1)

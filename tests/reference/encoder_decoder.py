@@ -192,7 +192,7 @@ def draw_place(rng, tokens, drawn):
     return positions.astype(np.int32), distances.astype(np.int32)
 
 
-def places_of(pair, source, target):
+def list_places(pair, source, target):
     """By place: positions of queries and keys, and their distances."""
     sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
     places = {}
@@ -217,7 +217,7 @@ def pair_vectors(number, pair, seed):
         separator = np.full((SEQUENCES, 1), 2 * SYMBOLS, np.int32)
         target = np.concatenate([separator, SYMBOLS + label[:, :-1]], axis=1)
         drawn = [draw_place(rng, tokens, pair.drawn) for tokens in (n, m)]
-        places = places_of(pair, *drawn)
+        places = list_places(pair, *drawn)
         evaluate = jax.value_and_grad(loss_and_logits, has_aux=True)
         (loss, logits), gradient = evaluate(p, pair, source, target, label, places)
         out |= {f"data.n{n}.source": source, f"data.n{n}.target": target, f"data.n{n}.label": label}

@@ -19,7 +19,7 @@ static void broken(const char *what) {
     abort();
 }
 
-static void *room(size_t count, size_t size) {
+static void *allocate(size_t count, size_t size) {
     void *p = calloc(count + 1, size);
     if (!p) abort();
     return p;
@@ -51,7 +51,7 @@ static int32_t *integers(const lh_st_file *file, const char *kind, int n, const 
     snprintf(full, sizeof full, "%s.n%d.%s", kind, n, name);
     if (!lh_st_find(file, full)) return NULL;
     double *values = numbers(file, full, count);
-    int32_t *out = room((size_t)count, sizeof *out);
+    int32_t *out = allocate((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = (int32_t)values[i];
     free(values);
     return out;
@@ -61,7 +61,7 @@ static int32_t *integers(const lh_st_file *file, const char *kind, int n, const 
 static int32_t *indices(const lh_st_file *file, int n, const char *name, int count) {
     int32_t *out = integers(file, "data", n, name, count);
     if (out) return out;
-    out = room((size_t)count, sizeof *out);
+    out = allocate((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = i;
     return out;
 }
@@ -70,7 +70,7 @@ static int32_t *indices(const lh_st_file *file, int n, const char *name, int cou
 static int32_t *differences(const lh_st_file *file, int n, const char *name, int queries, int keys) {
     int32_t *out = integers(file, "data", n, name, queries * keys);
     if (out) return out;
-    out = room((size_t)(queries * keys), sizeof *out);
+    out = allocate((size_t)(queries * keys), sizeof *out);
     for (int i = 0; i < queries * keys; i++) out[i] = i % keys - i / keys;
     return out;
 }
@@ -78,7 +78,7 @@ static int32_t *differences(const lh_st_file *file, int n, const char *name, int
 static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
     int32_t *values = integers(file, "data", n, name, count);
     if (!values) broken(name);
-    uint16_t *out = room((size_t)count, sizeof *out);
+    uint16_t *out = allocate((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = (uint16_t)values[i];
     free(values);
     return out;
@@ -101,7 +101,7 @@ static void fill_places(const lh_st_file *file, const lh_ref_network *network, i
         int of_queries = from_end == 2 ? 0 : 1, of_keys = from_end == 1 ? 1 : 0;
         int length[] = {out->batch.tokens, out->batch.target_tokens}, pairs = length[of_queries] * length[of_keys];
         out->pairs[f] = differences(file, n, names[from_end], length[of_queries], length[of_keys]);
-        out->score[f] = room((size_t)(heads * pairs), sizeof(double));
+        out->score[f] = allocate((size_t)(heads * pairs), sizeof(double));
         lh_vectors_alibi(heads, pairs, out->pairs[f], out->score[f]);
         if (from_end == 1 && strcmp(network->id, "abc_alibi") == 0)
             straighten(heads, length[of_queries], length[of_keys], out->score[f]);

@@ -112,33 +112,33 @@ static void close_decoder(decoder *d) {
  * place. The token of a later call is 0 until then. */
 static void check_decoding(decoder *d, int count, bool ends) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
-    uint16_t *turned = calloc((size_t)(SEQUENCES * d->length), sizeof *turned);
+    uint16_t *reordered = calloc((size_t)(SEQUENCES * d->length), sizeof *reordered);
     char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->row);
-    int of[SEQUENCES] = {0, 1, 2, 3, 4}, first = d->length - d->labels;
+    int sequence_in_row[SEQUENCES] = {0, 1, 2, 3, 4}, first = d->length - d->labels;
     lh_cpu_block block = make_block(d, logits);
-    block.tokens[d->stream] = turned;
+    block.tokens[d->stream] = reordered;
     if (d->program->decode_begin != NULL) d->program->decode_begin(&d->step, &block, d->memory);
     for (int from = 0; from < d->length; from += count) {
         int to = from + count < d->length ? from + count : d->length;
         for (int s = 0; s < block.sequences; s++)
-            memcpy(turned + s * d->length + from, tokens + of[s] * d->length + from,
-                   (size_t)(to - from) * sizeof *turned);
+            memcpy(reordered + s * d->length + from, tokens + sequence_in_row[s] * d->length + from,
+                   (size_t)(to - from) * sizeof *reordered);
         d->program->decode_step(&d->step, &block, from, to, d->memory);
         for (int s = 0; s < block.sequences; s++)
             for (int t = from < first ? first : from; t < to; t++)
                 if (memcmp(logits + (size_t)(s * d->labels + t - first) * d->row,
-                           d->expected + (size_t)(of[s] * d->labels + t - first) * d->row, d->row) != 0)
+                           d->expected + (size_t)(sequence_in_row[s] * d->labels + t - first) * d->row, d->row) != 0)
                     fail_msg("%s, %s: logits of token %d of sequence %d differ, %d at a time", d->spec->id,
-                             d->program->level, t, of[s], count);
+                             d->program->level, t, sequence_in_row[s], count);
         if (!ends || block.sequences == 1) continue;
-        of[0] = of[--block.sequences];
+        sequence_in_row[0] = sequence_in_row[--block.sequences];
         d->program->decode_move(&d->step, 0, block.sequences, d->memory);
-        memcpy(turned, turned + block.sequences * d->length, (size_t)d->length * sizeof *turned);
+        memcpy(reordered, reordered + block.sequences * d->length, (size_t)d->length * sizeof *reordered);
     }
     lh_sums sums = {0};
     if (!ends) d->program->score_block(&d->step, &block, &sums);
     if (!ends && memcmp(&sums, &d->sums, sizeof sums) != 0) fail_msg("%s: sums of the logits differ", d->spec->id);
-    free(turned);
+    free(reordered);
     free(logits);
 }
 

@@ -209,18 +209,18 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     lh_collected s = lh_new_collected(options, 1, 1, false);
     lh_collect_all(&s, lh_task_addition);
     for (int operand = 0; operand < 2; operand++) {
-        int seen[1000] = {0}, of[8] = {0};
+        int seen[1000] = {0}, count_by_digits[8] = {0};
         for (int i = 0; i < s.count; i++) {
             if (s.item[i].set == LH_SET_TEST) continue;
             const uint16_t *word = s.item[i].word + 1 + 2 * operand;
             uint32_t n = word[0] | (uint32_t)word[1] << 16;
             assert_in_range(n, 0, 1000000);
-            of[lh_count_digits(10, n)]++;
+            count_by_digits[lh_count_digits(10, n)]++;
             if (n < 1000) seen[n]++;
         }
         for (int n = 0; n <= 900; n++) assert_in_range(seen[n], 1 + (n <= 90) + (n <= 9), 9);
-        for (int digits = 4; digits <= 6; digits++) assert_in_range(of[digits], SHARE - 20, NUMBERS);
-        assert_in_range(of[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
+        for (int digits = 4; digits <= 6; digits++) assert_in_range(count_by_digits[digits], SHARE - 20, NUMBERS);
+        assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
     }
     free(s.item);
     s = lh_new_collected(times, 1, 1, false);

@@ -153,7 +153,7 @@ static double sinusoid(int C, int position, int c) {
 enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
 /* Checks the products of queries with the rows of differences, and the gradients of these sums, pair by pair. */
-INLINE void check_turned(const int D, const int C, int places) {
+INLINE void check_rotated(const int D, const int C, int places) {
     int of_query[LANES], of_key[MOST_PLACES];
     real *weight = random_reals(1, C * C, C * C), *weights = random_reals(2, 0, C * C + LANES);
     real *queries = random_reals(3, D * LANES, D * LANES), *factors = random_reals(4, places * LANES, places * LANES);
@@ -199,11 +199,11 @@ INLINE void check_turned(const int D, const int C, int places) {
 static void test_rotated_queries_have_products_of_differences(void **state) {
     (void)state;
     for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
-        check_turned(2, 16, places);
-        check_turned(4, 16, places);
-        check_turned(8, 64, places);
-        check_turned(12, 48, places);
-        check_turned(20, 80, places);
+        check_rotated(2, 16, places);
+        check_rotated(4, 16, places);
+        check_rotated(8, 64, places);
+        check_rotated(12, 48, places);
+        check_rotated(20, 80, places);
     }
 }
 

@@ -29,19 +29,19 @@ static void test_wilson_bounds(void **state) {
 static void test_deviation_over_sequences(void **state) {
     (void)state;
     double share[5];
-    lh_by_sequence of = {share, 0};
+    lh_by_sequence statistics = {share, 0};
     const lh_sums first[] = {make_sums(4, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
     const lh_sums second[] = {make_sums(2, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
-    lh_by_sequence_begin(&of, 4);
-    lh_by_sequence_add(&of, first, 0, 2); /* in batches */
-    lh_by_sequence_add(&of, first + 2, 2, 2);
-    lh_by_sequence_add(&of, second, 0, 4);
+    lh_by_sequence_begin(&statistics, 4);
+    lh_by_sequence_add(&statistics, first, 0, 2); /* in batches */
+    lh_by_sequence_add(&statistics, first + 2, 2, 2);
+    lh_by_sequence_add(&statistics, second, 0, 4);
     double expected = sqrt(((0.75 - 2 / 3.0) * (0.75 - 2 / 3.0) + (0.25 - 2 / 3.0) * (0.25 - 2 / 3.0) + 1 / 9.0) / 2);
-    double actual = lh_by_sequence_deviation(&of, 2);
+    double actual = lh_by_sequence_deviation(&statistics, 2);
     lh_assert_close(&actual, &expected, 1, 1e-12, 0);
-    lh_by_sequence_begin(&of, 1);
-    lh_by_sequence_add(&of, first, 0, 4); /* more sequences than requested */
-    assert_true(isnan(lh_by_sequence_deviation(&of, 1)));
+    lh_by_sequence_begin(&statistics, 1);
+    lh_by_sequence_add(&statistics, first, 0, 4); /* more sequences than requested */
+    assert_true(isnan(lh_by_sequence_deviation(&statistics, 1)));
 }
 
 int main(void) {

@@ -57,7 +57,7 @@ static void test_read_parameters_both_types_read(void **state) {
     lh_error error;
     int64_t step;
     toy_state *v = toy_state_filled(0);
-    static double wide[TOY_STORAGE], again[TOY_STORAGE];
+    static double wide[TOY_STORAGE], read_wide[TOY_STORAGE];
     const char *path = lh_test_path(*state, "c");
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
     memset(wide, 0xff, sizeof wide);
@@ -67,8 +67,8 @@ static void test_read_parameters_both_types_read(void **state) {
     wide[0] += 1e-12;
     lh_state doubles = {8, wide, {NULL, NULL}};
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &doubles, &toy_facts, &error), &error);
-    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, again, &step, &error), &error);
-    assert_memory_equal(again, wide, sizeof wide);
+    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, read_wide, &step, &error), &error);
+    assert_memory_equal(read_wide, wide, sizeof wide);
     float narrow[TOY_STORAGE];
     lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, narrow, &step, &error), &error);
     assert_memory_equal(narrow, v->values[0], sizeof narrow);

@@ -116,7 +116,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     f.spec.train.by_epochs = true;
     f.spec.train.keep_steps = steps_kept;
     f.spec.eval.during_every = 2;
-    for (int again = 0; again < 2; again++) { /* a bound spec counts steps */
+    for (int repetition = 0; repetition < 2; repetition++) { /* a bound spec counts steps */
         lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
         assert_int_equal(f.spec.train.log_every, 3 * logged);
         assert_int_equal(f.spec.eval.during_every, 6);

@@ -67,7 +67,7 @@ static void differences(int queries, int keys, const int32_t *query, const int32
 /* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
  * right. */
 static void sample_distances(const made_batch *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
-    int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
+    int32_t buffer[2 * LONGEST], scratch[RANGE + 1], *middle = buffer + LONGEST;
     int T = data->length[stream];
     if (data->given) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
     else if (sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
@@ -94,17 +94,21 @@ static void place_layers(made_batch *data) {
     sample_positions(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
     sample_positions(data, TARGET, TARGET_SITE, data->input[TARGET]);
     for (uint32_t l = 0; l < LAYERS; l++) {
-        placed *of = data->placed;
-        sample_positions(data, SOURCE, SOURCE_SITE + l + 1, of[ENCODER].query + l * S);
-        sample_positions(data, TARGET, TARGET_SITE + l + 1, of[DECODER].query + l * T);
-        sample_positions(data, SOURCE, CROSS_SITE + l + 1, of[CROSS].key + l * S);
-        memcpy(of[ENCODER].key, of[ENCODER].query, sizeof of->key);
-        memcpy(of[DECODER].key, of[DECODER].query, sizeof of->key);
-        memcpy(of[CROSS].query, of[DECODER].query, sizeof of->query);
-        sample_distances(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true, of[ENCODER].distances + l * S * S);
-        differences(T, T, of[DECODER].query + l * T, of[DECODER].key + l * T, of[DECODER].distances + l * T * T);
-        differences(T, S, of[CROSS].query + l * T, of[CROSS].key + l * S, of[CROSS].distances + l * T * S);
-        compute_alibi(T * S, of[CROSS].distances + l * T * S, of[CROSS].score + l * HEADS * T * S);
+        placed *placed_families = data->placed;
+        sample_positions(data, SOURCE, SOURCE_SITE + l + 1, placed_families[ENCODER].query + l * S);
+        sample_positions(data, TARGET, TARGET_SITE + l + 1, placed_families[DECODER].query + l * T);
+        sample_positions(data, SOURCE, CROSS_SITE + l + 1, placed_families[CROSS].key + l * S);
+        memcpy(placed_families[ENCODER].key, placed_families[ENCODER].query, sizeof placed_families->key);
+        memcpy(placed_families[DECODER].key, placed_families[DECODER].query, sizeof placed_families->key);
+        memcpy(placed_families[CROSS].query, placed_families[DECODER].query, sizeof placed_families->query);
+        sample_distances(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true,
+                         placed_families[ENCODER].distances + l * S * S);
+        differences(T, T, placed_families[DECODER].query + l * T, placed_families[DECODER].key + l * T,
+                    placed_families[DECODER].distances + l * T * T);
+        differences(T, S, placed_families[CROSS].query + l * T, placed_families[CROSS].key + l * S,
+                    placed_families[CROSS].distances + l * T * S);
+        compute_alibi(T * S, placed_families[CROSS].distances + l * T * S,
+                      placed_families[CROSS].score + l * HEADS * T * S);
     }
     for (int f = 0; f < FAMILIES; f++) data->places[f].layers = LAYERS;
 }

@@ -195,15 +195,15 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     enum { EXAMPLES = 11 };
     lh_lengths lengths = {NULL, 0, n, n, 1};
     lh_condition condition = lh_condition_make(n, EXAMPLES, 1, 2);
-    lh_sums one, many, again, sequence_sums[EXAMPLES], total = {0};
+    lh_sums one, many, repeated, sequence_sums[EXAMPLES], total = {0};
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
     lh_assert_ok(b->ops->reserve(b, &lengths, EXAMPLES, &error), &error);
     a->ops->evaluate(a, &condition, &one, NULL, NULL);
     b->ops->evaluate(b, &condition, &many, sequence_sums, NULL);
-    b->ops->evaluate(b, &condition, &again, NULL, NULL);
+    b->ops->evaluate(b, &condition, &repeated, NULL, NULL);
     assert_memory_equal(&one, &many, sizeof one);
-    assert_memory_equal(&one, &again, sizeof one);
+    assert_memory_equal(&one, &repeated, sizeof one);
     assert_int_equal(one.sequences, EXAMPLES);
     for (int i = 0; i < EXAMPLES; i++) lh_sums_add(&total, &sequence_sums[i]);
     assert_int_equal(total.correct, one.correct);
@@ -439,7 +439,7 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_error error;
     uint16_t input[] = {4, 0, 2};
     int32_t positions[] = {5, 6, 7, 8, 9, 10};
-    double drawn[15], given[15], again[15];
+    double drawn[15], given[15], repeated[15];
     lh_lengths lengths = {NULL, 0, 3, 3, 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
@@ -448,8 +448,8 @@ static void test_predict_positions_replace_draws(void **state) {
     query.positions[0] = positions;
     engine->ops->predict(engine, &query, given, NULL);
     query.draw.example = 1;
-    engine->ops->predict(engine, &query, again, NULL);
-    assert_memory_equal(given, again, sizeof given);
+    engine->ops->predict(engine, &query, repeated, NULL);
+    assert_memory_equal(given, repeated, sizeof given);
     assert_memory_not_equal(given, drawn, sizeof given);
     engine->ops->close(engine);
 }

@@ -252,9 +252,9 @@ static void test_sin_cos_multiples_of_quarter_turn(void **state) {
     (void)state;
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23;
     for (int n = -80000; n <= 80000; n++) {
-        real x = (real)(n * 1.57079632679489661923), beside = x + (n % 2 ? x : -x) * (real)1e-7;
+        real x = (real)(n * 1.57079632679489661923), near_multiple = x + (n % 2 ? x : -x) * (real)1e-7;
         assert_true(fabsl(sin_real(x) - sinl(x)) <= unit && fabsl(cos_real(x) - cosl(x)) <= unit);
-        assert_true(fabsl(sin_real(beside) - sinl(beside)) <= unit);
+        assert_true(fabsl(sin_real(near_multiple) - sinl(near_multiple)) <= unit);
     }
 }
 

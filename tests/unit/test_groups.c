@@ -245,7 +245,7 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     lh_groups both;
     lh_eval_result results[MOST];
     char name[LH_EVAL_NAME];
-    size_t bytes, again;
+    size_t bytes, bytes_after;
     open_files(&f, *state, false, true);
     open_groups(&both, &f, &by_both, lh_sets_parse("train,validation"));
     assert_int_equal(evaluate(&f, &both, path, results), 5);
@@ -255,8 +255,8 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, begin[i]), line);
     free(text);
     evaluate(&f, &both, path, results); /* all lines exist */
-    free(lh_test_read(path, &again));
-    assert_int_equal(again, bytes);
+    free(lh_test_read(path, &bytes_after));
+    assert_int_equal(bytes_after, bytes);
     lh_groups_close(&both);
     lh_corpus_close(&f.corpus);
 }

@@ -116,8 +116,8 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
         assert_int_equal(c.validation.values[2 * i], i / 36 + 1);
         assert_int_equal(c.validation.values[2 * i + 1], i + 1);
         if (i % 3 > 0) {
-            latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
-            assert_true(latin_equal(&turned, &p));
+            latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&before);
+            assert_true(latin_equal(&rotated, &p));
         }
         for (int j = 0; j < i; j++) {
             latin_puzzle other = read_puzzle(&c.validation, j, &symbol);
@@ -352,8 +352,8 @@ static void test_published_file_matches_its_paper(void **state) {
         latin_puzzle p = read_puzzle(&c.validation, i, &symbol);
         seen[i / 36][latin_classify(&p, false).strategy]++;
         if (i % 3 == 0) continue;
-        latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), turned = latin_rotate(&before);
-        assert_true(latin_equal(&turned, &p));
+        latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&before);
+        assert_true(latin_equal(&rotated, &p));
     }
     check_distances(&c);
     assert_int_equal(seen[0][LATIN_ROW], 19);

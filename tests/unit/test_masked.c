@@ -112,7 +112,7 @@ static lh_step_metrics make_step(masked *m) {
 
 /* Makes the batch of the first step, for the reference; returns its number of counted labels. */
 static int64_t fill_batch(const masked *m, lh_parity_batch *batch_data) {
-    const lh_parity_case about = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
+    const lh_parity_case parity_case = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
     lh_source source = {lh_key_of_seed(SEED), 0, LH_DOMAIN_DATA, 0, NULL, NULL};
     lh_batch batch;
     lh_error error = {""};
@@ -120,7 +120,7 @@ static int64_t fill_batch(const masked *m, lh_parity_batch *batch_data) {
     lh_assert_ok(lh_batch_open(&batch, &m->spec, LENGTH, SEQUENCES, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &m->spec, &source, LENGTH, 0, SEQUENCES, &error), &error);
     int tokens = batch.shape.length[0], labels = batch.shape.labels;
-    lh_parity_make_batch(&about, (lh_parity_size){tokens, labels, 0}, 0, batch_data);
+    lh_parity_make_batch(&parity_case, (lh_parity_size){tokens, labels, 0}, 0, batch_data);
     memcpy(batch_data->token, batch.tokens[0], (size_t)(SEQUENCES * tokens) * sizeof *batch_data->token);
     memcpy(batch_data->label, batch.labels, (size_t)(SEQUENCES * labels) * sizeof *batch_data->label);
     memcpy(batch_data->mask, batch.mask, (size_t)(SEQUENCES * labels));

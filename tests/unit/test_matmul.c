@@ -64,15 +64,15 @@ static void finish_reference(int rows, int N, enum finish finish, const real *ot
 
 /* Makes panels of w [K][N]; if K allows both functions, checks that they agree. */
 static real *pack_panels(int K, int N, const real *w) {
-    real *panels = reals(K * N), *turned = reals(K * N), *again = reals(K * N);
+    real *panels = reals(K * N), *transposed = reals(K * N), *repacked = reals(K * N);
     pack_weights(K, N, w, panels);
     if (K % 8 == 0) {
         for (int k = 0; k < K; k++)
-            for (int n = 0; n < N; n++) turned[n * K + k] = w[k * N + n];
-        pack_transposed(N, K, turned, again);
-        assert_memory_equal(panels, again, (size_t)K * (size_t)N * sizeof(real));
+            for (int n = 0; n < N; n++) transposed[n * K + k] = w[k * N + n];
+        pack_transposed(N, K, transposed, repacked);
+        assert_memory_equal(panels, repacked, (size_t)K * (size_t)N * sizeof(real));
     }
-    free_all(turned, again);
+    free_all(transposed, repacked);
     return panels;
 }
 

@@ -99,9 +99,9 @@ static bool is_among(const example *one, const example *list, int count, bool wh
     return false;
 }
 
-static void add(lh_overlap_count *of, int number) {
-    if (of->count < LH_OVERLAP_LINES) of->line[of->count] = (uint32_t)(2 * number + 1);
-    of->count++;
+static void add(lh_overlap_count *counted, int number) {
+    if (counted->count < LH_OVERLAP_LINES) counted->line[counted->count] = (uint32_t)(2 * number + 1);
+    counted->count++;
 }
 
 static void assert_count(const lh_overlap_count *actual, const lh_overlap_count *expected) {

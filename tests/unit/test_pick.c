@@ -117,14 +117,14 @@ static void test_limit_chooses_examples_of_all_kinds(void **state) {
 
 static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
     fixture f;
-    bool few[SUMS + 1], many[SUMS + 1], again[SUMS + 1], other[SUMS + 1];
+    bool few[SUMS + 1], many[SUMS + 1], repeated[SUMS + 1], other[SUMS + 1];
     int common = 0;
     open_sums(&f, *state);
     pick(&f, (lh_pick){.most = 100, .seed = 1, .in_order = false}, few);
     pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, many);
-    pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, again);
+    pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, repeated);
     pick(&f, (lh_pick){.most = 500, .seed = 2, .in_order = false}, other);
-    assert_memory_equal(many, again, sizeof many);
+    assert_memory_equal(many, repeated, sizeof many);
     for (int line = 1; line <= SUMS; line++) {
         assert_true(!few[line] || many[line]);
         common += many[line] && other[line];

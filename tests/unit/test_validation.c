@@ -181,9 +181,9 @@ static void test_train_validates_first(void **state) {
     assert_int_equal(count_text(text, "\"split\":\"beyond\""), 3);
     *strstr(text, "{\"step\":20,\"split\":\"in_distribution\"") = 0;
     run(state, 0, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out again");
-    char *again = read_lines(state, "again/eval.jsonl");
-    assert_string_equal(again, text);
-    free(again);
+    char *repeated = read_lines(state, "again/eval.jsonl");
+    assert_string_equal(repeated, text);
+    free(repeated);
     free(text);
     result = run(state, 0,
                  "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out far "

@@ -34,10 +34,10 @@ static lh_status check_line(int64_t line, const char *text, lh_error *error) {
 }
 
 static label find_label(const lh_spec *spec, const char *name, int stream) {
-    label of;
-    if (spec->format->streams == 1) snprintf(of.text, sizeof of.text, "%s", name);
-    else snprintf(of.text, sizeof of.text, "%s.%s", name, spec->format->stream[stream].name);
-    return of;
+    label result;
+    if (spec->format->streams == 1) snprintf(result.text, sizeof result.text, "%s", name);
+    else snprintf(result.text, sizeof result.text, "%s.%s", name, spec->format->stream[stream].name);
+    return result;
 }
 
 /* Checks that each list of the line has the length of its stream. */

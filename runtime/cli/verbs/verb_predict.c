@@ -111,10 +111,10 @@ static lh_status predict_input(prediction *p, const char *line, size_t bytes, lh
 
 static lh_status predict_lines(prediction *p, lh_error *error) {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t bytes;
     lh_status status = LH_OK;
-    for (p->line = 1; status == LH_OK && (bytes = getline(&line, &room, stdin)) >= 0; p->line++)
+    for (p->line = 1; status == LH_OK && (bytes = getline(&line, &capacity, stdin)) >= 0; p->line++)
         status = predict_input(p, line, (size_t)bytes, error);
     if (status == LH_OK && !feof(stdin))
         status = lh_fail(error, LH_ERR_INPUT, "the standard input cannot be read: %s", strerror(errno));

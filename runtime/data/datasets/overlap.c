@@ -31,8 +31,8 @@ static uint64_t hash_tokens(uint64_t hash, const uint16_t *tokens, int count) {
     return hash;
 }
 
-static const lh_sizes *get_sizes(const hashed_set *of, int64_t place) {
-    return &of->corpus->sizes[lh_dataset_shape(of->set, of->corpus->shapes, place) - 1];
+static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t place) {
+    return &hashes->corpus->sizes[lh_dataset_shape(hashes->set, hashes->corpus->shapes, place) - 1];
 }
 
 static int compare(const void *a, const void *b) {
@@ -42,19 +42,19 @@ static int compare(const void *a, const void *b) {
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static lh_status hash_set(hashed_set *of, const lh_corpus *corpus, const lh_dataset *set, lh_error *error) {
-    *of = (hashed_set){corpus, set, malloc((size_t)set->count * sizeof *of->list + 1), set->count};
-    if (of->list == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to compare %s", set->path);
+static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_dataset *set, lh_error *error) {
+    *hashes = (hashed_set){corpus, set, malloc((size_t)set->count * sizeof *hashes->list + 1), set->count};
+    if (hashes->list == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to compare %s", set->path);
     for (int n = 1; n <= corpus->shapes; n++)
         for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
             const uint16_t *tokens = set->tokens + set->start[place];
-            hashed *one = &of->list[place];
+            hashed *one = &hashes->list[place];
             one->input = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
             one->whole = hash_tokens(one->input, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
             one->place = (uint32_t)place;
             one->line = set->line[place];
         }
-    qsort(of->list, (size_t)of->count, sizeof *of->list, compare);
+    qsort(hashes->list, (size_t)hashes->count, sizeof *hashes->list, compare);
     return LH_OK;
 }
 
@@ -68,11 +68,11 @@ static bool are_equal(const hashed_set *a, uint32_t at, const hashed_set *b, uin
 }
 
 /* The index of the first element that is not before (input, whole). */
-static int64_t find(const hashed_set *of, uint64_t input, uint64_t whole) {
-    int64_t low = 0, high = of->count;
+static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
+    int64_t low = 0, high = hashes->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        const hashed *one = &of->list[middle];
+        const hashed *one = &hashes->list[middle];
         if (one->input < input || (one->input == input && one->whole < whole)) low = middle + 1;
         else high = middle;
     }
@@ -87,13 +87,13 @@ static bool has(const hashed_set *train, const hashed_set *set, const hashed *on
 }
 
 /* Counts a line, and keeps the first few in ascending order. */
-static void add_line(lh_overlap_count *of, uint32_t line) {
-    int at = of->count < LH_OVERLAP_LINES ? (int)of->count : LH_OVERLAP_LINES;
-    of->count++;
-    if (at == LH_OVERLAP_LINES && of->line[at - 1] < line) return;
+static void add_line(lh_overlap_count *hashes, uint32_t line) {
+    int at = hashes->count < LH_OVERLAP_LINES ? (int)hashes->count : LH_OVERLAP_LINES;
+    hashes->count++;
+    if (at == LH_OVERLAP_LINES && hashes->line[at - 1] < line) return;
     if (at == LH_OVERLAP_LINES) at--;
-    for (; at > 0 && of->line[at - 1] > line; at--) of->line[at] = of->line[at - 1];
-    of->line[at] = line;
+    for (; at > 0 && hashes->line[at - 1] > line; at--) hashes->line[at] = hashes->line[at - 1];
+    hashes->line[at] = line;
 }
 
 lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_overlap *overlap, uint8_t *trained,

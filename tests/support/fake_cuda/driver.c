@@ -21,19 +21,19 @@ int fake_inits, fake_contexts, fake_modules, fake_block_memory, fake_carve_out;
 char fake_image[256]; /* the beginning of the loaded image, as text */
 _Thread_local void *fake_current;
 
-static int chosen(const char *name, int otherwise) {
+static int read_setting(const char *name, int default_value) {
     const char *text = getenv(name);
-    return text && text[0] ? atoi(text) : otherwise;
+    return text && text[0] ? atoi(text) : default_value;
 }
 
 CUresult cuInit(unsigned flags) {
     __atomic_fetch_add(&fake_inits, 1, __ATOMIC_SEQ_CST);
     usleep(10000); /* so that threads that start at once meet here, unless the code under test stops them */
-    return flags == 0 ? chosen("FAKE_CUDA_INIT", 0) : 1;
+    return flags == 0 ? read_setting("FAKE_CUDA_INIT", 0) : 1;
 }
 
 CUresult cuDriverGetVersion(int *version) {
-    *version = chosen("FAKE_CUDA_VERSION", 13000);
+    *version = read_setting("FAKE_CUDA_VERSION", 13000);
     return 0;
 }
 
@@ -48,13 +48,13 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
 }
 
 CUresult cuDeviceGetCount(int *count) {
-    *count = chosen("FAKE_CUDA_COUNT", 1);
+    *count = read_setting("FAKE_CUDA_COUNT", 1);
     return 0;
 }
 
 CUresult cuDeviceGet(int *device, int ordinal) {
     *device = 7 + ordinal;
-    return ordinal < chosen("FAKE_CUDA_COUNT", 1) ? 0 : 101;
+    return ordinal < read_setting("FAKE_CUDA_COUNT", 1) ? 0 : 101;
 }
 
 CUresult cuDeviceGetName(char *name, int length, int device) {
@@ -63,14 +63,14 @@ CUresult cuDeviceGetName(char *name, int length, int device) {
 }
 
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
-    int architecture = chosen("FAKE_CUDA_ARCHITECTURE", 90);
+    int architecture = read_setting("FAKE_CUDA_ARCHITECTURE", 90);
     switch (attribute) {
     case 16: *value = device == 8 ? 4 : 10; return 0;
     case 17: *value = 0; return 0;
     case 75: *value = architecture / 10; return 0;
     case 76: *value = architecture % 10; return 0;
-    case 95: *value = chosen("FAKE_CUDA_COOPERATIVE", 1); return 0;
-    case 97: *value = chosen("FAKE_CUDA_BLOCK_MEMORY", 232448); return 0;
+    case 95: *value = read_setting("FAKE_CUDA_COOPERATIVE", 1); return 0;
+    case 97: *value = read_setting("FAKE_CUDA_BLOCK_MEMORY", 232448); return 0;
     default: return 1;
     }
 }
@@ -82,7 +82,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
 
 CUresult cuDevicePrimaryCtxRetain(void **context, int device) {
     static char contexts[16];
-    int result = chosen("FAKE_CUDA_RETAIN", 0);
+    int result = read_setting("FAKE_CUDA_RETAIN", 0);
     if (result != 0) return result;
     fake_contexts++;
     *context = &contexts[device];
@@ -106,7 +106,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
 }
 
 CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
-    int result = chosen("FAKE_CUDA_LOAD", 0);
+    int result = read_setting("FAKE_CUDA_LOAD", 0);
     if (!fake_current) return 201;
     if (result != 0 && count == 2 && options[0] == 5 && options[1] == 6 && (size_t)values[1] > 64)
         strcpy(values[0], "ptxas error: Unresolved extern function 'nowhere'");
@@ -125,18 +125,18 @@ CUresult cuModuleUnload(void *module) {
 CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
     *function = (void *)name;
     fake_carve_out = -1;
-    return module == fake_image ? chosen("FAKE_CUDA_FUNCTION", 0) : 1;
+    return module == fake_image ? read_setting("FAKE_CUDA_FUNCTION", 0) : 1;
 }
 
 CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
     if (attribute == 9) fake_carve_out = value;
     else fake_block_memory = attribute == 8 && function ? value : -1;
-    return chosen("FAKE_CUDA_ATTRIBUTE", 0);
+    return read_setting("FAKE_CUDA_ATTRIBUTE", 0);
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t block_memory) {
-    int resident = chosen("FAKE_CUDA_RESIDENT", 2);
-    if (fake_carve_out > 0) resident = chosen("FAKE_CUDA_CARVED", resident);
+    int resident = read_setting("FAKE_CUDA_RESIDENT", 2);
+    if (fake_carve_out > 0) resident = read_setting("FAKE_CUDA_CARVED", resident);
     *blocks = strstr(function, "evaluate") && resident > 0 ? resident + 1 : resident;
     return threads > 0 && (int)block_memory == fake_block_memory ? 0 : 1;
 }
