@@ -8,7 +8,6 @@ local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local draw = require("lab.study.report.figures.draw")
 local figures = require("lab.study.report.figures.figures")
-local lfs = require("lfs")
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
 local shell = require("base.shell")
@@ -50,17 +49,6 @@ local function decide_steps(options, rate, wanted)
   local most = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
   local steps = math.max(FEWEST_STEPS, math.floor(most) // 50 * 50)
   return steps, seconds_of(steps)
-end
-
--- Returns the folder of a trained run, below runs/demo/<id>/<digest>; its name contains the rate and the seed.
-local function run_folder(run)
-  local parent = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
-  for name in lfs.dir(parent) do
-    if name:find("^lr") then
-      return parent .. "/" .. name
-    end
-  end
-  return parent
 end
 
 local function percent(value)
@@ -109,7 +97,8 @@ local function train(run, steps, options)
     options.say(("%s stopped (exit code %d)"):format(run.id, code))
     stop.with(code)
   end
-  local dir = run_folder(run)
+  local dir = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
+  dir = dir .. "/" .. (lists.find(write.names(dir), function(name) return name:find("^lr") end) or "")
   local found = runs.read(dir)
   if not found or found.damaged then
     options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")

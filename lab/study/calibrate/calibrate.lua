@@ -72,21 +72,14 @@ local function part_of(job, trace, family)
     local found, problem = lines.find(part.matrices[head], part.choices)
     part.heads[head] = found or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir, family.words,
       problem))
+    for _, line in ipairs(found.kept) do
+      line.head = head - 1
+    end
   end
   return part
 end
 
 -- ---- output files ----
-
-local function lines_of(part)
-  local list = {}
-  for h, head in ipairs(part.heads) do
-    lists.append(list, lists.map(head.kept, function(line)
-      return { head = h - 1, direction = line.direction, line = line.line, value = line.value }
-    end))
-  end
-  return { list = list, choices = part.choices }
-end
 
 -- Whether the file `path` exists with the spec of the run; a file with another spec is an error.
 local function is_teacher(run, options, path)
@@ -148,7 +141,8 @@ end
 local function write_specs(job, trace, parts, place)
   local of, drawing = {}, inference.random(job.options.seed)
   for _, part in ipairs(parts) do
-    of[part.family] = controls.make(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
+    local kept = { list = lists.flat(part.heads, function(head) return head.kept end), choices = part.choices }
+    of[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, drawing)
   end
   if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "

@@ -17,11 +17,6 @@ local M = {}
 
 local DIRECTIONS = { 1, -1, 0 }
 
--- Rounds a number to 32 bits.
-local function single(value)
-  return (string.unpack("f", string.pack("f", value)))
-end
-
 -- Returns the number of the line through a cell.
 local function line_of(direction, row, column, columns, align)
   if direction == 1 then
@@ -32,19 +27,18 @@ local function line_of(direction, row, column, columns, align)
   return align == "right" and columns - 1 - column or column
 end
 
-local function is_finite(value)
-  return value == value and value > -math.huge and value < math.huge
-end
-
 -- Sums and cell counts of all lines of a direction: { line, sum, cells }, by line. Rows are added from the top down.
 local function sums(matrix, direction, choices)
   local at, list = {}, {}
-  local round = choices.precision == "float32" and single or function(value) return value end
+  local form = choices.precision == "float32" and "f" or "d"
+  local function round(value)
+    return (form:unpack(form:pack(value)))
+  end
   local first = direction == 0 and choices.columns and math.max(0, matrix.columns - choices.columns - 1) or 0
   for row = 0, (choices.rows or matrix.rows) - 1 do
     for column = first, matrix.columns - 1 do
       local value = matrix.values[row * matrix.columns + column + 1]
-      if is_finite(value) then
+      if value > -math.huge and value < math.huge then
         local line = line_of(direction, row, column, matrix.columns, choices.align)
         local entry = at[line]
         if not entry then

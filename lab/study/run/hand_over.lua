@@ -27,38 +27,22 @@ function M.worse(a, b)
   return RANK[b] > RANK[a] and b or a
 end
 
-local function states_of(study)
-  local states = {}
-  for _, run in ipairs(overview.runs(study)) do
-    states[run.dir or false] = run.state
-  end
-  return states
-end
-
 local function is_there(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Whether the source run of a cell is done; the run's cell may be outside the selected cells.
-local function is_done(options, states, source)
-  if source.run and states[source.run] == nil then
-    states[source.run] = ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), ledger.locks())
-  end
-  return source.run and states[source.run] == "done"
-end
-
--- Cells whose source run has ended, one for each file; and the number of cells whose file exists by now.
+-- Cells whose source run is done, one for each file; and the number of cells whose file exists by now. The source run's
+-- cell may be outside the selected cells.
 local function ready(options, study, refused)
-  local list, states, known, there = {}, states_of(study), {}, 0
+  local list, locks, known, there = {}, ledger.locks(), {}, 0
   for _, cell in ipairs(study.cells) do
-    local source = not cell.spec and cell.source
-    if source and is_done(options, states, source) and not refused[source.file] and not known[source.file] then
+    local source = not cell.spec and cell.source or {}
+    if source.run and not refused[source.file] and not known[source.file]
+      and ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), locks) == "done" then
       known[source.file] = true
-      if is_there(options.out .. "/" .. source.file) then
-        there = there + 1
-      else
-        list[#list + 1] = cell
-      end
+      local is_made = is_there(options.out .. "/" .. source.file)
+      there = there + (is_made and 1 or 0)
+      list[#list + 1] = not is_made and cell or nil
     end
   end
   return list, there

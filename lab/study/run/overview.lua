@@ -178,14 +178,6 @@ function M.decisions(study)
   end)
 end
 
-local function say_damaged(study)
-  local runs = M.runs(study)
-  for _, run in ipairs(lists.filter(runs, function(run) return run.damage end)) do
-    M.say(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
-  end
-  return lists.find(runs, function(run) return run.damage or run.link end) ~= nil
-end
-
 function M.say_states(study)
   local lines = M.decisions(study)
   for i = 1, math.min(#lines, MOST_LINES) do
@@ -210,7 +202,11 @@ function M.print_status(options, study)
   local counts = M.counts(study)
   io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs,
     "run"), M.part(study), options.out))
-  return not say_damaged(study)
+  local unsound = lists.filter(M.runs(study), function(run) return run.damage or run.link end)
+  for _, run in ipairs(lists.filter(unsound, function(run) return run.damage end)) do
+    M.say(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
+  end
+  return #unsound == 0
 end
 
 return M

@@ -158,6 +158,7 @@ end
 function M.clock()
   local first, since, unknown
   return function(total, now)
+    now = now or os.time()
     if not first or unknown ~= total.unknown then
       first, since, unknown = total.gone, now, total.unknown
     end

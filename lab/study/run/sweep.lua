@@ -127,12 +127,9 @@ function Sweep:show()
     end
   end
   local lines, columns = self.display:size()
-  local function left(total)
-    return self.clock(total, os.time())
-  end
-  local shown, total = progress_text.lines(self.study, { title = title_of(self.study), seconds_left = left,
+  local shown, total = progress_text.lines(self.study, { title = title_of(self.study), seconds_left = self.clock,
     failures = {}, lines = lines and lines - 1, columns = columns })
-  self.display:show(lines and shown or { progress_text.total_line(total, left(total)) })
+  self.display:show(lines and shown or { progress_text.total_line(total, self.clock(total)) })
 end
 
 local function failure_text(job, failed, status)
@@ -223,16 +220,6 @@ function Sweep:train(items, most, threads)
   return how
 end
 
--- The numbers of runs that cannot be trained, because files of their tasks are missing, and because of links in paths.
-local function count_barred(study)
-  local lost = lists.filter(study.cells, function(cell) return cell.spec and cell.lost_files[1] end)
-  local function is_left(run)
-    return run.state ~= "done" and run.state ~= "trained further"
-  end
-  return lists.count(overview.runs({ cells = lost }), is_left),
-    lists.count(overview.runs(study), function(run) return run.link end)
-end
-
 -- Prints the result of a sweep and returns its exit code. how: the last result of jobs.run or hand_over.run; code: the
 -- worst exit code so far; failed: the number of failed runs.
 local function conclude(options, study, how, code, failed, begun)
@@ -241,7 +228,10 @@ local function conclude(options, study, how, code, failed, begun)
     options.left.tidy(study)
   end
   local counts = counts_of(study)
-  local lost, linked = count_barred(study)
+  local lost = counts_of({ cells = lists.filter(study.cells, function(cell)
+    return cell.spec and cell.lost_files[1]
+  end) }).left
+  local linked = lists.count(overview.runs(study), function(run) return run.link end)
   local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }

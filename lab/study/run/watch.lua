@@ -103,7 +103,7 @@ end
 local function show(options, study, display, clock, failed, said)
   local lines, columns = display:size()
   local shown, total = progress_text.lines(study, { title = overview.title(study), failures = failed, columns = columns,
-    lines = lines and lines - 1, seconds_left = function(sums) return clock(sums, os.time()) end })
+    lines = lines and lines - 1, seconds_left = clock })
   if lines or options.once then
     display:show(shown)
     return total.done == total.runs
@@ -115,7 +115,7 @@ local function show(options, study, display, clock, failed, said)
     end
     said[text] = true
   end
-  local text = progress_text.total_line(total, clock(total, os.time()))
+  local text = progress_text.total_line(total, clock(total))
   if text ~= said.last then
     display:say(text)
   end

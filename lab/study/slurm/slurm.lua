@@ -116,11 +116,6 @@ local function status(options)
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
--- Shows the status as it changes, from files only: runs of tasks are in the folders of their attempts.
-local function show(options)
-  return watch.run(options, { place = attempts.best, words = attempts.words })
-end
-
 -- Resubmits the study with its last submission's options, on the same site unless another site is named.
 local function resubmit(options)
   local own = own_records(options)
@@ -184,8 +179,10 @@ local function cancel(options)
   return DONE
 end
 
-local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = status, watch = show,
-  cancel = cancel }
+local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = status, cancel = cancel,
+  watch = function(options) -- reads files only: runs of tasks are in the folders of their attempts
+    return watch.run(options, { place = attempts.best, words = attempts.words })
+  end }
 
 -- Runs the action options.action.
 function M.run(options)
