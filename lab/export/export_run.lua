@@ -4,7 +4,6 @@
 -- and trainer are optional. Output: an exit code and, if it is not 0, a message. Either all files of the folder `out`
 -- are written or none.
 
-local examples = require("lab.export.examples")
 local input = require("base.input")
 local json = require("dkjson")
 local lists = require("base.lists")
@@ -20,6 +19,70 @@ local write = require("base.write")
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
+
+-- Returns ascending positions over the whole range from `first` on. Distances are spread in the same way, from 0 on.
+local function spread_positions(count, first, range)
+  local list = {}
+  for t = 0, count - 1 do
+    list[t + 1] = first + (2 * t + 1) * (range - first) // (2 * count)
+  end
+  return list
+end
+
+local function spread_distances(count, range)
+  local list = { 0 }
+  for t = 1, count - 1 do
+    list[t + 1] = 1 + (t - 1) * (range - 1) // math.max(1, count - 1)
+  end
+  return list
+end
+
+-- Task lengths for the comparison: the shortest and the longest of training, and twice the longest.
+function M.lengths(resolved)
+  local lengths = resolved.train.lengths
+  local first = lengths.list and lengths.list[1] or lengths.first
+  local last = lengths.list and lengths.list[#lengths.list] or lengths.last
+  local wanted = { first }
+  for _, length in ipairs({ last, 2 * last }) do
+    wanted[#wanted + 1] = length > wanted[#wanted] and length or nil
+  end
+  return wanted
+end
+
+-- Returns an example as a line for `trainer predict`, with sampled positions and distances; nil if the sequence is too
+-- long for the model.
+function M.request(plan, symbols, outputs)
+  local count = #symbols * (plan.computation and plan.computation.all or 1)
+    + (plan.readout == "outputs" and outputs or 0)
+  if plan.limit and count > plan.limit.tokens then
+    return nil
+  end
+  local drawn = plan.streams[1]
+  return {
+    input = symbols,
+    outputs = plan.task.data and outputs or nil,
+    positions = drawn.position_range > 0 and spread_positions(count, drawn.first_position, drawn.position_range)
+      or nil,
+    distances = drawn.distance_range > 0 and spread_distances(count, drawn.distance_range) or nil,
+  }
+end
+
+-- Inputs for a task of dataset files, { input, outputs }: any tokens are a valid input, in which a probe occurs exactly
+-- once.
+function M.data_inputs(plan)
+  local asked = plan.readout == "probe" and plan.task.probe
+  local list = {}
+  for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
+    local symbols, count = {}, math.max(1, length)
+    for i = 1, count do
+      symbols[i] = (i * i) % plan.task.input_count
+      symbols[i] = symbols[i] == asked and 0 or symbols[i]
+    end
+    symbols[(count + 1) // 2] = asked or symbols[(count + 1) // 2]
+    list[#list + 1] = { input = symbols, outputs = plan.readout == "outputs" and 1 + length // 2 or 1 }
+  end
+  return list
+end
 
 -- Returns the decoded lines that a trainer prints. given: text for its stdin.
 local function ask(trainer, words, given)
@@ -41,9 +104,9 @@ end
 -- Examples for the comparison: a list of { input, outputs }.
 local function inputs_of(spec, trainer)
   if spec.plan.task.data then
-    return examples.data_inputs(spec.plan)
+    return M.data_inputs(spec.plan)
   end
-  return lists.flat(examples.lengths(spec.resolved), function(length)
+  return lists.flat(M.lengths(spec.resolved), function(length)
     return lists.map(ask(trainer, { "sample", "--length", length, "--count", 2 }), function(example)
       return { input = example.input, outputs = #example.target }
     end)
@@ -55,7 +118,7 @@ end
 local function stored_lines(spec, run, trainer)
   local requests, outputs = {}, {}
   for _, example in ipairs(inputs_of(spec, trainer)) do
-    local request = examples.request(spec.plan, example.input, example.outputs)
+    local request = M.request(spec.plan, example.input, example.outputs)
     if request then
       requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
     end

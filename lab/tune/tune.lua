@@ -10,7 +10,6 @@ local json = require("dkjson")
 local known_levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local measure = require("lab.tune.measure")
-local search = require("lab.tune.search")
 local shell = require("base.shell")
 local stops = require("lab.stop")
 local tasks = require("spec.task.tasks")
@@ -97,7 +96,7 @@ end
 local function search_choices(job)
   local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
   local values_of = tuning.values(job.spec.plan, job.level)
-  return search.run({
+  return measure.search({
     start = job.model, floor = job.floor, choices = lists.map(tuning.CHOICES, function(choice)
       return { name = choice.name, values = values_of[choice.name], modes = choice.modes }
     end),
@@ -174,7 +173,7 @@ local function propose(job, best)
       local from, to = measure.trainer(job.work, best), measure.trainer(other, legal(other, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
-      local worth = result and search.counts(result, job.floor)
+      local worth = result and measure.counts(result, job.floor)
       say(("--set %-30s %s%s"):format(set, result and line_of(result) or "no time", worth
         and "  changes the plan: other bits, separate runs" or ""))
     end

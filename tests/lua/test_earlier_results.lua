@@ -10,7 +10,7 @@ local lu = require("luaunit")
 local open_study = require("lab.study.report.open_study")
 local project = require("project").new(".")
 local reports = require("reports")
-local snapshot = require("lab.study.run.snapshot")
+local overview = require("lab.study.run.overview")
 local snapshots = require("lab.study.read.snapshots")
 local versions = require("lab.study.read.versions")
 local write = require("base.write")
@@ -51,7 +51,7 @@ end
 
 -- Simulates a sweep: notes the study, and writes runs of its cells.
 local function sweep(study, root, percent, facts)
-  assert(snapshot.keep(root, study))
+  assert(overview.keep_snapshot(root, study))
   for i, cell in ipairs(study.cells) do
     write_runs(cell, percent + 10 * i, facts)
   end
@@ -79,7 +79,7 @@ end
 function TestSnapshots.test_record_the_sweep()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
   local study, root = expand({ task = '{ source = "mine.c" }' })
-  assert(snapshot.keep(root, study))
+  assert(overview.keep_snapshot(root, study))
   local noted = snapshots.read(root, "study")
   lu.assertEquals({ noted.title, #noted.cells, noted.cells[2].id, noted.cells[2].key, noted.axes[1].values },
     { "p", 2, "width_32", { width = "32" }, { "16", "32" } })
@@ -92,13 +92,13 @@ end
 -- A repeated note changes nothing; another plan and fewer cells are added to the existing notes.
 function TestSnapshots.test_keep_earlier_notes()
   local study, root = expand()
-  assert(snapshot.keep(root, study))
+  assert(overview.keep_snapshot(root, study))
   local before = support.read(root .. "/.studies/study.json")
-  assert(snapshot.keep(root, study))
+  assert(overview.keep_snapshot(root, study))
   lu.assertEquals(support.read(root .. "/.studies/study.json"), before)
   local other = expand({ layers = 2 })
   table.remove(other.cells)
-  assert(snapshot.keep(root, other))
+  assert(overview.keep_snapshot(root, other))
   local noted, ids = snapshots.read(root, "study"), {}
   for i, entry in ipairs(noted.cells) do
     ids[i] = entry.id .. " " .. entry.spec.model.layers
@@ -108,7 +108,7 @@ end
 
 function TestSnapshots.test_are_untrusted_input()
   local study, root = expand()
-  assert(snapshot.keep(root, study))
+  assert(overview.keep_snapshot(root, study))
   local path = root .. "/.studies/study.json"
   local text = support.read(path)
   for expected, other in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),

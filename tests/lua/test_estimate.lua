@@ -4,7 +4,6 @@ local support = dofile("tests/lua/support.lua")
 
 local costs = require("plan.deriving.costs")
 local data_shapes = require("lab.study.read.data_shapes")
-local data_work = require("lab.study.run.data_work")
 local estimate = require("lab.study.run.estimate")
 local grid = require("lab.study.grid.grid")
 local ledger = require("lab.study.run.ledger")
@@ -73,17 +72,17 @@ end
 function TestEstimate.test_work_of_a_run()
   write_files()
   local _, cell = expand()
-  local plan, work = cell.spec.plan, data_work.of(cell)
+  local plan, work = cell.spec.plan, estimate.data_work(cell)
   lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
   lu.assertAlmostEquals(work.train, 9 * (3003 * costs.forward(plan, { 2 }) + 2002 * costs.forward(plan, { 4 })), 1)
   lu.assertAlmostEquals(work.eval, 2 * costs.forward(plan, { 2 }) + 2 * costs.forward(plan, { 4 }), 1)
   lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- less than the work that task.longest would give
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
-  lu.assertAlmostEquals(data_work.of(cell).eval, 1002 * (3 * costs.forward(plan, { 2 }) + 2
+  lu.assertAlmostEquals(estimate.data_work(cell).eval, 1002 * (3 * costs.forward(plan, { 2 }) + 2
     * costs.forward(plan, { 4 })), 1)
   _, cell = expand("steps = 50", 'examples = 2, during = { every = 10, examples = 1 }')
-  lu.assertEquals(data_work.of(cell).steps, 50)
-  lu.assertAlmostEquals(data_work.of(cell).eval, 7 * (costs.forward(plan, { 2 }) + costs.forward(plan, { 4 })), 1)
+  lu.assertEquals(estimate.data_work(cell).steps, 50)
+  lu.assertAlmostEquals(estimate.data_work(cell).eval, 7 * (costs.forward(plan, { 2 }) + costs.forward(plan, { 4 })), 1)
 end
 
 -- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
@@ -112,7 +111,7 @@ function TestEstimate.test_seconds_of_short_lines()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")
   local items = { { cell = cell, dir = "none", fresh = true } }
-  local work = data_work.of(cell)
+  local work = estimate.data_work(cell)
   local seconds = 1e-3 * work.steps + 1e-9 * work.train
   local options = { threads = 1, replicas = 1, device = "cpu", slots = 1, slots_here = 1 }
   with_bench(cell, function()
@@ -136,7 +135,7 @@ function TestEstimate.test_tasks_without_files_have_no_work_of_files()
   local study = assert(grid.expand(project, support.write("estimate/plain.lua", [[
 return { title = "p", seeds = { 0, 1 }, base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" } },
   axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]]), { out = "none" }))
-  lu.assertNil(data_work.of(study.cells[1]))
+  lu.assertNil(estimate.data_work(study.cells[1]))
 end
 
 os.exit(lu.LuaUnit.run())

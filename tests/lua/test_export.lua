@@ -3,7 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local examples = require("lab.export.examples")
+local export_run = require("lab.export.export_run")
 local exports = require("exports")
 local lu = require("luaunit")
 local pytorch = require("lab.export.pytorch")
@@ -195,24 +195,25 @@ function TestPytorch.test_requests_have_every_draw()
     for i = 1, count - 1 do
       input[i] = 0
     end
-    local actual = examples.request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
+    local actual = export_run.request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
     assert_draws(actual.positions, count, 0, 16)
     assert_draws(actual.distances, count, 0, 16)
     lu.assertEquals(actual.distances[1], 0)
   end
-  local one = examples.request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 }, 14)
+  local one = export_run.request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 },
+    14)
   assert_draws(one.positions, 16, 1, 17)
   assert_draws(one.distances, 16, 0, 17)
   local computing = plan({ computation = { all = 4 } }, { position_range = 16 })
-  assert_draws(examples.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
-  lu.assertEquals(examples.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
-  lu.assertNil(examples.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
+  assert_draws(export_run.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
+  lu.assertEquals(export_run.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
+  lu.assertNil(export_run.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end
 
 function TestPytorch.test_lengths_exceed_those_of_training()
-  lu.assertEquals(examples.lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40, 80 })
-  lu.assertEquals(examples.lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
-  lu.assertEquals(examples.lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
+  lu.assertEquals(export_run.lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40, 80 })
+  lu.assertEquals(export_run.lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
+  lu.assertEquals(export_run.lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
 end
 
 os.exit(lu.LuaUnit.run())

@@ -6,8 +6,8 @@ local support = dofile("tests/lua/support.lua")
 local json = require("dkjson")
 local levels = require("plan.deriving.levels")
 local lu = require("luaunit")
+local measure = require("lab.tune.measure")
 local project = require("project").new(".")
-local search = require("lab.tune.search")
 local tune = require("lab.tune.tune")
 local tuned = require("render.builds.tuned")
 local tuning = require("plan.deriving.tuning")
@@ -184,7 +184,7 @@ TestSearch = {}
 -- A search over two choices with speeds by value; returns the accepted values and the comparisons.
 local function searched(speeds, options)
   local log, accepted, budget = {}, {}, options and options.most or 100
-  local best = search.run({
+  local best = measure.search({
     start = { a = "1", b = "x" }, floor = 0.005,
     choices = { { name = "a", values = { "1", "2", "3" } }, { name = "b", values = { "x", "y" } } },
     is_over = function() return #log >= budget end,
@@ -220,15 +220,14 @@ function TestSearch.test_out_of_time_keeps_what_was_found()
 end
 
 function TestSearch.test_result_is_the_median_and_its_error()
-  local result = search.result({ 1.1, 0.9, 1.0, 5, 1.05 })
+  local result = measure.result({ 1.1, 0.9, 1.0, 5, 1.05 })
   lu.assertEquals(result.gain, 1.05)
   lu.assertAlmostEquals(result.noise, 1.4826 * 1.2533 * 0.05 / math.sqrt(5), 1e-12)
-  lu.assertEquals(search.median({ 4, 1 }), 2.5)
+  lu.assertEquals(measure.median({ 4, 1 }), 2.5)
 end
 
 TestTune = {}
 
-local measure = require("lab.tune.measure")
 local shell = require("base.shell")
 
 -- Calls a function while fields of modules have other functions.

@@ -12,7 +12,6 @@ local hand_over = require("lab.study.run.hand_over")
 local json = require("dkjson")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local notice = require("lab.study.bundle.notice")
 local overview = require("lab.study.run.overview")
 local packing = require("lab.study.slurm.packing")
 local paths = require("base.paths")
@@ -33,6 +32,62 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local SIDE_BY_SIDE = 4096 -- most runs of a cell in one process, whose threads limit how many train at a time
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
 local say = overview.say
+
+local GLIBC = "glibc: GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc"
+local MUSL = "musl: MIT License, https://musl.libc.org"
+local PARTS = {
+  ["libgcc.a"] = "libgcc: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
+  ["libgomp.a"] = "libgomp: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
+  ["libomp.a"] = "libomp: Apache License 2.0 with LLVM Exceptions, https://openmp.llvm.org",
+  ["libjansson.a"] = "jansson: MIT License, https://github.com/akheron/jansson",
+}
+
+local NOTICE = [[
+The trainers here hold code of
+%s
+%s
+Their sources are those of the distribution that the trainers were built on: %s.
+Longhand's own licence is LICENSE. `longhand gen` generates the sources of each trainer again from the cells of the
+study, whose digests are in README.txt.
+]]
+
+local COMPLETE = [[
+The texts of these licences, as the distribution has them, are in licences.
+]]
+
+local MISSING = [[
+NOT COMPLETE: the machine that packed this had no text of the licence of
+%s
+Licences that ask for their text to go with the code are not kept before it is added to the folder licences.
+]]
+
+-- Returns the software that an archive is part of, as NOTICE names it. package: name of the archive's package, or "-".
+local function part_of(name, package)
+  if name == "libc.a" then
+    return package:find("^musl") and MUSL or GLIBC
+  end
+  return PARTS[name] or name
+end
+
+-- Fills folder/licences. Returns the text of NOTICE, and the paths of archives without a known licence; or nil and a
+-- message.
+local function make_notice(project, archives, folder)
+  local script = project:path("lab/study/bundle/licences.sh")
+  local said, code = shell.answer({ "sh", script, folder .. "/licences", table.unpack(archives) })
+  if code ~= 0 then
+    return nil, said
+  end
+  local parts, missing = {}, {}
+  for path, package, count in said:gmatch("(%S+) (%S+) (%d+)") do
+    local none = count == "0"
+    parts[#parts + 1] = ("  %s (%s)"):format(part_of(path:match("[^/]*$"), package), none and "no text of it here"
+      or "licences/" .. package)
+    missing[#missing + 1] = none and path or nil
+  end
+  local distribution = shell.answer({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
+  return NOTICE:format(table.concat(parts, "\n"), missing[1] and MISSING:format("  " .. table.concat(missing, "\n  "))
+    or COMPLETE, distribution), missing
+end
 
 -- Texts on how runs train on the other machine, by device.
 local TRAINING = {
@@ -135,7 +190,7 @@ local function fill(options, study, staging, bundle, parts)
   step(write.make_directory(folder))
   step(write.files(folder, parts.own))
   step(overview.leave_note({ out = folder .. "/runs", given = options.given }, study))
-  local text, missing = notice.make(options.project, parts.archives, folder)
+  local text, missing = make_notice(options.project, parts.archives, folder)
   parts.unlicensed = step(text, missing) and missing
   step(write.files(folder, { { path = "NOTICE", text = text } }))
   run_in(folder, "mkdir -p trainers")
