@@ -172,7 +172,7 @@ budget() {
     else
         from_flags budget 0:255 "$@" >"$work/tty" 2>&1
     fi
-    [ $? -eq 75 ] && grep -q 'hours are over, and nothing new was begun' "$work/tty" && [ ! -e "$work/budget/flags_none" ] &&
+    [ $? -eq 75 ] && grep -q 'hours are over, and no further run was started' "$work/tty" && [ ! -e "$work/budget/flags_none" ] &&
         ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" && return 1; }
 }
 
@@ -186,6 +186,28 @@ watched() {
         ./longhand sweep watch "$name" --out "$work/flags" --once >"$work/said" &&
         grep -q '^alibi  *\[########\]  *4/4 ' "$work/said" &&
         ends_with 0 'flags: encoding' ./longhand report "$work/flags"
+}
+
+# A study would train a renamed cell anew, so its runs keep their name.
+keeps_names() {
+    ends_with 1 'the study flags-encoding-' ./longhand runs rename "$work/flags/flags_alibi" other &&
+        [ -d "$work/flags/flags_alibi" ] && [ ! -e "$work/flags/other" ]
+}
+
+# Runs are not removed while a trainer holds their lock, and are afterwards.
+keeps_running() {
+    ./longhand build "$work/flags.lua" --levels best --out "$work/built" >/dev/null || return
+    "$work/built/trainer" train --steps 2000000000 --no-eval --out "$work/held" >"$work/log" 2>&1 &
+    trainer=$!
+    for _ in $(seq 300); do
+        [ ! -s "$(echo "$work"/held/*/*/*/metrics.jsonl)" ] || break
+        sleep 0.1
+    done
+    ends_with 1 'a trainer is running there' ./longhand runs remove --yes "$work/held"
+    refused=$?
+    kill "$trainer" && wait "$trainer"
+    [ $? -eq 75 ] && [ $refused -eq 0 ] && ends_with 0 '' ./longhand runs remove --yes "$work/held" &&
+        [ ! -e "$work/held/flags" ]
 }
 
 some_cells() {
@@ -211,4 +233,6 @@ expect sweep_goes_on_to_the_same_bits goes_on_to_the_same_bits
 expect sweep_failed_run_is_told failed_run_is_told
 expect sweep_begins_nothing_after_its_hours budget
 expect sweep_is_watched watched
+expect runs_of_a_study_keep_their_name keeps_names
+expect runs_in_training_are_not_removed keeps_running
 finish
