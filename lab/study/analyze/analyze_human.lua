@@ -242,7 +242,7 @@ local CSV = "cell=name seeds=count" .. table.concat(lists.map(MEASURES, function
 end))
 
 function M.run(study, options)
-  local groups = lists.filter(cell_groups.all(study, options.split)[1].groups, function(group)
+  local groups = lists.filter(cell_groups.all(study, options.split), function(group)
     return #group.runs > 0
   end)
   local result = set_against(groups, options)

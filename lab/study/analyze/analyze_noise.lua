@@ -19,10 +19,8 @@ local M = {}
 -- Returns the sets along the requested axis, or along the first axis with several values; a single cell is one set.
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
-  if not first and not options.axis then
-    return cell_groups.all(study, options.split)
-  end
-  return cell_groups.sets(study, cell_groups.axis(study, options.axis or first.name), options.split)
+  local axis = options.axis or first and first.name
+  return cell_groups.sets(study, axis and cell_groups.axis(study, axis), options.split)
 end
 
 -- Returns settings of a spec, as for --set, that give its trainer this noise.
@@ -31,28 +29,22 @@ local function noise_of(options)
   return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")), "eval.noise=" .. options.mode }
 end
 
--- Evaluates the model of a source; returns a line of noise.csv for every deviation.
-local function evaluate(from, options)
-  local split = from.run.info.data and options.split or nil
-  local rows = from:evaluate({ "--lengths", options.length, "--examples", options.examples, "--draws", options.draws,
-    split and "--splits", split })
-  return lists.map(options.noise, function(deviation)
-    local row = lists.find(rows, function(one) return one.by and one.by.noise == deviation end)
-    stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(from.run.dir, deviation))
-    return { noise = deviation, draws = deviation > 0 and options.draws or 1, accuracy = row.accuracy,
-      sd_over_draws = row.sd_over_draws }
-  end)
-end
-
--- Evaluates the runs of a group. Sets group.by_run, the lines of each run; and group.drops if evaluation applies
--- dropout. The spec of a run needs no noise: a trainer of the same model with noise evaluates its checkpoint.
-local function evaluate_group(group, options)
+-- Evaluates the runs of a group. Sets group.by_run, the lines of noise.csv of each run, one for every deviation; and
+-- group.drops if evaluation applies dropout. The spec of a run needs no noise: a trainer of the same model with noise
+-- evaluates its checkpoint.
+local function evaluate(group, options)
   local from = source.of_group(group, options, noise_of(options))
   group.drops = from.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
     from.run = source.run(run.dir)
-    return lists.map(evaluate(from, options), function(line)
-      return lists.update(line, { group = group, run = run, options = options })
+    local split = from.run.info.data and options.split or nil
+    local rows = from:evaluate({ "--lengths", options.length, "--examples", options.examples, "--draws", options.draws,
+      split and "--splits", split })
+    return lists.map(options.noise, function(deviation)
+      local row = lists.find(rows, function(one) return one.by and one.by.noise == deviation end)
+      stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(run.dir, deviation))
+      return { group = group, run = run, options = options, noise = deviation, accuracy = row.accuracy,
+        draws = deviation > 0 and options.draws or 1, sd_over_draws = row.sd_over_draws }
     end)
   end)
   options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
@@ -114,7 +106,7 @@ function M.run(study, options)
   local lines = {}
   options.mode = options.relative and "relative" or "absolute"
   for _, group in ipairs(cell_groups.of(sets)) do
-    evaluate_group(group, options)
+    evaluate(group, options)
     lists.append(lines, lists.flat(group.by_run, function(of_run) return of_run end))
   end
   return { sheets.csv("noise.csv", "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "

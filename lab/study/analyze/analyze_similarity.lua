@@ -273,7 +273,7 @@ local function reference_text(groups, step, reference)
 end
 
 function M.run(study, options)
-  local sets, notes = cell_groups.with_runs(cell_groups.all(study, options.split), options.split)
+  local sets, notes = cell_groups.with_runs(cell_groups.sets(study, nil, options.split), options.split)
   local groups = sets[1].groups
   cell_groups.check_reference(groups, options.reference, "name")
   for i, group in ipairs(groups) do

@@ -278,7 +278,7 @@ end
 
 function M.run(study, options)
   options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
-  local result = measured(cell_groups.all(study, options.split)[1].groups, options)
+  local result = measured(cell_groups.all(study, options.split), options)
   local correlations, similarities = correlations_of(result), similarities_of(result)
   local pearson = of_all(correlations)
   return { sheets.csv("tables.csv", "cell=of.group.name seed=of.run.seed learning_rate=of.group.rate step=of.step "

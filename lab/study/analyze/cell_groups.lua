@@ -38,9 +38,10 @@ local function set_name(study, cell, along)
 end
 
 local function group_of(study, set, cell, axis, split, metric)
-  local best = cell.summary.best or cell.summary.rates[1]
-  local group = { set = set, value = cell.key[axis], name = score_tables.label(study, axis, cell.key[axis]),
-    cell = cell, asked = best.asked, rate = best.rate }
+  local best, name = cell.summary.best or cell.summary.rates[1], axis and "" or set_name(study, cell)
+  axis = axis or study.axes[#study.axes].name
+  local group = { set = set, value = cell.key[axis], cell = cell, asked = best.asked, rate = best.rate,
+    name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
   group.rates = lists.count(cell.summary.rates, function(rate) return rate.mean end)
   group.runs = lists.filter(best.runs, function(run) return runs.score(run, split, metric) end)
   table.sort(group.runs, function(a, b) return a.seed < b.seed end)
@@ -48,28 +49,22 @@ local function group_of(study, set, cell, axis, split, metric)
   return group
 end
 
--- Returns the sets, with scores of this split in the study's metric.
+-- Returns the sets along an axis, with scores of this split in the study's metric. Without an axis: one set of all
+-- cells; the values that distinguish groups name them, and scores are token accuracies.
 function M.sets(study, axis, split)
-  local by_name = lists.group(study.cells, function(cell) return set_name(study, cell, axis) end)
+  local by_name = lists.group(study.cells, function(cell) return axis and set_name(study, cell, axis) or "" end)
   return lists.map(by_name, function(cells)
     local set = { name = cells.key }
     set.groups = lists.map(cells, function(cell)
-      return group_of(study, set, cell, axis, split, study.scored.metric)
+      return group_of(study, set, cell, axis, split, axis and study.scored.metric or "accuracy")
     end)
     return set
   end)
 end
 
--- Returns one set of all cells; the values that distinguish groups name them, and scores are token accuracies.
+-- Returns all cells in one list of groups.
 function M.all(study, split)
-  local set = { name = "" }
-  set.groups = lists.map(study.cells, function(cell)
-    local group = group_of(study, set, cell, study.axes[#study.axes].name, split, "accuracy")
-    local name = set_name(study, cell)
-    group.name = name ~= "" and name or group.name
-    return group
-  end)
-  return { set }
+  return M.sets(study, nil, split)[1].groups
 end
 
 -- Returns the groups of all sets in one list.
