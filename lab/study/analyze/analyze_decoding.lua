@@ -159,17 +159,6 @@ local function biases(one, project, given)
   return list, not spec and message or nil
 end
 
--- Returns the first columns of rows, row-major; -inf marks closed cells.
-local function flat(rows, columns)
-  local values = {}
-  for _, row in ipairs(rows) do
-    for j = 1, columns do
-      values[#values + 1] = row[j] or -math.huge
-    end
-  end
-  return { rows = #rows, columns = columns, values = values }
-end
-
 -- ---- the picture ----
 
 local function attention_row(one, attention, font, words)
@@ -182,8 +171,10 @@ end
 local function bias_row(one, bias, font)
   local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
   return lists.append(row, lists.map(bias.heads, function(head, h)
-    return heat.letter(heat.open_cells(#bias.heads > 1 and ("head %d"):format(h - 1) or "all heads",
-      flat(head, #bias.reads)), bias, font)
+    local title = #bias.heads > 1 and ("head %d"):format(h - 1) or "all heads"
+    return heat.letter(heat.open_cells(title, { rows = #head, values = lists.flat(head, function(cells)
+      return lists.map(bias.reads, function(_, j) return cells[j] or -math.huge end)
+    end) }), bias, font)
   end))
 end
 

@@ -54,7 +54,7 @@ function M.weights(values, rows, title)
   return M.panel(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of a matrix { rows, columns, values }. Closed cells, which are -inf, stay white; the title states the
+-- Returns a panel of a matrix { rows, values }. Closed cells, which are -inf, stay white; the title states the
 -- least and the largest value of open cells.
 function M.open_cells(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
