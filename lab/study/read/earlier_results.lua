@@ -18,13 +18,13 @@ local function is_any_evaluated(list)
   return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
 end
 
--- Returns the number of a cell's current runs by state, such as "2 failed"; nil without runs.
+-- Returns the number of a cell's existing runs by state, such as "2 failed"; "" without runs.
 local function own_text(list)
-  local parts = lists.map(runs.UNSCORED, function(state)
-    local count = lists.count(list, function(run) return run.state == state end)
-    return count > 0 and state ~= "missing" and state ~= "waiting" and ("%d %s"):format(count, state) or nil
-  end)
-  return parts[1] and table.concat(parts, ", ")
+  local counts = {}
+  for _, of in ipairs(lists.group(list, function(run) return run.state end)) do
+    counts[of.key] = of.key ~= "missing" and of.key ~= "waiting" and #of or nil
+  end
+  return runs.states_text(counts)
 end
 
 -- Returns the runs of a cell to show; whether they are of an earlier version; and the differences of that version from
@@ -40,7 +40,7 @@ function M.choose(root, study, cell, list, left)
     if earlier and is_any_evaluated(earlier) then
       local own = own_text(list)
       shown, is_settled = earlier, true
-      anew = words .. (own and ("; of its current spec: %s"):format(own) or "")
+      anew = words .. (own ~= "" and "; of its current spec: " .. own or "")
     else
       left[#left + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
         cell.id, version.dirs[1]:match("^(.*)/"), words)

@@ -29,6 +29,13 @@ local M = {}
 -- damaged: its files have invalid contents.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
+-- The numbers of runs in these states, by state, as a text such as "26 missing, 1 failed"; "" without such runs.
+function M.states_text(counts)
+  return table.concat(lists.map(M.UNSCORED, function(state)
+    return (counts[state] or 0) > 0 and ("%d %s"):format(counts[state], state) or nil
+  end), ", ")
+end
+
 M.FRAME = axes.FRAME
 
 -- Splits a line with noise on embeddings into a line without noise, and the noise's deviation; returns others as is.

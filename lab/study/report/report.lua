@@ -189,17 +189,15 @@ end
 -- The sentences of the heading, each { text, flagged }: the number of runs, and remarks that limit their comparison,
 -- which are flagged.
 local function lead_of(report, study)
-  local function count(state)
-    return lists.sum(study.cells, function(cell) return cell.summary.states[state] or 0 end)
+  local asked, counts = 0, { evaluated = 0 }
+  for _, run in lists.nested(study.cells, "runs") do
+    asked, counts[run.state] = asked + 1, (counts[run.state] or 0) + 1
   end
-  local asked, evaluated = lists.sum(study.cells, function(cell) return cell.summary.asked end), count("evaluated")
-  local parts = lists.map(runs.UNSCORED, function(state)
-    return count(state) > 0 and ("%d %s"):format(count(state), state) or nil
-  end)
+  local evaluated, others = counts.evaluated, runs.states_text(counts)
   local metric, details = metrics.of[study.scored.metric], captions.details(study, true)
   local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
     wording.count(asked, "run"), evaluated == 1 and "has" or "have",
-    #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or "", metric.title, metric.unit,
+    others ~= "" and (" (%s)"):format(others) or "", metric.title, metric.unit,
     details and " " .. details or "") } }
   local remarks, differing = lists.join(open_study.remarks(study), report.unfitted), settings.differing(report.settings)
   if #differing > 0 then

@@ -66,7 +66,7 @@ end
 -- The evaluation on which a cell's learning rate was chosen; nil without a choice.
 local function choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
-  return run and choice and choice.rates > 1 and runs.evaluation(run, choice.set) or nil
+  return run and choice.rates > 1 and runs.evaluation(run, choice.set) or nil
 end
 
 -- The words after "chosen" on the examples on which a cell's learning rate was chosen; nil without a choice.

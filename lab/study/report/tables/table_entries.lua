@@ -46,8 +46,7 @@ end
 function M.measure(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
-    return { title = value.title:format(metric.title, metric.unit), short = value.short, form = metric.form,
-      columns = value.columns }
+    return lists.merged(value, { title = value.title:format(metric.title, metric.unit), form = metric.form })
   end
   local seconds = lists.map(study.cells, function(cell)
     return cell.summary.hours.mean and 3600 * cell.summary.hours.mean
@@ -56,8 +55,7 @@ function M.measure(study, item, published)
   if not published and #seconds > 0 then
     unit, length = M.time_unit(seconds)
   end
-  return { title = value.title:format(unit), short = unit, form = value.form, columns = value.columns,
-    per_hour = 3600 // length }
+  return lists.merged(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
 -- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count }. value is nil if nothing was
@@ -128,13 +126,8 @@ end
 -- A text on the cell's runs if not all are evaluated: "3 of 30 runs: 26 missing, 1 failed"; else nil.
 function M.count_text(cell)
   local s = cell.summary
-  if s.evaluated == s.asked then
-    return nil
-  end
-  local parts = lists.map(runs.UNSCORED, function(state)
-    return s.states[state] and ("%d %s"):format(s.states[state], state)
-  end)
-  return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
+  return s.evaluated < s.asked and ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"),
+    runs.states_text(s.states)) or nil
 end
 
 -- Adds cautions on a cell's scores, from its summary: a grid unlike the other cells', rates chosen on scored examples
@@ -146,7 +139,7 @@ local function add_scores(parts, s)
       or wording.count(s.other_decoding, "run") .. " were", metrics.decodings[s.decoding] or "the other")
   end
   local choice = s.choice
-  if choice and choice.rates > 1 and not choice.named and (choice.scored or choice.beyond) then
+  if choice.rates > 1 and not choice.named and (choice.scored or choice.beyond) then
     parts[#parts + 1] = choice.beyond and "the learning rate was chosen beyond training"
       or "the learning rate was chosen on the scored examples"
   end
@@ -227,7 +220,6 @@ function M.summary(rows, column, of, some, form, published, difference_form)
   local made = M.entry(nil, value, nil, M.number_text(form, value))
   return published and M.add_paper(made, paper, M.number_text(form, paper), difference_form or form) or made
 end
-
 
 -- Makes columns with these titles.
 function M.columns(titles)
