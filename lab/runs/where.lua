@@ -50,7 +50,8 @@ local function test_of(field, sign, text)
   return function(value) return tonumber(value) ~= nil and order[sign](tonumber(value), number) end
 end
 
-local function read(text)
+-- The function of a row that decides whether it meets a condition; nil and a message for a bad condition.
+local function condition(text)
   local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
   if not field or sign == "==" or sign == "!" or value == "" then
     return nil, ("%q: expected %s"):format(text, FORM)
@@ -60,22 +61,19 @@ local function read(text)
     return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
   end
-  return { field = field }, nil, sign, value
+  local holds, message = test_of(field, sign, value)
+  return holds and function(row) return holds(value_of(row, field)) end, message
 end
 
 -- text: nil selects all rows.
 function M.select(list, text)
   for part in ((text or "") .. ","):gmatch("([^,]*),") do
     if part:find("%S") or text and text ~= "" then
-      local condition, message, sign, value = read(part)
-      local holds
-      if condition then
-        holds, message = test_of(condition.field, sign, value)
-      end
+      local holds, message = condition(part)
       if not holds then
         return nil, "--where " .. message
       end
-      list = lists.filter(list, function(row) return holds(value_of(row, condition.field)) end)
+      list = lists.filter(list, holds)
     end
   end
   return list

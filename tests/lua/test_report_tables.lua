@@ -65,8 +65,7 @@ local function to_study(axes, scores)
   end
   for i, key in ipairs(keys) do
     study.cells[i] = { key = key, id = "c" .. i, number = i, runs = {}, summary = { asked = 1, evaluated = 1,
-      choice = { rates = 1 }, states = {}, rates = {}, max = scores[i], good = 0, differences = {},
-      hours = { count = 1, machines = {} } } }
+      choice = { rates = 1 }, states = {}, max = scores[i], differences = {}, hours = { count = 1, machines = {} } } }
   end
   return study
 end

@@ -75,12 +75,11 @@ end
 -- separately and excluded from all means. If a number has a condition of its own, finer conditions have other examples
 -- and are excluded from its mean.
 local function join(lines, axis)
-  local whole = {}
-  for _, line in ipairs(lines) do
-    whole[line.n] = whole[line.n] or not line.by or line.by[axis] ~= nil and is_alone(line.by)
-  end
-  local told = lists.map(lines, function(line)
-    return not (line.by and line.by[axes.FRAME] and not is_alone(line.by)) and line or nil
+  local whole = lists.by(lists.filter(lines, function(line)
+    return not line.by or line.by[axis] ~= nil and is_alone(line.by)
+  end), function(line) return line.n end)
+  local told = lists.filter(lines, function(line)
+    return not line.by or not line.by[axes.FRAME] or is_alone(line.by)
   end)
   return lists.map(lists.group(told, function(line) return line.n end), function(group)
     return mean_of(group, function(line) return not whole[line.n] or not line.by or is_alone(line.by) end)
@@ -124,7 +123,7 @@ local function beyond_text(evaluation, line, reach)
   elseif not line.by or not names or #names == 0 then
     return false
   end
-  names = table.move(names, 1, #names, 1, {})
+  names = lists.copy(names)
   table.sort(names)
   return table.concat(names, " and ")
 end

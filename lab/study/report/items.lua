@@ -122,46 +122,38 @@ local function problem_of(study, item)
   return check_where(study, item, spread)
 end
 
--- Whether an axis has several values, all of them numbers.
-local function are_numbers(axis)
-  return #axis.values > 1 and not lists.find(axis.values, function(value) return not tonumber(value) end)
+local function has_several(axis)
+  return #axis.values > 1
 end
 
 -- Default items: medians, and with `max` the best of all runs, in tables whose rows and columns are the first two axes
 -- with several values, with a page for each value of the other axes; then curves by length and during training, and the
 -- score along an axis of numbers.
 local function defaults(study, max)
-  local chosen, pages = {}, {}
-  for _, several in ipairs({ true, false }) do
-    for i, axis in ipairs(study.axes) do
-      if #axis.values > 1 == several and #chosen < 2 then
-        chosen[#chosen + 1] = i
-      elseif #axis.values > 1 and several then
-        pages[#pages + 1] = axis.name
-      end
-    end
+  local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
+  local order = lists.join(lists.filter(study.axes, has_several), single)
+  local is_chosen = lists.set({ order[1], order[2] })
+  local chosen = lists.filter(study.axes, function(axis) return is_chosen[axis] end)
+  local pages = lists.map(study.axes, function(axis)
+    return has_several(axis) and not is_chosen[axis] and axis.name or nil
+  end)
+  local rows, columns = chosen[1].name, chosen[2] and chosen[2].name
+  local function item(kind, fields)
+    return lists.merged({ kind = kind, pages = pages }, fields)
   end
-  table.sort(chosen)
-  local rows, columns = study.axes[chosen[1]].name, chosen[2] and study.axes[chosen[2]].name
-  local list = {
-    { kind = "table", value = "median", rows = rows, columns = columns, pages = pages },
-    { kind = "curves", panels = columns and rows, lines = columns or rows, pages = pages },
-  }
-  if max then
-    table.insert(list, 2, { kind = "table", value = "max", rows = rows, columns = columns, pages = pages })
-  end
+  local list = lists.map({ "median", max and "max" or nil }, function(value)
+    return item("table", { value = value, rows = rows, columns = columns })
+  end)
+  list[#list + 1] = item("curves", { panels = columns and rows, lines = columns or rows })
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
-    list[#list + 1] = { kind = "progress", panels = columns and rows, lines = columns or rows, splits = { split },
-      pages = pages }
+    list[#list + 1] = item("progress", { panels = columns and rows, lines = columns or rows, splits = { split } })
   end
-  local count = #list
-  for place, i in ipairs(chosen) do
-    if #list == count and are_numbers(study.axes[i]) then
-      local other = chosen[3 - place]
-      list[count + 1] = { kind = "axis", x = study.axes[i].name, lines = other and study.axes[other].name,
-        show = max and "max" or nil, pages = pages }
-    end
-  end
+  local numbers = lists.find(chosen, function(axis)
+    return has_several(axis) and not lists.find(axis.values, function(value) return not tonumber(value) end)
+  end)
+  local other = lists.find(chosen, function(axis) return axis ~= numbers end)
+  list[#list + 1] = numbers and item("axis", { x = numbers.name, lines = other and other.name,
+    show = max and "max" or nil })
   return list
 end
 

@@ -294,11 +294,12 @@ end
 function M.by_epoch(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
-  local panels, has = progress.panels(study, item, styles)
-  local what = (has.loss and "loss" or "") .. (has.loss and has.other and " and " or "") .. (has.other
-    and entries.metric(study) or "")
+  local panels = progress.panels(study, item, styles)
+  local shown = lists.distinct(lists.map(panels, function(panel)
+    return panel.split == progress.LOSS and "loss" or entries.metric(study)
+  end))
   return #panels > 0 and { panels = panels, legend = legend_of(study, item.lines, names, styles),
-    title = score_tables.title_of(item, what .. " while training"),
+    title = score_tables.title_of(item, table.concat(shown, " and ") .. " while training"),
     caption = captions.sentences(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.answers(study)
       and "accuracies of batches of training are teacher-forced", captions.rates(study)) } or nil

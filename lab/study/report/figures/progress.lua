@@ -62,7 +62,7 @@ local function lists_of(cell, split, in_epochs, metric, read)
 end
 
 local function panel_of(split, title, in_epochs, study)
-  return { title = title, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
+  return { title = title, split = split, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.metric(study)
       or captions.answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
     percent = split == "epoch" or split ~= M.LOSS and metrics.of[study.scored.metric].unit == "percent", curves = {},
@@ -99,20 +99,15 @@ local function panels_of(study, item, value, splits, styles)
   return panels
 end
 
--- Returns the panels, and whether they show { loss, other sets }. styles: by name.
+-- Returns the panels, each with the name of its set in `split`. styles: by name.
 function M.panels(study, item, styles)
   local splits = item.splits or M.SPLITS
   local by_value = lists.map(score_tables.panels(study, item), function(value)
     return panels_of(study, item, value, splits, styles)
   end)
-  local panels, has = {}, {}
-  for _, split in ipairs(splits) do
-    for _, of in ipairs(by_value) do
-      panels[#panels + 1] = of[split]
-      has.loss, has.other = has.loss or of[split] and split == M.LOSS, has.other or of[split] and split ~= M.LOSS
-    end
-  end
-  return panels, has
+  return lists.flat(splits, function(split)
+    return lists.map(by_value, function(panels) return panels[split] end)
+  end)
 end
 
 return M

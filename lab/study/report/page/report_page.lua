@@ -24,39 +24,41 @@ local function code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
--- A table of rows of HTML, in a box with a name. class: of the table, or nil.
+-- A table in a box with a name. rows: lists of HTML for its cells, either a whole <td> or the content of one. class: of
+-- the table, or nil.
 local function sheet(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
+  local lines = lists.map(rows, function(row)
+    return ('<tr><th scope="row">%s</th>%s</tr>'):format(row[1], table.concat(lists.map({ table.unpack(row, 2) },
+      function(cell) return cell:find("^<td") and cell or ("<td>%s</td>"):format(cell) end)))
+  end)
   return html.box(name, ('<table%s><caption>%s</caption><thead><tr>%s</tr></thead><tbody>%s</tbody></table>'):format(
-    class and (' class="%s"'):format(class) or "", escape(caption), table.concat(titles), table.concat(rows, "\n")))
+    class and (' class="%s"'):format(class) or "", escape(caption), table.concat(titles), table.concat(lines, "\n")))
 end
 
 local function settings_table(report)
   local paper = report.paper
   local rows = lists.map(report.settings, function(item)
-    local class = item.differs and ' class="flag"' or ""
-    return ('<tr><th scope="row">%s</th><td>%s</td>%s</tr>'):format(escape(item.what), escape(item.ours), paper
-      and ("<td%s>%s</td>"):format(class, escape(item.paper or "")) or "")
+    local theirs = paper and escape(item.paper or "")
+    theirs = item.differs and ('<td class="flag">%s</td>'):format(theirs) or theirs
+    return { escape(item.what), escape(item.ours), theirs }
   end)
   return sheet("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
     { "setting", "here", paper and "paper" }, rows, "facts")
 end
 
 local function readings_body(report)
-  local rows = lists.map(report.readings, function(item)
-    return ('<tr><th scope="row">%s</th><td>%s</td></tr>'):format(escape(item.question), escape(item.text))
-  end)
-  return sheet("Readings", readings.TITLE, { "question", "answer" }, rows, "facts")
+  return sheet("Readings", readings.TITLE, { "question", "answer" }, lists.map(report.readings, function(item)
+    return { escape(item.question), escape(item.text) }
+  end), "facts")
 end
 
 local function run_row(run)
-  local flags = table.concat(run.facts.flags or {}, " ")
-  local notes = #run.notes > 0 and (' <small>%s</small>'):format(escape(table.concat(run.notes, "; "))) or ""
-  return ('<tr><th scope="row">%s</th><td>%s</td><td>%s%s</td><td>%s</td><td>%s</td><td class="facts">'
-    .. '<code>%s</code></td><td><code>%s</code></td></tr>'):format(run.seed and ("%d"):format(run.seed) or "?",
-    run.learning_rate and ("%g"):format(run.learning_rate) or "?", escape(run.state), notes,
-    run.score and ("%.1f"):format(run.score) or "", run.test and ("%d"):format(run.test.step) or "", escape(run.dir),
-    escape(flags))
+  local notes = #run.notes > 0 and (" <small>%s</small>"):format(escape(table.concat(run.notes, "; "))) or ""
+  return { run.seed and ("%d"):format(run.seed) or "?", run.learning_rate and ("%g"):format(run.learning_rate) or "?",
+    escape(run.state) .. notes, run.score and ("%.1f"):format(run.score) or "",
+    run.test and ("%d"):format(run.test.step) or "", ('<td class="facts"><code>%s</code></td>'):format(escape(run.dir)),
+    ("<code>%s</code>"):format(escape(table.concat(run.facts.flags or {}, " "))) }
 end
 
 -- A section on one cell: its runs, and the command that trains them.

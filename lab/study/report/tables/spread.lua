@@ -17,26 +17,15 @@ local M = {}
 
 -- The statistics { mean, within, between, groups, runs } of lists of scores; within and between are nil if undefined.
 function M.of_groups(of_scores)
-  local groups, all, squares, within = {}, {}, 0, 0
-  for _, list in ipairs(of_scores) do
-    if #list > 0 then
-      local mean = statistics.mean(list)
-      groups[#groups + 1] = { mean = mean, count = #list }
-      squares = squares + (#list) ^ 2
-      for _, score in ipairs(list) do
-        all[#all + 1], within = score, within + (score - mean) ^ 2
-      end
-    end
-  end
-  local grand = statistics.mean(all)
-  local between = lists.sum(groups, function(group) return group.count * (group.mean - grand) ^ 2 end)
-  local result = { mean = grand, groups = #groups, runs = #all }
-  if #all > #groups then
-    result.within = math.sqrt(within / (#all - #groups))
-  end
+  local groups = lists.filter(of_scores, function(list) return #list > 0 end)
+  local all = lists.flat(groups, function(list) return list end)
+  local grand, free = statistics.mean(all), #all - #groups
+  local within = lists.sum(groups, function(list) return (#list - 1) * (statistics.sd(list) or 0) ^ 2 end)
+  local between = lists.sum(groups, function(list) return #list * (statistics.mean(list) - grand) ^ 2 end)
+  local result = { mean = grand, groups = #groups, runs = #all, within = free > 0 and math.sqrt(within / free) or nil }
   if result.within and #groups > 1 then
-    local effective = (#all - squares / #all) / (#groups - 1)
-    result.between = math.sqrt(math.max(0, (between / (#groups - 1) - result.within ^ 2) / effective))
+    local effective = (#all - lists.sum(groups, function(list) return (#list) ^ 2 end) / #all) / (#groups - 1)
+    result.between = math.sqrt(math.max(0, (between / (#groups - 1) - within / free) / effective))
   end
   return result
 end
