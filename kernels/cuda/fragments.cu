@@ -62,11 +62,6 @@ INLINE void load_rows_of_head(const real *upper, const real *lower, const int wi
     }
 }
 
-/* Returns row `row` of rows that are `stride` elements apart. */
-INLINE const real *row_of(const real *rows, int row, const int stride) {
-    return (const real *)((const char *)rows + (long long)row * (stride * (int)sizeof(real)));
-}
-
 /* Sets the sums of a tile to the negative of a number: of each row of the lane, or of each of its columns. */
 INLINE void begin_with_rows(const int groups, const real subtracted[], real sum[][4]) {
 #pragma unroll

@@ -47,9 +47,9 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
+        const real shift = -rstd[r] * (sum[r] / WIDTH), slope = -rstd[r] * (sum[NORM_ROWS + r] / WIDTH);
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
+        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);
     }
 }
 

@@ -18,81 +18,73 @@ static_assert(WIDTH % 4 == 0 && (int)NORM_SUMS * NORM_STEP <= (int)STAGING, "row
 
 INLINE int row_lane(void) { return threadIdx.x % ROW_LANES; }
 
-/* The first row of a warp, and the row of a lane. */
-INLINE int first_of_warp(void) { return threadIdx.x / WARP * (WARP / ROW_LANES); }
-INLINE int row_of_lane(int first) { return first + (int)(threadIdx.x % WARP / ROW_LANES); }
+/* The lane's first row; lanes without a row leave a loop over rows, so a row in a loop exists. */
+INLINE int first_of_warp(void) { return threadIdx.x / ROW_LANES; }
 
 /* quad_channel: the first channel of a lane's quad u. in_row: whether a row has the lane's channel u. */
 INLINE int quad_channel(const int u) { return 4 * (row_lane() + u * ROW_LANES); }
 INLINE bool in_row(const int u) { return quad_channel(u / 4) < WIDTH; }
 
-/* Loads the lane's channels of a row; 0 for missing rows and channels. */
-INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
+/* The lane's first channel of a row of x. */
+INLINE const real *lane_part(const real *x, int row) {
     is_global(x);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) part[u] = 0;
-    if (row >= rows) return;
+    return x + row * WIDTH + quad_channel(0);
+}
+
+/* Loads the lane's channels of a row; 0 for missing channels. */
+INLINE void load_row(const real *x, int row, int, real part[ROW_PART]) {
+    const real *from = lane_part(x, row);
 #pragma unroll
     for (int u = 0; u < ROW_QUADS; u++) {
-        if (!in_row(4 * u)) continue;
-        const quad q = *(const quad *)(x + row * WIDTH + quad_channel(u));
+        quad q = {{0, 0, 0, 0}};
+        if (in_row(4 * u)) q = *(const quad *)(from + 4 * u * ROW_LANES);
 #pragma unroll
         for (int i = 0; i < 4; i++) part[4 * u + i] = q.v[i];
     }
 }
 
-INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    load_row(x, row_of_lane(first), rows, z[0]);
-}
+INLINE void load_rows(const real *x, int row, int rows, real z[NORM_ROWS][ROW_PART]) { load_row(x, row, rows, z[0]); }
 
-INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, real *x) {
-    const int row = row_of_lane(first);
-    is_global(x);
-    if (row >= rows) return;
+INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, int, real *x) {
+    real *to = (real *)lane_part(x, row);
 #pragma unroll
     for (int u = 0; u < ROW_QUADS; u++) {
         quad q;
 #pragma unroll
         for (int i = 0; i < 4; i++) q.v[i] = z[0][4 * u + i];
-        if (in_row(4 * u)) *(quad *)(x + row * WIDTH + quad_channel(u)) = q;
+        if (in_row(4 * u)) *(quad *)(to + 4 * u * ROW_LANES) = q;
     }
 }
 
 /* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    const int row = row_of_lane(first);
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, int, real z[NORM_ROWS][ROW_PART]) {
+    const unsigned int first = (unsigned int)(row * WIDTH + quad_channel(0));
     unsigned int bits[ROW_QUADS];
     is_global(keep);
 #pragma unroll
-    for (int u = 0; u < ROW_QUADS; u++) {
-        bits[u] = 0;
-        if (row < rows && in_row(4 * u)) bits[u] = keep[(row * WIDTH + quad_channel(u)) / 8];
-    }
+    for (int u = 0; u < ROW_QUADS; u++)
+        bits[u] = in_row(4 * u) ? keep[first / 8 + u * ROW_LANES / 2] >> first % 8 : 0;
 #pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const unsigned int bit = 1u << (row * WIDTH + quad_channel(u / 4)) % 8 << u % 4;
-        z[0][u] = bits[u / 4] & bit ? z[0][u] * keep_scale : 0;
-    }
+    for (int u = 0; u < ROW_PART; u++) z[0][u] = bits[u / 4] & 1u << u % 4 ? z[0][u] * keep_scale : 0;
 }
 
-INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
-    const int row = row_of_lane(first);
+INLINE void load_inverse(const real *rstd, int row, int, real inverse[NORM_ROWS]) {
     is_global(rstd);
-    inverse[0] = row < rows ? rstd[row] : 0;
+    inverse[0] = rstd[row];
 }
 
-INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
-    const int row = row_of_lane(first);
+INLINE void store_inverse(const real inverse[NORM_ROWS], int row, int, real *rstd) {
     is_global(rstd);
-    if (row_lane() == 0 && row < rows) rstd[row] = inverse[0];
+    if (row_lane() == 0) rstd[row] = inverse[0];
 }
 
 /* Sums over the channels of `count` rows in place, interleaved. */
 INLINE void row_sums(real *x, const int count) {
+    const unsigned int members = (0xffffffffu >> (WARP - ROW_LANES)) << threadIdx.x % WARP / ROW_LANES * ROW_LANES;
 #pragma unroll
     for (int distance = ROW_LANES / 2; distance > 0; distance /= 2) {
 #pragma unroll
-        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(members, x[i], distance);
     }
 }
 

@@ -142,7 +142,7 @@ INLINE void add_products(const int shares, const bool rounded, int row, int rows
     stored_x += (row + lane_row()) * K + 2 * (t + first);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        row_start[e] = computed(x + min(row + lane_row() + e, rows - 1) * K + t + first);
+        row_start[e] = row_of(x + t + first, min(row + lane_row() + e, rows - 1), K);
         next_a[e] = *(const quad *)(row_start[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* within the row */
     }
     fetch_weights(along, weight, stride, first, column + lane_column(), K, columns, next_b);

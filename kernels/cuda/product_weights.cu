@@ -24,69 +24,66 @@ typedef struct weights_gradient {
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A lane's position among the tokens of all shards in all uses: token k of K in a shard. x and dy: the operands of the
- * lane's pairs of tokens in this group, from the lane's first row and column of the gradient on. */
+/* A lane's position among the tokens of all shards in all uses: `left` tokens of the shard from this group on. x and dy:
+ * distances in bytes of this group from the lane's first group of the first shard and use. */
 typedef struct token_cursor {
-    int use, shard, k, K;
-    const real *x[PAIRS], *dy[PAIRS];
+    int use, shard, left;
+    long long x, dy;
 } token_cursor;
 
-/* How a lane moves on: by `shards` shards to token first_k, or by `tokens` tokens, x and dy bytes of the operands.
- * first_x, first_dy: the elements before the lane's first pair. Behind the columns of an operand lies the next row, or
- * a pad; results that depend on them are not written. */
+/* How a lane moves on: by `shards` shards to token first_k, or by `tokens` tokens, group_x and group_dy bytes; a token
+ * has row_x and row_dy bytes. x and dy: the lane's first pair of tokens, from the lane's first row and column of the gradient on. Behind the columns of
+ * an operand lies the next row, or a pad; results that depend on them are not written. */
 typedef struct token_steps {
-    int shards, first_k, tokens, first_x, first_dy;
-    long long x, dy;
+    int shards, first_k, tokens;
+    long long row_x, row_dy, group_x, group_dy;
+    const real *x, *dy;
 } token_steps;
 
-INLINE const real *moved(const real *from, long long bytes) { return (const real *)((const char *)from + bytes); }
-
-/* Moves on to the next shard of the warp if no token of this shard is left; returns false at the end. */
-INLINE bool find_tokens(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
-    while (cursor->k >= cursor->K) {
-        cursor->shard += steps->shards;
-        for (; cursor->shard >= w->shards; cursor->shard -= w->shards) cursor->use++;
-        if (cursor->use >= w->uses) return false;
-        cursor->k = steps->first_k;
-        cursor->K = w->tokens + (cursor->shard < w->longer ? w->T : 0);
-        const long long shard_offset = cursor->shard * w->stride;
-        const int rows = cursor->use * w->between;
-        cursor->x[0] = moved(w->x, shard_offset) + (steps->first_x + rows * w->inner);
-        cursor->dy[0] = moved(w->dy, shard_offset) + (steps->first_dy + rows * w->columns);
-#pragma unroll
-        for (int i = 1; i < PAIRS; i++) {
-            cursor->x[i] = cursor->x[i - 1] + 8 * w->inner;
-            cursor->dy[i] = cursor->dy[i - 1] + 8 * w->columns;
-        }
-    }
+/* Moves on to the next shard of the warp. Returns false at the end. */
+INLINE bool enter_shard(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
+    cursor->shard += steps->shards;
+    for (; cursor->shard >= w->shards; cursor->shard -= w->shards) cursor->use++;
+    if (cursor->use >= w->uses) return false;
+    const long long shard = cursor->shard * w->stride, rows = cursor->use * w->between;
+    cursor->left = w->tokens - steps->first_k + (cursor->shard < w->longer ? w->T : 0);
+    cursor->x = shard + rows * steps->row_x;
+    cursor->dy = shard + rows * steps->row_dy;
     return true;
 }
 
-INLINE stored_quad load_stored(const real *from) {
+/* Moves on to a shard of the warp with tokens if no token of this shard is left; returns false at the end. */
+INLINE bool find_tokens(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
+    while (cursor->left <= 0)
+        if (!enter_shard(w, steps, cursor)) return false;
+    return true;
+}
+
+INLINE stored_quad load_stored(const real *from, long long bytes) {
     is_global(from);
-    return *(const stored_quad *)from;
+    return *(const stored_quad *)((const char *)from + bytes);
 }
 
 /* The first token of a lane's pair i, counted from the group's first token. */
 INLINE int pair_token(const int i) { return (int)(threadIdx.x % 4) * 2 + 8 * i; }
 
-/* Prefetches a lane's quads of a group of tokens; in place of pairs beyond K it reads the last one. */
-INLINE void fetch_group(const weights_gradient *w, token_cursor *cursor, stored_quad a[LANE_QUADS],
+/* Prefetches a lane's quads of a group of tokens; in place of pairs beyond the last one it reads the last one. */
+INLINE void fetch_group(const token_steps *steps, const token_cursor *cursor, stored_quad a[LANE_QUADS],
                         stored_quad b[HALVES][LANE_QUADS]) {
-    const int rest = cursor->K - cursor->k;
-    if (rest < STEP_TOKENS) { /* the shard's last group */
 #pragma unroll
-        for (int i = 0; i < PAIRS; i++) {
-            const int back = max(pair_token(i) - (rest - 1) / 2 * 2, 0);
-            cursor->x[i] -= back * w->inner;
-            cursor->dy[i] -= back * w->columns;
+    for (int i = 0; i < PAIRS; i++) {
+        long long x = cursor->x + 8 * i * steps->row_x, dy = cursor->dy + 8 * i * steps->row_dy;
+        if (cursor->left < STEP_TOKENS) { /* the shard's last group */
+            const int back = max(pair_token(i) - (cursor->left - 1) / 2 * 2, 0);
+            x -= back * steps->row_x;
+            dy -= back * steps->row_dy;
         }
-    }
 #pragma unroll
-    for (int q = 0; q < LANE_QUADS; q++) {
-        a[q] = load_stored(cursor->x[q / 2] + q % 2 * 4);
+        for (int q = 0; q < 2; q++) {
+            a[2 * i + q] = load_stored(steps->x + q * 4, x);
 #pragma unroll
-        for (int h = 0; h < HALVES; h++) b[h][q] = load_stored(cursor->dy[q / 2] + q % 2 * 4 + h * 2 * TILE);
+            for (int h = 0; h < HALVES; h++) b[h][2 * i + q] = load_stored(steps->dy + q * 4 + h * 2 * TILE, dy);
+        }
     }
 }
 
@@ -172,17 +169,13 @@ INLINE bool add_group(const weights_gradient *w, const token_steps *steps, token
                       stored_quad next_a[LANE_QUADS], stored_quad next_b[HALVES][LANE_QUADS], real sum[HALVES][2][4][4],
                       real bias[HALVES][4]) {
     operand_word words_a[4][WORDS], words_b[4][WORDS];
-    const int left = cursor->K - cursor->k;
-    if (adds_bias) add_to_bias(left, b, bias);
-    if (left < STEP_TOKENS) clear_beyond(left, a);
-    cursor->k += steps->tokens;
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) {
-        cursor->x[i] = moved(cursor->x[i], steps->x);
-        cursor->dy[i] = moved(cursor->dy[i], steps->dy);
-    }
+    if (adds_bias) add_to_bias(cursor->left, b, bias);
+    if (cursor->left < STEP_TOKENS) clear_beyond(cursor->left, a);
+    cursor->left -= steps->tokens;
+    cursor->x += steps->group_x;
+    cursor->dy += steps->group_dy;
     const bool has_group = find_tokens(w, steps, cursor);
-    if (has_group) fetch_group(w, cursor, next_a, next_b);
+    if (has_group) fetch_group(steps, cursor, next_a, next_b);
     pack_rounded(ROWS, a, words_a);
 #pragma unroll
     for (int h = 0; h < HALVES; h++) {
@@ -199,16 +192,17 @@ INLINE int weight_tiles(int inner, int columns) {
 /* The steps of a warp through the tokens, for a tile that begins at row and column; computed once. `by_shard`: each
  * warp takes whole shards. */
 INLINE token_steps find_steps(const weights_gradient *w, const bool by_shard, int row, int column) {
-    const long long bytes = sizeof(real);
     token_steps steps;
     steps.shards = computed_number(by_shard ? WARPS : 1);
     steps.first_k = computed_number(by_shard ? 0 : warp_number() * STEP_TOKENS);
     steps.tokens = computed_number(by_shard ? STEP_TOKENS : WARPS * STEP_TOKENS);
+    steps.row_x = computed_distance(w->inner * (long long)sizeof(real));
+    steps.row_dy = computed_distance(w->columns * (long long)sizeof(real));
+    steps.group_x = computed_distance(steps.tokens * steps.row_x);
+    steps.group_dy = computed_distance(steps.tokens * steps.row_dy);
     const int token = steps.first_k + pair_token(0);
-    steps.first_x = computed_number(token * w->inner + 2 * (row + lane_row()));
-    steps.first_dy = computed_number(token * w->columns + 2 * (column + lane_column()));
-    steps.x = computed_distance(bytes * steps.tokens * w->inner);
-    steps.dy = computed_distance(bytes * steps.tokens * w->columns);
+    steps.x = computed(w->x + (token * w->inner + 2 * (row + lane_row())));
+    steps.dy = computed(w->dy + (token * w->columns + 2 * (column + lane_column())));
     return steps;
 }
 
@@ -218,7 +212,7 @@ NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const int row = tile / tiles_per_row * TILE, column = tile % tiles_per_row * TILE_WIDTH;
     const bool by_shard = w->shards * w->uses >= WARPS, adds_bias = w->dbias && row == 0;
     const token_steps steps = find_steps(w, by_shard, row, column);
-    token_cursor cursor = {0, (by_shard ? warp_number() : 0) - steps.shards, 0, 0, {}, {}}; /* before the first shard */
+    token_cursor cursor = {0, (by_shard ? warp_number() : 0) - steps.shards, 0, 0, 0}; /* before the first shard */
     real sum[HALVES][2][4][4], bias[HALVES][4];
     stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* of this group and of the next one, in turn */
 #pragma unroll
@@ -226,7 +220,7 @@ NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
 #pragma unroll
     for (int i = 0; i < HALVES * 4; i++) bias[i / 4][i % 4] = 0;
     bool has_group = find_tokens(w, &steps, &cursor);
-    if (has_group) fetch_group(w, &cursor, a[0], b[0]);
+    if (has_group) fetch_group(&steps, &cursor, a[0], b[0]);
 #pragma unroll 1
     while (has_group) {
         has_group = add_group(w, &steps, &cursor, adds_bias, a[0], b[0], a[1], b[1], sum, bias);

@@ -4,6 +4,7 @@
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
+    const unsigned int key[2] = {in->key[0], in->key[1]};
 % if streams[2] then
     const int most = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most; e += THREADS) {
@@ -45,10 +46,10 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if eval_dropout then
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
                 : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${of_layers};
-        block()->work.keep[e] = keep_byte(in->key, in->step, in->first + block()->first + row / bytes, in_counter,
+        block()->work.keep[e] = keep_byte(key, in->step, in->first + block()->first + row / bytes, in_counter,
                 row % bytes, below);
 % else
-        block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes,
+        block()->work.keep[e] = keep_byte(key, in->step, block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
 % end
     }

@@ -127,6 +127,7 @@ end
 add(by_form, "s32 s64", function(t) return "mul.lo." .. t, function(a, b) return wrap(a * b, t) end end)
 by_form["fma.rn.f32"], by_form["fma.rn.f64"] = fma32, fma64
 by_form["mad.lo.s32"] = function(a, b, c) return wrap(a * b + c, "s32") end
+by_form["mad.wide.s32"] = function(a, b, c) return a * b + c end
 add(by_form, "s32 u32 u16", function(t) return "mul.wide." .. t, function(a, b) return a * b end end)
 by_form["mul.hi.s32"] = function(a, b) return a * b // (1 << 32) end
 by_form["mul.hi.u32"] = function(a, b) -- by halves
