@@ -65,7 +65,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, int
     for (int u = 0; u < ROW_QUADS; u++)
         bits[u] = in_row(4 * u) ? keep[first / 8 + u * ROW_LANES / 2] >> first % 8 : 0;
 #pragma unroll
-    for (int u = 0; u < ROW_PART; u++) z[0][u] = bits[u / 4] & 1u << u % 4 ? z[0][u] * keep_scale : 0;
+    for (int u = 0; u < ROW_PART; u++) z[0][u] *= bits[u / 4] & 1u << u % 4 ? keep_scale : 0;
 }
 
 INLINE void load_inverse(const real *rstd, int row, int, real inverse[NORM_ROWS]) {

@@ -56,17 +56,18 @@ INLINE void load_hidden(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* As load_hidden, of values that are stored as inputs of a product in blocks (store_blocks). */
+/* As load_hidden, of values that are stored as inputs of a product in blocks (store_blocks). In place of missing quads it
+ * reads the last ones: results that depend on them are not written. */
 INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[2][4][4]) {
     is_global(x);
-    x += (row + lane_row()) * stride + 2 * (channel + lane_quad());
+    const int first = channel + lane_quad(), last_pair = (rows - 1) / 2 * 2;
 #pragma unroll
     for (int i = 0; i < 8; i++) { /* block i % 2 of rows e and e + 1, in a half of the columns */
-        const int e = i / 4 * 2, half = i / 2 % 2;
-        quad z = {{0, 0, 0, 0}};
-        if (has_hidden(row, rows, channel, channels, e, half))
-            z = *(const quad *)(x + e * stride + half * TILE + i % 2 * 4);
+        const int e = i / 4 * 2, half = i / 2 % 2, c = first + half * (TILE / 2);
+        const real *pair = row_of(x + 2 * first, min(row + lane_row() + e, last_pair), stride);
+        const int behind = channels % TILE ? min(c, channels - 4) - first : half * (TILE / 2);
+        const quad z = *(const quad *)(pair + 2 * behind + i % 2 * 4);
 #pragma unroll
         for (int j = 0; j < 4; j++) value[e / 2][i % 2 * 2 + j % 2][j / 2 * 2 + half] = z.v[j];
     }
@@ -119,14 +120,15 @@ INLINE void share_products(const bool rounded, const int count, const operand_wo
     share_part(sum, sums);
 }
 
-/* Adds the warps' sums in shared memory to a thread's quad, in the order of channels. */
-INLINE void add_shares(const real *sums, int shares, quad *total) {
+/* Adds the warps' sums in shared memory to a thread's quad, in the order of channels. begins: there are no earlier
+ * channels. */
+INLINE void add_shares(const real *sums, int shares, const bool begins, quad *total) {
 #pragma unroll
     for (int i = 0; i < WARPS; i++) {
         if (i >= shares) break;
         const quad summand = *(const quad *)(sums + i * TILE * TILE);
 #pragma unroll
-        for (int c = 0; c < 4; c++) total->v[c] += summand.v[c];
+        for (int c = 0; c < 4; c++) total->v[c] = begins && i == 0 ? summand.v[c] : total->v[c] + summand.v[c];
     }
 }
 
@@ -154,7 +156,7 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
             const int part_column = column + u * TILE;
             if (part_column >= columns) break;
             quad *z = total + part_column / TILE;
-            add_shares(sums + u * WARPS * TILE * TILE, shares, z);
+            add_shares(sums + u * WARPS * TILE * TILE, shares, channels <= CHAIN_CHANNELS, z);
             if (first + CHAIN_CHANNELS < channels || r >= rows || part_column + c >= columns) continue;
             write_quad(epilogue, r, part_column + c, *z, fetch_extra(epilogue, r, part_column + c, extra, columns), out,
                        columns);

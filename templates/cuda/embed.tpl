@@ -10,7 +10,7 @@
 % local keep = mask > 0 and "keep" or "w->keep"
 % local store = adds_places and "+=" or "="
 % local column_sums = adds and "add_column_sums" or "column_sums"
-% local scaled = linear and "sum" or "sum * " .. scale
+% local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
 /* ${about} = ${what}${embed_adds}. */
 NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
@@ -62,7 +62,7 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
     __syncthreads();
 }
 
-/* Gradients of a shard's embeddings: a thread owns an element of a gradient and sums over rows in order. */
+/* Gradients of a shard's embeddings: a thread owns a quad of a gradient and sums over rows in order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     is_global(g);
     const step_view *v = &block()->view;
@@ -77,31 +77,31 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
 % end
 % if linear then
 % local behind = task.blanks > 0 and " + BLANKS" or ""
-    for (int e = threadIdx.x; e < INPUTS * WIDTH; e += THREADS) {
+    for (int e = 4 * threadIdx.x; e < INPUTS * WIDTH; e += 4 * THREADS) {
         const int token = e / WIDTH${behind}, c = e % WIDTH;
 % else
-    for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
+    for (int e = 4 * threadIdx.x; e < TOKENS * WIDTH; e += 4 * THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;
 % end
-        real sum = 0;
+        quad sum = {{0, 0, 0, 0}}, part[SUMMANDS];
         for (int first = 0; first < rows; first += SUMMANDS) {
-            bool has[SUMMANDS];
-            real part[SUMMANDS];
 #pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) has[u] = first + u < rows && tokens[first + u] == token;
+            for (int u = 0; u < SUMMANDS; u++) {
+                part[u] = {{0, 0, 0, 0}};
+                if (first + u < rows && tokens[first + u] == token)
+                    part[u] = *(const quad *)(w->${gradient} + (first + u) * WIDTH + c);
+            }
 #pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) part[u] = has[u] ? w->${gradient}[(first + u) * WIDTH + c] : 0;
-#pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) sum += part[u];
+            for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
         }
-% if adds then
-        g->${vectors}[e] += ${scaled};
-% elseif tied then
+% if tied then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
-        g->${vectors}[e] = (read_out ? g->${vectors}[e] : 0) + ${scaled};
-% else
-        g->${vectors}[e] = ${scaled};
 % end
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            g->${vectors}[e + i] += ${scaled}; % if adds
+            g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif tied
+            g->${vectors}[e + i] = ${scaled}; % else
     }
     ${column_sums}(rows, WIDTH, w->${gradient}, g->${vectors}_bias); % if linear
 % if trains and by_sequence then
