@@ -708,7 +708,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
 }
 
 /* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, const bool,
+                        real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
@@ -811,9 +812,9 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
+        const real shift = -rstd[r] * (sum[r] / WIDTH), slope = -rstd[r] * (sum[NORM_ROWS + r] / WIDTH);
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
+        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);
     }
 }
 
@@ -838,7 +839,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     real stream[NORM_ROWS][ROW_PART];
     load_rows(residual, first, rows, stream);
     load_rows(branch, first, rows, z);
-    if (keep) drop_branch(keep, keep_scale, first, rows, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, false, z);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
@@ -898,7 +899,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
-        drop_branch(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     store_norm_sums(&sums, dscale, doffset);
@@ -1310,11 +1311,12 @@ INLINE void attend_backward(void) {
 /* Draws the masks of all dropout sites for the shard's sequences. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
+    const unsigned int key[2] = {in->key[0], in->key[1]};
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e % (sequences * bytes);
         unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
-        block()->work.keep[e] = keep_byte(in->key, in->step, block()->first + row / bytes,
+        block()->work.keep[e] = keep_byte(key, in->step, block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
     }
     __syncthreads();
@@ -1342,27 +1344,27 @@ NOINLINE void embed(void) {
     __syncthreads();
 }
 
-/* Gradients of a shard's embeddings: a thread owns an element of a gradient and sums over rows in order. */
+/* Gradients of a shard's embeddings: a thread owns a quad of a gradient and sums over rows in order. */
 NOINLINE void embed_backward(parameters *g) {
     is_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
     const int sequences = block()->sequences, rows = sequences * v->T;
-    for (int e = threadIdx.x; e < TOKENS * WIDTH; e += THREADS) {
+    for (int e = 4 * threadIdx.x; e < TOKENS * WIDTH; e += 4 * THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;
-        real sum = 0;
+        quad sum = {{0, 0, 0, 0}}, part[SUMMANDS];
         for (int first = 0; first < rows; first += SUMMANDS) {
-            bool has[SUMMANDS];
-            real part[SUMMANDS];
 #pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) has[u] = first + u < rows && tokens[first + u] == token;
+            for (int u = 0; u < SUMMANDS; u++)
+                part[u] = first + u < rows && tokens[first + u] == token
+                        ? *(const quad *)(w->gradient + (first + u) * WIDTH + c) : quad{{0, 0, 0, 0}};
 #pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) part[u] = has[u] ? w->gradient[(first + u) * WIDTH + c] : 0;
-#pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) sum += part[u];
+            for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
         }
-        g->token[e] = sum * EMBEDDING_SCALE;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            g->token[e + i] = sum.v[i] * EMBEDDING_SCALE;
     }
     __syncthreads();
 }

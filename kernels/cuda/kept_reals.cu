@@ -11,3 +11,5 @@ INLINE real rounded_real(real x) { return x; }
 INLINE operand_word stored_word(const bool, stored x, stored next) { return word(x, next); }
 
 INLINE stored stored_of(const quad x, const operand_word[], const int c) { return x.v[c]; }
+
+INLINE stored_quad stored_from(const quad x) { return x; }

@@ -44,7 +44,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
 }
 
 /* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, const bool,
+                        real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {

@@ -56,8 +56,8 @@ INLINE void load_hidden(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* As load_hidden, of values that are stored as inputs of a product in blocks (store_blocks). In place of missing quads it
- * reads the last ones: results that depend on them are not written. */
+/* As load_hidden, of values that are stored as inputs of a product in blocks (store_blocks). In place of missing quads
+ * it reads the last ones: results that depend on them are not written. */
 INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[2][4][4]) {
     is_global(x);
@@ -91,9 +91,9 @@ INLINE void store_words(const order along, const real sum[2][4][4], const operan
     x += (row + lane_row()) * stride + 2 * (channel + lane_quad());
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        quad part[4];
+        stored_quad part[4];
 #pragma unroll
-        for (int e = 0; e < 4; e++) part[e] = results(sum, e, half);
+        for (int e = 0; e < 4; e++) part[e] = stored_from(results(sum, e, half));
         if (channels % TILE == 0 || channel + lane_quad() + half * GROUP < channels)
             store_blocks(along, part, words[half], rows - row - lane_row(), stride, x + half * TILE);
     }
@@ -114,7 +114,7 @@ INLINE void share_products(const bool rounded, const int count, const operand_wo
         operand_word words[4][WORDS];
         fetch_weights(along, operand_weight, stride, channel + i % 2 * GROUP, column + lane_column(), channels, columns,
                       part);
-        weight_words(rounded, along, part, words);
+        stored_words(rounded, along, part, words);
         multiply_group(hidden[i / 2][i % 2], words, sum);
     }
     share_part(sum, sums);

@@ -61,8 +61,8 @@ INLINE void make_words(const order along, const quad part[4], operand_word words
     }
 }
 
-/* Packs the words of a lane's four m of weights, which may be rounded already. */
-INLINE void weight_words(const bool rounded, const order along, const stored_quad part[4],
+/* As make_words, of elements that may be rounded already. */
+INLINE void stored_words(const bool rounded, const order along, const stored_quad part[4],
                          operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 4 * WORDS; i++) {
@@ -70,6 +70,11 @@ INLINE void weight_words(const bool rounded, const order along, const stored_qua
         words[m][i % WORDS] = along == ROWS ? stored_word(rounded, part[k].v[m], part[k + DEPTH - 1].v[m])
                                             : stored_word(rounded, part[m].v[k], part[m].v[k + DEPTH - 1]);
     }
+}
+
+INLINE void clear_words(operand_word words[4][WORDS]) {
+#pragma unroll
+    for (int i = 0; i < 4 * WORDS; i++) words[i / WORDS][i % WORDS] = 0;
 }
 
 /* Adds the products of words i and i + 1 to the sums of the [2][4] tiles of 16 x 8 results. */
@@ -96,7 +101,7 @@ INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[
  * elements, in the order in which one tensor instruction needs them: inputs (along ROWS) row by row, gradients of
  * outputs column by column. left: the number of rows from the lane's first one on; if it is odd, the row after the last
  * one is stored, too. Rows are `stride` apart; `to` points to the first block. */
-INLINE void store_blocks(const order along, const quad part[4], const operand_word words[4][WORDS], int left,
+INLINE void store_blocks(const order along, const stored_quad part[4], const operand_word words[4][WORDS], int left,
                          const int stride, real *to) {
     is_global(to);
 #pragma unroll
@@ -128,22 +133,22 @@ INLINE void fetch_weights(const order along, const real *x, const int stride, in
 }
 
 /* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. If `shares` warps share a part,
- * the warp takes every shares-th group of k. rounded: whether the weights are rounded already. stored_x: the array to
- * which the warps of the first columns write x as an operand, or NULL. Sizes are constants after inlining. */
-INLINE void add_products(const int shares, const bool rounded, int row, int rows, const int K, const real *x,
-                         real *stored_x, const order along, const real *weight, const int stride, int column,
-                         const int columns, real sum[2][4][4]) {
+ * the warp takes every shares-th group of k. x_rounded, rounded: whether x and the weights are rounded
+ * already. stored_x: the array to which the warps of the first columns write x as an operand, or NULL. Sizes are
+ * constants after inlining. */
+INLINE void add_products(const int shares, const bool x_rounded, const bool rounded, int row, int rows, const int K,
+                         const real *x, real *stored_x, const order along, const real *weight, const int stride,
+                         int column, const int columns, real sum[2][4][4]) {
     const int step = shares * GROUP, first = (int)(threadIdx.x / WARP % shares * GROUP), t = lane_quad();
     const real *row_start[4];
     const bool stores_x = stored_x && column == 0;
-    quad next_a[4];
-    stored_quad next_b[4];
+    stored_quad next_a[4], next_b[4];
     if (K % step && first >= K) return;
     stored_x += (row + lane_row()) * K + 2 * (t + first);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
         row_start[e] = row_of(x + t + first, min(row + lane_row() + e, rows - 1), K);
-        next_a[e] = *(const quad *)(row_start[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* within the row */
+        next_a[e] = *(const stored_quad *)(row_start[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* in the row */
     }
     fetch_weights(along, weight, stride, first, column + lane_column(), K, columns, next_b);
 #pragma unroll 4
@@ -151,15 +156,16 @@ INLINE void add_products(const int shares, const bool rounded, int row, int rows
         const int k = first + i, next = k + step;
         operand_word words_a[4][WORDS], words_b[4][WORDS];
         if (K % step && k >= K) break;
-        if (K % GROUP && k + GROUP > K) clear_rest(COLUMNS, k, K, next_a);
-        make_words(COLUMNS, next_a, words_a);
-        weight_words(rounded, along, next_b, words_b);
+        stored_words(x_rounded, COLUMNS, next_a, words_a);
+        if (K % GROUP && k + t >= K) clear_words(words_a);
+        stored_words(rounded, along, next_b, words_b);
         if (stores_x && (K % GROUP == 0 || k + t < K))
             store_blocks(along, next_a, words_a, rows - row - lane_row(), K, stored_x + 2 * i);
         if (i + step < K && (K % step == 0 || next < K)) {
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                next_a[e] = *(const quad *)(row_start[e] + (K % GROUP ? min(i + step, K - 4 - t - first) : i + step));
+                next_a[e] =
+                    *(const stored_quad *)(row_start[e] + (K % GROUP ? min(i + step, K - 4 - t - first) : i + step));
             fetch_weights(along, weight, stride, next, column + lane_column(), K, columns, next_b);
         }
         multiply_group(words_a, words_b, sum);
@@ -276,11 +282,11 @@ INLINE void add_groups(const int shares, int row, int rows, int column, int colu
 }
 
 /* `product` with `shares` warps for each part; a warp takes every shares-th group of k. sized: K and columns are
- * constants, and a has the order COLUMNS with rows K apart; rounded, stored_x: as for add_products. */
-INLINE void product_parts(const bool sized, const bool rounded, const int shares, int rows, int columns, int K,
-                          const order along_a, const real *a, int stride_a, real *stored_x, const order along_b,
-                          const real *b, int stride_b, const finish epilogue, const real *extra, real *out,
-                          int stride) {
+ * constants, and a has the order COLUMNS with rows K apart; x_rounded, rounded, stored_x: as for add_products. */
+INLINE void product_parts(const bool sized, const bool x_rounded, const bool rounded, const int shares, int rows,
+                          int columns, int K, const order along_a, const real *a, int stride_a, real *stored_x,
+                          const order along_b, const real *b, int stride_b, const finish epilogue, const real *extra,
+                          real *out, int stride) {
     const int warp = warp_number(), parts_per_row = (columns + TILE - 1) / TILE,
               parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
 #pragma unroll 1
@@ -291,7 +297,8 @@ INLINE void product_parts(const bool sized, const bool rounded, const int shares
 #pragma unroll
             for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
             if (sized)
-                add_products(shares, rounded, row, rows, K, a, stored_x, along_b, b, stride_b, column, columns, sum);
+                add_products(shares, x_rounded, rounded, row, rows, K, a, stored_x, along_b, b, stride_b, column,
+                             columns, sum);
             else add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
             if (shares == 1) write_part(epilogue, row, column, rows, columns, sum, extra, out, stride);
             else share_part(sum, staging() + warp * TILE * TILE);
@@ -313,20 +320,20 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(b);
     is_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
-        product_parts(false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
+        product_parts(false, false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
                       epilogue, extra, out, stride);
     else
-        product_parts(false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b, epilogue,
-                      extra, out, stride);
+        product_parts(false, false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
+                      epilogue, extra, out, stride);
 }
 
 /* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. */
-INLINE void sized_product(const bool rounded, int rows, const int columns, const int K, const real *x, real *stored_x,
-                          const order along, const real *weight, const int stride, const finish epilogue,
-                          const real *extra, real *out) {
+INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
+                          const real *x, real *stored_x, const order along, const real *weight, const int stride,
+                          const finish epilogue, const real *extra, real *out) {
     is_global(x);
     is_global(weight);
     is_global(out);
-    product_parts(true, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, stored_x, along,
-                  weight, stride, epilogue, extra, out, columns);
+    product_parts(true, x_rounded, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, stored_x,
+                  along, weight, stride, epilogue, extra, out, columns);
 }

@@ -24,16 +24,17 @@ typedef struct weights_gradient {
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A lane's position among the tokens of all shards in all uses: `left` tokens of the shard from this group on. x and dy:
- * distances in bytes of this group from the lane's first group of the first shard and use. */
+/* A lane's position among the tokens of all shards in all uses: `left` tokens of the shard from this group on; x and
+ * dy: the bytes between the lane's operands of this group and those of the first group of the first shard and use. */
 typedef struct token_cursor {
     int use, shard, left;
     long long x, dy;
 } token_cursor;
 
-/* How a lane moves on: by `shards` shards to token first_k, or by `tokens` tokens, group_x and group_dy bytes; a token
- * has row_x and row_dy bytes. x and dy: the lane's first pair of tokens, from the lane's first row and column of the gradient on. Behind the columns of
- * an operand lies the next row, or a pad; results that depend on them are not written. */
+/* How a lane moves on: by `shards` shards to token first_k, or by `tokens` tokens, which are group_x and group_dy bytes
+ * of the operands; a token is row_x and row_dy bytes. x and dy: the lane's first pair of tokens, from the lane's first
+ * row and column of the gradient on. Behind the columns of an operand lies the next row, or a pad; results that depend
+ * on them are not written. */
 typedef struct token_steps {
     int shards, first_k, tokens;
     long long row_x, row_dy, group_x, group_dy;

@@ -86,11 +86,9 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         quad sum = {{0, 0, 0, 0}}, part[SUMMANDS];
         for (int first = 0; first < rows; first += SUMMANDS) {
 #pragma unroll
-            for (int u = 0; u < SUMMANDS; u++) {
-                part[u] = {{0, 0, 0, 0}};
-                if (first + u < rows && tokens[first + u] == token)
-                    part[u] = *(const quad *)(w->${gradient} + (first + u) * WIDTH + c);
-            }
+            for (int u = 0; u < SUMMANDS; u++)
+                part[u] = first + u < rows && tokens[first + u] == token
+                        ? *(const quad *)(w->${gradient} + (first + u) * WIDTH + c) : quad{{0, 0, 0, 0}};
 #pragma unroll
             for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
         }

@@ -301,7 +301,7 @@ end
 
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {},
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
     contributions = lists.set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end)),
     buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,

@@ -318,7 +318,11 @@ function M.records(device, scope, training, at, op)
   local here = calls.names(with_rows, entry, function(x)
     return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
   end)
-  return here, (op.of_backward and back or forward)[op.kind](device, here, entry, training)
+  local made = table.pack((op.of_backward and back or forward)[op.kind](device, here, entry, training))
+  if op.of_backward then
+    warp_products.note_rounded(device, entry)
+  end
+  return here, table.unpack(made, 1, made.n)
 end
 
 return M

@@ -40,12 +40,26 @@ local function records_of_modes(device, op, training, make)
   return lists.merged(make(true), { asked = "training" }), lists.merged(make(false), { asked = "else" })
 end
 
--- The name of the function for products of a size. form: { name, order, finish, extra, keeps, rounded }, the fields
--- that templates/cuda/rows/product.tpl reads.
+-- Whether the last operation that wrote a buffer of gradients rounded it as products do, as text.
+local function is_rounded(device, buffer)
+  return tostring(device.rounded[buffer] == true)
+end
+
+-- Records what a backward operation writes: dropout rounds the gradients of a branch (norm_quads.cu).
+function M.note_rounded(device, b)
+  for _, role in ipairs({ "to", "dbranch", "dq", "dkv", "dcontribution", "dhidden" }) do
+    device.rounded[b[role] or false] = nil
+  end
+  device.rounded[b.dbranch or b.kind == "dropout_grad" and b.op.branch and b.to or false] = true
+end
+
+-- The name of the function for products of a size. form: { name, order, finish, extra, keeps, x_rounded, rounded }, the
+-- fields that templates/cuda/rows/product.tpl reads.
 local function product_routine(device, form, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = form.name:format(sizes)
-  return calls.function_for(device.rows, table.concat({ name, form.finish, form.extra or "" }, " "), name,
+  local key = table.concat({ name, form.finish, form.extra or "", form.x_rounded }, " ")
+  return calls.function_for(device.rows, key, name,
     lists.merged(form, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
 end
 
@@ -54,7 +68,8 @@ local function product_in_mode(device, at, op, training)
   return { call = "routine(rows, x, kept, weight, bias, out)", kept = kept,
     weight = weights_struct(device, at, op, training) .. op.weight, bias = bias and at.p .. op.weight .. "_bias",
     routine = product_routine(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
-      order = "ROWS", keeps = kept ~= false, rounded = tostring(training and device.rounds), extra = bias and "bias",
+      order = "ROWS", keeps = kept ~= false, x_rounded = "false", rounded = tostring(training and device.rounds),
+      extra = bias and "bias",
       finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE" },
       op.x.width.text, op.out.width.text) }
 end
@@ -72,7 +87,8 @@ function M.input_grad(device, at, b)
     other = b.relu and at.x or b.adds and at.to,
     weight = weights_struct(device, at, op, true) .. op.weight,
     routine = product_routine(device, { name = "product_%s_grad", order = "COLUMNS", keeps = kept ~= false,
-      rounded = tostring(device.rounds), extra = b.relu and "x" or b.adds and "other",
+      x_rounded = is_rounded(device, b.dy), rounded = tostring(device.rounds),
+      extra = b.relu and "x" or b.adds and "other",
       finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE" },
       op.out.width.text, op.x.width.text) }
 end
@@ -91,13 +107,14 @@ function M.sum_by_team(device, op)
 end
 
 -- The name of the function for a chain, or for its gradients. form: { name, ending (of the template), biased,
--- next_biased, keeps, rounded, stores }.
+-- next_biased, keeps, x_rounded, rounded, stores }.
 local function chain_routine(device, chain, form)
   local ending = (chain.gated and "_gate" or "") .. form.ending
   local about = lists.merged(form, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
     inner = chain.x.width.text, channels = chain.hidden.width.text, outer = chain.out.width.text })
   local name = form.name:format(chain.kernel .. ending)
-  local key = { name, about.inner, about.channels, about.outer, tostring(form.biased), tostring(form.next_biased) }
+  local key = { name, about.inner, about.channels, about.outer, tostring(form.biased), tostring(form.next_biased),
+    form.x_rounded }
   return calls.function_for(device.rows, table.concat(key, " "), name, about)
 end
 
@@ -108,7 +125,7 @@ local function chain_in_mode(device, at, chain, training)
   return { call = "routine(rows, x, kept, weight, bias, next_weight, next_bias, sum, hidden, out)",
     routine = chain_routine(device, chain, { name = name_in_mode(training, "chain_%s"), ending = "", biased = biased,
       next_biased = next_biased, keeps = training and device.given.by_team, stores = training,
-      rounded = tostring(training and device.rounds) }),
+      x_rounded = "false", rounded = tostring(training and device.rounds) }),
     kept = training and place_of_operand(device, first, "x") or false,
     sum = training and at.sum, hidden = training and (place_of_operand(device, last, "x") or at.hidden),
     weight = weights .. first.weight, bias = biased and at.p .. first.weight .. "_bias",
@@ -127,7 +144,7 @@ function M.chain_grad(device, at, b)
   local weights = weights_struct(device, at, chain.first, true)
   return { call = "routine(rows, dy, kept, next_weight, values, weight, other, dhidden, to)",
     routine = chain_routine(device, chain, { name = "chain_%s", ending = "_grad", keeps = device.given.by_team,
-      rounded = tostring(device.rounds) }),
+      x_rounded = is_rounded(device, b.dy), rounded = tostring(device.rounds) }),
     kept = place_of_operand(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
     values = chain.sum and at.sum or place_of_operand(device, chain.last, "x") or at.hidden,
     dhidden = place_of_operand(device, chain.first, "dy") or at.dhidden, weight = weights .. chain.first.weight,
