@@ -6,12 +6,12 @@
  * memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
-/* Makes the compiler compute an address once; otherwise it adds up the offsets of elements again for every access. */
+/* Makes the compiler compute an address in global memory once; otherwise it adds up the offsets of elements again for
+ * every access. */
 INLINE const real *computed(const real *address) {
-    const real *once;
-    asm("mov.u64 %0, %1;" : "=l"(once) : "l"(address));
-    is_global(once);
-    return once;
+    size_t once;
+    asm("mov.u64 %0, %1;" : "=l"(once) : "l"(__cvta_generic_to_global(address)));
+    return (const real *)__cvta_global_to_generic(once);
 }
 
 /* As `computed`, for a number and for a distance in bytes. */

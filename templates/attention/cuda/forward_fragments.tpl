@@ -4,12 +4,12 @@ NOINLINE void ${prefix}attend(const bool training) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences, T = v->${attends.T};
-    const int tiles = (T + ${PREFIX}WARP_ROWS - 1) / ${PREFIX}WARP_ROWS;
+    const unsigned int tiles = (T + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
     const int S = v->${attends.S};
     const int l = block()->l;
     % slot("tables")
 #pragma unroll 1
-    for (int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
+    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
         const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
         const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row();
         int query[2 * ${PREFIX}GROUPS];

@@ -15,7 +15,8 @@ INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends
         const ${prefix}score_tables *score, int sequence, int h) {
     ${prefix}head a;
     a.T = v->${attends.T};
-    a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+    a.query = row_of(s->${attends.q} + h * ${PREFIX}HEAD_WIDTH, sequence * v->${attends.T}, ${PREFIX}QUERY_STRIDE); % if attends.in_fragments
+    a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel}; % else
 % if cross then
     a.S = v->${attends.S};
     a.key = s->${attends.kv} + (size_t)sequence * v->${attends.S} * ${PREFIX}KEY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};

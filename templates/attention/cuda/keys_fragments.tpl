@@ -5,18 +5,19 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     const workspace *w = &block()->work;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences, T = v->${attends.T};
-    const int S = v->${attends.S}, tiles = (S + ${PREFIX}WARP_ROWS - 1) / ${PREFIX}WARP_ROWS;
+    const int S = v->${attends.S};
+    const unsigned int tiles = (S + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
     const int l = block()->l;
     % slot("tables")
 #pragma unroll 1
-    for (int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
+    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
         const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
         const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row(), of_head = task / tiles * T;
         int key[2 * ${PREFIX}GROUPS];
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) key[r] = min(row + r * GROUP_ROWS / 2, S - 1);
         const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
-        const real *dout_rows = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH;
+        const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
         const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
         const real *log_sums = computed(s->${prefix}log_sum + of_head), *deltas = computed(w->${prefix}delta + of_head);
         const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},

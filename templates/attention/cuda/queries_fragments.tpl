@@ -5,20 +5,21 @@ NOINLINE void ${prefix}attend_queries(void) {
     const workspace *w = &block()->work;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences, T = v->${attends.T};
-    const int tiles = (T + ${PREFIX}WARP_ROWS - 1) / ${PREFIX}WARP_ROWS;
+    const unsigned int tiles = (T + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
     const int S = v->${attends.S};
     const int l = block()->l;
     % slot("tables")
 #pragma unroll 1
-    for (int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
+    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
         const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
         const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row();
         int query[2 * ${PREFIX}GROUPS];
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) query[r] = min(row + r * GROUP_ROWS / 2, T - 1);
         const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
-        const size_t at = (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH + part_channel();
-        const real *douts = computed(w->${attends.dout} + at), *outs = computed(s->${attends.out} + at);
+        const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
+        const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
+                *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
         const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
                 *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
         operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
