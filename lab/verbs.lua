@@ -5,53 +5,29 @@
 -- after a message; provide(SPEC, sets), which returns the folder of a trainer, or nil; an exit code after an error; and
 -- the flags that name the trainer's files. Output: an exit code, and a message or nil.
 
-local lists = require("base.lists")
 local stop = require("lab.stop")
 
-local M = {}
-
-function M.plan(arguments)
-  return require("lab.pages.plan_page").run(arguments)
-end
-
-function M.demo(arguments)
-  return stop.catch(require("lab.study.demo").run, arguments)
-end
-
-function M.tune(arguments)
-  function arguments.find(sets)
-    return arguments.project:find(arguments.spec, lists.join(arguments.set, sets))
+-- A verb that is the function `run` of the module that load() returns. prefix: the beginning of its messages.
+local function verb_of(load, prefix)
+  return function(arguments)
+    local code, message = stop.catch(load(arguments).run, arguments)
+    return code, message and (prefix or "") .. message
   end
-  return require("lab.tune.tune").run(arguments)
 end
 
-function M.report(arguments)
-  return require("lab.study.report.report").run(arguments)
-end
-
--- Runs a verb whose messages begin with its name.
-local function run_named(module, arguments)
-  local code, message = stop.catch(module.run, arguments)
-  return code, message and ("longhand %s: %s"):format(arguments.verb, message)
-end
-
-function M.analyze(arguments)
-  return run_named(require("lab.study.analyze.analyze"), arguments)
-end
-
-function M.runs(arguments)
-  return run_named(require("lab.runs.runs"), arguments)
-end
-
-function M.calibrate(arguments)
-  return run_named(require("lab.study.calibrate.calibrate"), arguments)
-end
-
-function M.export(arguments)
-  local modules = { pytorch = require("lab.export.export_run"), csv = require("lab.export.csv"),
-    tensorboard = require("lab.export.tensorboard") }
-  return run_named(modules[arguments.what], arguments)
-end
+local M = {
+  plan = verb_of(function() return require("lab.pages.plan_page") end),
+  demo = verb_of(function() return require("lab.study.demo") end),
+  tune = verb_of(function() return require("lab.tune.tune") end),
+  report = verb_of(function() return require("lab.study.report.report") end),
+  analyze = verb_of(function() return require("lab.study.analyze.analyze") end, "longhand analyze: "),
+  runs = verb_of(function() return require("lab.runs.runs") end, "longhand runs: "),
+  calibrate = verb_of(function() return require("lab.study.calibrate.calibrate") end, "longhand calibrate: "),
+  export = verb_of(function(arguments)
+    return arguments.what == "pytorch" and require("lab.export.export_run")
+      or arguments.what == "csv" and require("lab.export.csv") or require("lab.export.tensorboard")
+  end, "longhand export: "),
+}
 
 function M.sweep(arguments)
   local slurm, action = require("lab.study.slurm.slurm"), arguments.action

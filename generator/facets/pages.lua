@@ -35,7 +35,7 @@
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
 --                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend:
---                            needs, pages and calls (lab/export/facets.lua). exported = true: the facet needs no
+--                            needs, pages and calls (lab/export/pytorch.lua). exported = true: the facet needs no
 --                            table, since operations of the network contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a
 --                            part's pages; fields, the fields of the table of export that decide whether attentions

@@ -1,7 +1,7 @@
 -- The Python classes of a network: one for each block, one for each composite with its own folder of tensors (a
 -- feed-forward network, an attention), and one for the network itself.
 --
--- Input: an unfused network (builder.lua); facets: the needs of every attention (facets.lua). Output of M.derive:
+-- Input: an unfused network (builder.lua); facets: the needs of every attention (pytorch.lua). Output of M.derive:
 -- { list, network, renamed, made }: list, classes in the order in which Python defines them; network, the network's
 -- class; made, the variables of positions and distances that its forward pass reads, stream -> name. A class:
 --   template        the template that writes it

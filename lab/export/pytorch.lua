@@ -5,18 +5,63 @@
 
 local canonical = require("base.canonical")
 local classes = require("lab.export.classes")
-local facets = require("lab.export.facets")
 local json = require("dkjson")
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
-local places = require("lab.export.places")
 local escape = require("base.escape")
 local stop = require("lab.stop")
 local wording = require("base.wording")
+local families = require("spec.families")
+local pages = require("facets.pages")
+local schema = require("spec.schema")
 
 local M = {}
 
 local INPUT = 1
+
+-- The facets of an attention as facts for templates/attention/python: { needs, calls, layer, text }. needs[name], with
+-- the names positions, distance, shared, and memory_... if queries and keys are of two streams: true, or the folder of
+-- numbers that all layers share. calls[name]: true for each function of the file that the text calls. layer: whether
+-- the class needs its layer index. text: variables of the template, among them `pages`, files of
+-- templates/attention/python/terms by part of a facet (facets/pages.lua). formula: that of the score.
+local function collect_facets(op, formula)
+  local family, crosses = op.family, op.q.stream ~= op.kv.stream
+  local given = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
+    needs = {}, pages = {}, calls = {} }
+  local variables = { heads = family.heads, crosses = crosses, pages = given.pages,
+    dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
+  return { needs = given.needs, calls = given.calls, layer = given.layer or false,
+    text = lists.merged(variables, table.unpack(pages.said("export", family, given))) }
+end
+
+local EXPORTED = { parameters = true }
+for _, page in ipairs(pages) do
+  EXPORTED[page.name] = page.exported or page.export ~= nil
+end
+for _, name in ipairs(families.NAMES) do
+  EXPORTED[name] = true
+end
+
+-- Whether a field has a value that is not among its kinds or choices in the schema.
+local function is_strange(field, value)
+  local words = field.kinds and lists.names(field.kinds) or field.choices
+  return words and not lists.has(words, value)
+end
+
+-- Returns words for the first setting of a resolved encoding that cannot be exported, or nil.
+local function unknown_of_encoding(value, path)
+  for _, name in ipairs(canonical.sorted_keys(value)) do
+    local inner, at = value[name], path .. "." .. name
+    local field = schema.at[at]
+    if not field or not EXPORTED[families.of_all(at):match("^encoding%.([^.]+)")] or is_strange(field, inner) then
+      return ("%s = %s"):format(at, json.encode(inner))
+    end
+    local problem = field.type == "table" and type(inner) == "table" and unknown_of_encoding(inner, at)
+    if problem then
+      return problem
+    end
+  end
+end
 
 -- Fields of a task that the templates can write; any other field is an error. operations.lua checks the network.
 local TASK = lists.words("kind source data eval validation input_symbols output_symbols longest axes seed options "
@@ -29,7 +74,7 @@ end
 
 -- Returns the reason why a spec cannot be exported, apart from its network; or nil.
 function M.problem(spec)
-  local unknown = facets.unknown(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
+  local unknown = unknown_of_encoding(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
   if unknown then
     return "does not know " .. unknown
   elseif spec.plan.eval_dropout then
@@ -59,6 +104,75 @@ local function operations_of(net)
   return lists.flat({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
 end
 
+-- Adds the facts about sampled positions: their range, whether they start at 1, and their order.
+local function add_draws(facts, positions)
+  local distance = positions.distance
+  local drawn = facts.draws_positions and positions or facts.draws_distances and distance
+  facts.max_position = drawn and drawn.range
+  facts.one_based = drawn and drawn.max_position > drawn.range or false
+  facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
+  facts.sorted_words = positions.sorted and ", ascending" or ""
+  facts.sort_text = positions.sorted and ".sort().values" or ""
+  facts.position_text = facts.one_based and "(1 + torch.randperm(MAX_POSITION, device=tokens.device))"
+    or "torch.randperm(MAX_POSITION, device=tokens.device)"
+  facts.distance_text = ("torch.randperm(MAX_POSITION%s, device=tokens.device)"):format(
+    facts.one_based and "" or " - 1")
+  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
+end
+
+-- Returns the line that numbers tokens from 0 on.
+local function count_of(place, tokens)
+  return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
+end
+
+-- Lines for positions and distances: before_layers runs once, in_layers before each layer; and whether they are
+-- sampled. positions: the facet; needs: those of all attentions; additive: whether the input gets positions.
+local function places_of_stream(positions, needs, additive)
+  local distance, lines, inner = positions.distance, {}, {}
+  local drawn = distance.kind == "drawn" or distance.kind == "clamped"
+  local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
+  local make = random and "place = draw_positions(tokens, positions)" or count_of("place", "tokens")
+  local anew = random and not by_sequence and positions.layer_index ~= "0"
+  local in_layers = needs.positions or needs.distance and not drawn
+  if additive or in_layers and not anew then
+    lines[#lines + 1] = make
+  end
+  if in_layers and anew then
+    inner[#inner + 1] = make
+  end
+  if needs.distance and drawn then
+    table.insert(distance.layer_index == "0" and lines or inner,
+      "distance = pair_distances(draw_distances(tokens, distances))")
+  elseif needs.distance then
+    table.insert(anew and inner or lines, "distance = place - place[:, None]")
+  end
+  local facts = { before_layers = lines, in_layers = inner,
+    draws_positions = random and (additive or in_layers) and true or false,
+    draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
+  add_draws(facts, positions)
+  return facts
+end
+
+-- Lines for positions and distances in a network of two streams, whose positions are token numbers. made: variables
+-- that the network's forward pass reads (classes.lua).
+local function places_of_streams(streams, made)
+  local lines, distances = {}, {}
+  for i, stream in ipairs(streams) do
+    local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
+    local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
+    if made.place[stream] or read then
+      lines[#lines + 1] = count_of(place, stream.name)
+    end
+    for what, keys in next, { distance = place, memory_distance = other } do
+      local name = made[what][stream]
+      distances[#distances + 1] = name and ("%s = %s - %s[:, None]"):format(name, keys, place) or nil
+    end
+  end
+  table.sort(distances)
+  return { before_layers = lists.append(lines, distances), in_layers = {}, draws_positions = false,
+    draws_distances = false, by_sequence = false, max_position = false, one_based = false }
+end
+
 local function draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
@@ -75,12 +189,12 @@ local function check_alike(attentions)
   end
 end
 
--- Returns the facets of every attention (facets.lua), by operation.
+-- Returns the facets of every attention (collect_facets), by operation.
 local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
     local own = formula and formula.families and formula.families[op.family.of_spec]
-    of[op] = facets.collect(op, formula and not formula.families and formula or own)
+    of[op] = collect_facets(op, formula and not formula.families and formula or own)
   end
   return of
 end
@@ -186,14 +300,14 @@ local function add_network(facts, spec, net, attentions, of)
   if not two then
     local needs = lists.merged({ positions = in_blocks and true or nil },
       table.unpack(lists.map(attentions, function(op) return of[op].needs end)))
-    lists.update(facts, places.sources(family.positions, needs, additive))
+    lists.update(facts, places_of_stream(family.positions, needs, additive))
   elseif not facts.decoder then
     stop.with(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
-  lists.update(facts, two and places.of_streams(net.streams, found.made) or {})
+  lists.update(facts, two and places_of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
   end

@@ -1,9 +1,9 @@
 -- The verb tune: searches choices that cannot change a rounding on this machine, stores the best values, and proposes
 -- values of choices that can change a rounding.
 --
--- Input: { project, find(sets), seconds, lengths, level, threads, say }; find returns a planned spec, or nil and a
--- message. Output: an exit code, and a message. Only better values are stored, in place of the values of an earlier
--- search; a search that is stopped keeps the values found so far.
+-- Input: { project, spec, set, seconds, lengths, level, threads, say }. Output: an exit code, and a message. Only
+-- better values are stored, in place of the values of an earlier search; a search that is stopped keeps the values
+-- found so far.
 
 local build = require("render.builds.build")
 local json = require("dkjson")
@@ -237,14 +237,17 @@ local function check_folder(project)
   end
 end
 
-local function tune(arguments)
+function M.run(arguments)
   local project = arguments.project
-  local spec = must(INPUT, arguments.find({}))
+  local function find(sets)
+    return project:find(arguments.spec, lists.join(arguments.set, sets))
+  end
+  local spec = must(INPUT, find({}))
   local level = level_of(arguments)
   check_folder(project)
   local dir, message = shell.temporary()
   must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
-  local job = { project = project, spec = spec, find = arguments.find, say = arguments.say, dir = dir, level = level,
+  local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
     seconds = arguments.seconds, tried = 0,
     key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
@@ -257,10 +260,6 @@ local function tune(arguments)
   end, job)
   write.remove_tree(dir)
   return conclude(job, ok, problem)
-end
-
-function M.run(arguments)
-  return stops.catch(tune, arguments)
 end
 
 return M

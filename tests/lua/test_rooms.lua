@@ -48,7 +48,7 @@ local ROOMS = {
   { "lab.tune", "base lab.stop spec plan.deriving render.builds" },
   { "lab.export",
     "base lab.stop expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
-  { "lab.verbs", "base lab.stop lab.pages lab.runs lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
+  { "lab.verbs", "lab.stop lab.pages lab.runs lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
     .. "lab.study.report lab.study.analyze lab.study.calibrate lab.study.demo lab.tune lab.export" },
   { "main", "base spec plan.deriving render.templates render.builds project cli lab.cli lab.study.grid lab.verbs" },
 }

@@ -8,6 +8,7 @@ local levels = require("plan.deriving.levels")
 local lu = require("luaunit")
 local measure = require("lab.tune.measure")
 local project = require("project").new(".")
+local stop = require("lab.stop")
 local tune = require("lab.tune.tune")
 local tuned = require("render.builds.tuned")
 local tuning = require("plan.deriving.tuning")
@@ -249,8 +250,7 @@ end
 -- A search with a simulated clock: compilation takes `compiles` seconds, a comparison one. gain_of(from, to, modes):
 -- gain between texts of values. Returns the exit code, the output, and the comparisons.
 local function tuned_by(gain_of, compiles, seconds)
-  local now, trainers, lines, compared = 1000, {}, {}, {}
-  local code, message
+  local now, trainers, lines, compared, code, message = 1000, {}, {}, {}, nil, nil
   with_fields({
     { os, "time", function() return now end },
     { measure, "trainer", function(_, values)
@@ -258,16 +258,17 @@ local function tuned_by(gain_of, compiles, seconds)
       now, trainers[name] = now + (trainers[name] and 0 or compiles), true
       return name
     end },
-    { measure, "compare", function(from, to, modes, _, stop)
-      if now >= stop then
+    { measure, "compare", function(from, to, modes, _, last)
+      if now >= last then
         return nil
       end
       now, compared[#compared + 1] = now + 1, to
       return { gain = gain_of(from, to, modes), noise = 0.001, rounds = 3 }
     end },
   }, function()
-    code, message = tune.run({ project = project, seconds = seconds or 1000, level = "x86-64", threads = 1,
-      find = function(sets) return project:plan(SPEC, sets) end, say = function(text) lines[#lines + 1] = text end })
+    code, message = stop.catch(tune.run, { project = setmetatable({ find = project.plan }, { __index = project }),
+      seconds = seconds or 1000, level = "x86-64", threads = 1, spec = SPEC, set = {},
+      say = function(text) table.insert(lines, text) end })
   end)
   return code, table.concat(lines, "\n") .. (message or ""), compared
 end
