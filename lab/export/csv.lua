@@ -5,19 +5,19 @@
 -- below `out`, both files or none.
 
 local canonical = require("base.canonical")
+local csv = require("lab.study.report.tables.csv")
 local lists = require("base.lists")
 local must = require("lab.stop").must
 local open_study = require("lab.study.report.open_study")
 local report_csv = require("lab.study.report.tables.report_csv")
 local run_files = require("lab.study.read.run_files")
-local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
-local FRONT = { "seed", "learning_rate", "id", "digest", "step", "split", "set" }
+local FRONT = { "id", "digest", "step", "split", "set" }
 -- Fields of a row after its axes; each but the last has a column of the same name.
 local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
@@ -51,16 +51,6 @@ local function axes_of(study)
   return names
 end
 
-local function field(value)
-  if type(value) == "table" then
-    value = table.concat(value, " ")
-  end
-  if math.type(value) == "float" then
-    return ("%.9g"):format(value)
-  end
-  return value == nil and "" or escape.csv(tostring(value))
-end
-
 -- Returns the lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
 local function lines_of(study, axes, cell, run)
   local lines, places = {}, {}
@@ -68,18 +58,15 @@ local function lines_of(study, axes, cell, run)
     local by = row.by or { length = row.length }
     local key = canonical.text({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
     local place = places[key] or #lines + 1
-    local fields = { report_csv.front(study, cell, run), field(run.id), field(run.digest), field(row.step),
-      row.split, field(row.set) }
-    lists.append(fields, lists.map(axes, function(axis) return field(by[axis]) end))
-    lists.append(fields, lists.map(VALUES, function(name) return field(row[name]) end))
-    fields[#fields + 1] = escape.csv(run.dir)
-    places[key], lines[place] = place, table.concat(fields, ",") .. "\n"
+    places[key], lines[place] = place, report_csv.line(study, cell, run, table.concat({
+      csv.line(lists.merged(row, { id = run.id, digest = run.digest }), FRONT), csv.line(by, axes),
+      csv.line(row, VALUES), csv.field(run.dir) }, ","))
   end)
   return table.concat(lines)
 end
 
 local function columns(axes)
-  local names = lists.append(lists.join(FRONT, lists.map(axes, escape.csv)), VALUES)
+  local names = lists.append(lists.join(FRONT, lists.map(axes, csv.field)), VALUES)
   names[#names], names[#names + 1] = "evaluation_seed", "folder"
   return names
 end

@@ -2,12 +2,12 @@
 --
 -- Input: texts and numbers; models of tables as score_tables.lua describes them. Output: text.
 
+local csv = require("lab.study.report.tables.csv")
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
-local escape = require("base.escape")
 
 local M = {}
 
@@ -49,21 +49,16 @@ local function value_at(row, field)
   return row[field] or lists.at(row, field)
 end
 
-local function field_text(field)
-  return type(field) == "string" and escape.csv(field) or math.type(field) == "integer" and tostring(field)
-    or field and ("%.9g"):format(field) or ""
-end
-
 -- Makes a CSV file with a line for each row, a table. columns: words NAME or NAME=FIELD, where FIELD is the row's, by
 -- default NAME, or a path of fields, as in a.name; or count:, mean: or sd: and such a path to a list of numbers.
--- Fields are texts, integers, floats, which get nine digits, or nil, an empty field.
+-- csv.lua describes their text.
 function M.csv(path, columns, rows)
   local heads, fields = {}, {}
   for name, field in columns:gmatch("([%w_]+)=?(%S*)") do
     heads[#heads + 1], fields[#fields + 1] = name, field ~= "" and field or name
   end
   local lines = lists.map(rows, function(row)
-    return table.concat(lists.map(fields, function(field) return field_text(value_at(row, field)) end), ",")
+    return table.concat(lists.map(fields, function(field) return csv.field(value_at(row, field)) end), ",")
   end)
   return { path = path, text = table.concat(lists.join({ table.concat(heads, ",") }, lines), "\n") .. "\n" }
 end

@@ -5,76 +5,65 @@
 
 local captions = require("lab.study.report.tables.captions")
 local cost = require("lab.study.report.tables.cost")
+local csv = require("lab.study.report.tables.csv")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
-local escape = require("base.escape")
 
 local M = {}
 
-local RUN_COLUMNS = lists.append({ "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen",
-  "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" },
-  runs.SIZES)
+local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", "chosen", "chosen_on", "decoding",
+  "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }, runs.SIZES)
 -- Measures in lines of eval.jsonl, in the order of their columns.
 local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
-local LENGTH_COLUMNS = lists.append(lists.join({ "seed", "learning_rate", "step", "split", "length", "examples",
-  "draws", "decoding" }, MEASURES), { "axis" })
+local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "examples", "draws", "decoding" },
+  MEASURES), { "axis" })
 
-local function number(value, form)
-  return value and form:format(value) or ""
+-- A line: the study, the values on its axes, seed and learning rate of the run, and the text of further fields.
+function M.line(study, cell, run, fields)
+  local front = lists.map(study.axes, function(axis) return csv.field(cell.key[axis.name]) end)
+  return table.concat(lists.append(lists.join({ csv.field(study.name) }, front), {
+    csv.line(run, { "seed", "learning_rate" }), fields }), ",") .. "\n"
 end
 
--- The first fields of a line: the study, the values on its axes, seed and learning rate.
-function M.front(study, cell, run)
-  local place = lists.map(study.axes, function(axis) return escape.csv(cell.key[axis.name] or "") end)
-  return table.concat(lists.append(lists.join({ escape.csv(study.name or "") }, place), { number(run.seed, "%d"),
-    number(run.learning_rate, "%.9g") }), ",")
-end
-
--- The first line of a file, which begins with the names of the fields from M.front.
+-- The first line of a file with lines of M.line.
 function M.head(study, columns)
-  local axes = lists.map(study.axes, function(axis) return escape.csv(axis.name) end)
-  return table.concat(lists.append(lists.join({ "study" }, axes), columns), ",") .. "\n"
+  local axes = lists.map(study.axes, function(axis) return csv.field(axis.name) end)
+  local front = lists.append(lists.join({ "study" }, axes), { "seed", "learning_rate" })
+  return table.concat(lists.join(front, columns), ",") .. "\n"
 end
 
--- Fields of a run's score: the metric, the set, the score, whether the run has the chosen rate, and the set on which
--- the rate was chosen; all but the metric are empty without a score.
-local function score_fields(study, cell, run)
-  local evaluation, best = runs.evaluation(run, study.scored.split), cell.summary.best
+-- Fields of a run's score: all but the metric are absent without a score. chosen: whether the run has the chosen rate;
+-- chosen_on: the set on which the rate was chosen.
+local function score_of(study, cell, run)
+  local best = cell.summary.best
   if not run.score then
-    return { study.scored.metric, "", "", "", "" }
+    return { metric = study.scored.metric }
   end
-  local chosen = best ~= nil and lists.has(best.runs, run)
-  return { study.scored.metric, evaluation.split, number(run.score, "%.9g"), chosen and "1" or "0",
-    captions.chosen_set(cell) or "" }
+  local taken = cost.of(study, cell, run)
+  return { metric = study.scored.metric, split = runs.evaluation(run, study.scored.split).split, score = run.score,
+    chosen = best and lists.has(best.runs, run) and 1 or 0, chosen_on = captions.chosen_set(cell), flops = taken.flops,
+    parameters = taken.parameters, tokens = taken.tokens and ("%.0f"):format(taken.tokens) }
 end
 
 local function run_line(study, cell, run)
-  local taken = run.score and cost.of(study, cell, run) or {}
-  local fields = lists.join({ M.front(study, cell, run), run.state, number(run.test and run.test.step, "%d") },
-    score_fields(study, cell, run))
-  lists.append(fields, { run.decoding or "", number(taken.parameters, "%d"),
-    number(taken.tokens, "%.0f"), number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"),
-    escape.csv(run.id or cell.id), run.digest or "", escape.csv(run.dir) })
-  local size = runs.size(run)
-  lists.append(fields, lists.map(runs.SIZES, function(name) return number(size[name], "%d") end))
-  return table.concat(fields, ",") .. "\n"
+  local seconds = run.facts.train_seconds
+  return M.line(study, cell, run, csv.line(lists.merged(runs.size(run), score_of(study, cell, run), { state = run.state,
+    step = run.test and run.test.step, decoding = run.decoding, train_seconds = seconds and ("%.3f"):format(seconds),
+    id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
 end
 
 -- The lines of one evaluation as one text.
 local function length_lines(study, cell, run, evaluation)
-  local front = ("%s,%d,%s,"):format(M.front(study, cell, run), evaluation.step, evaluation.split)
-  local lines, counts, decoding = {}, evaluation.counts, evaluation.decoding or ""
-  for i, length in ipairs(evaluation.lengths) do
-    local values = lists.map(MEASURES, function(name)
-      local value = evaluation[name] and evaluation[name][i] or ""
-      return type(value) == "number" and ("%.9g"):format(value) or value
-    end)
-    lines[i] = ("%s%d,%d,%d,%s,%s,%s\n"):format(front, length, counts[i], evaluation.draws, decoding,
-      table.concat(values, ","), run.axis)
-  end
-  return table.concat(lines)
+  return table.concat(lists.map(evaluation.lengths, function(length, i)
+    local row = { step = evaluation.step, split = evaluation.split, length = length, examples = evaluation.counts[i],
+      draws = evaluation.draws, decoding = evaluation.decoding, axis = run.axis }
+    for _, name in ipairs(MEASURES) do
+      row[name] = evaluation[name] and evaluation[name][i]
+    end
+    return M.line(study, cell, run, csv.line(row, LENGTH_COLUMNS))
+  end))
 end
 
 -- A file with one or several lines for each run.
