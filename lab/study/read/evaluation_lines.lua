@@ -8,6 +8,7 @@
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
+local lists = require("base.lists")
 local measures = require("spec.measures")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
@@ -90,17 +91,11 @@ function M.splits(lengths)
   end
 end
 
--- Returns M.splits for a run; nil if run.json names no training lengths, or if the run uses dataset files, whose splits
--- are their sets.
-local function splits_of(facts)
-  local spec = facts.spec
-  local lengths = spec and spec.train and not facts.data and not spec.task.data and tasks.lengths(spec.train.lengths)
-  return lengths and #lengths > 0 and M.splits(lengths) or nil
-end
-
--- Returns a function that changes a row of a run to the current names.
+-- Returns a function that changes a row of a run to the current names. The splits of dataset files are their sets.
 local function renaming(facts)
-  local split_of, generative = splits_of(facts), measures.is_generative(facts.spec)
+  local is_sampled = not facts.data and not lists.at(facts, "spec.task.data")
+  local lengths = is_sampled and tasks.lengths(lists.at(facts, "spec.train.lengths")) or {}
+  local split_of, generative = #lengths > 0 and M.splits(lengths), measures.is_generative(facts.spec)
   return function(row)
     if split_of and OLDER[row.split] then
       row.split = row.length and split_of(row.length) or row.split

@@ -1,8 +1,8 @@
 -- Runs gnuplot on scripts in a temporary folder, since a link in the folder of results may lead to another folder.
 --
 -- Input: files { path, text }, the scripts and their data; the names of the scripts without .gnuplot; scripts of a page
--- (curves.lua), each read after the script of its name. Output: the pictures as files, and the texts of the page's
--- pictures by name; or nil and an error.
+-- (curves.lua), each read after the script of the same place in the list. Output: the pictures as files, and the texts
+-- of the page's pictures by name; or nil and an error.
 
 local curves = require("lab.study.report.figures.curves")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -25,37 +25,38 @@ local function missing()
     or terminal and ("this gnuplot has no terminal %s"):format(terminal) .. REST or nil
 end
 
+-- Draws in a folder.
 local function draw(folder, files, names, pages)
   local written, message = write.files(folder, lists.join(files, pages))
   if not written then
     return nil, message
   end
   local drawn, on_page = {}, {}
-  for _, name in ipairs(names) do
-    local page = lists.find(pages, function(one) return one.path == name .. ".page" end)
-    local code = shell.run({ "sh", "-c", 'cd "$1" && shift && LC_ALL=C.UTF-8 gnuplot -d "$@"', "sh", folder,
-      name .. ".gnuplot", page and page.path })
+  for i, name in ipairs(names) do
+    local page = pages[i]
+    if shell.run({ "sh", "-c", 'cd "$1" && shift && LC_ALL=C.UTF-8 gnuplot -d "$@"', "sh", folder, name .. ".gnuplot",
+      page and page.path }) ~= 0 then
+      return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
+    end
     for _, terminal in ipairs(gnuplot.TERMINALS) do
       local path = ("%s.%s"):format(name, terminal[1])
-      drawn[#drawn + 1] = code == 0 and { path = path, text = write.read(folder .. "/" .. path) } or nil
+      drawn[#drawn + 1] = { path = path, text = write.read(folder .. "/" .. path) }
     end
     for _, path in ipairs(page and page.makes or {}) do
       on_page[path] = write.read(folder .. "/" .. path)
-    end
-    if code ~= 0 then
-      return nil, ("gnuplot failed on %s.gnuplot; everything but the pictures is written"):format(name)
     end
   end
   return drawn, on_page
 end
 
 function M.run(files, names, pages)
-  local message = #names > 0 and missing()
-  local folder
-  if #names == 0 or message then
-    return #names == 0 and {} or nil, message or {}
+  if #names == 0 then
+    return {}, {}
   end
-  folder, message = shell.temporary()
+  local message, folder = missing(), nil
+  if not message then
+    folder, message = shell.temporary()
+  end
   if not folder then
     return nil, message
   end
