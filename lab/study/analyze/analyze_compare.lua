@@ -146,7 +146,7 @@ local function stop_without_pairs(groups, split)
 end
 
 -- Returns { axis, metric, criterion, sets, groups, pairs, grid, answers, notes }. groups: those of all sets; grid
--- describes the conditions of most scores (grids.lua), answers the decoding (captions.lua).
+-- describes the conditions of most scores (runs.lua), answers the decoding (captions.lua).
 --   sets and groups are those of cell_groups.lua. Each group also has mean, sd, error (of the mean); low, high: the
 -- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
 -- generalise: how many of them generalise; share_low, share_high: the exact interval of their share; clumped: whether

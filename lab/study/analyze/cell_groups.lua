@@ -9,7 +9,6 @@
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
-local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
 local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
@@ -117,9 +116,9 @@ function M.check_reference(groups, reference, key)
   end
 end
 
--- Returns the grid of scores (grids.lua) that most runs of all groups have.
+-- Returns the grid of scores (runs.lua) that most runs of all groups have.
 function M.grid(groups, split)
-  return grids.usual(lists.flat(groups, function(group) return group.runs end), split)
+  return runs.usual_grid(lists.flat(groups, function(group) return group.runs end), split)
 end
 
 -- Returns notes on rates: for each set of examples that chose rates among several, the number of cells, and a caution
@@ -144,7 +143,7 @@ function M.notes(study, groups, split)
   local notes, within, usual = {}, 0, M.grid(groups, split)
   for _, group in ipairs(groups) do
     notes[#notes + 1] = M.seeds_note(group)
-    local grid = grids.usual(group.runs, split)
+    local grid = runs.usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
       M.title(group), grid.text) or nil
     within = within + lists.count(group.runs, function(run) return run.within end)

@@ -10,7 +10,6 @@
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
 local choice = require("lab.study.read.chosen_rate")
-local grids = require("lab.study.read.grids")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
@@ -116,7 +115,7 @@ local function summarise(cell, scored)
   summary.best = choice.best(summary.rates, scored.metric, summary.choice)
   summary.max, summary.top = top and top.score, top
   summary.hours, summary.differences = hours_of(evaluated), differences(evaluated, cell.joined)
-  summary.grid = grids.usual(evaluated, scored.split)
+  summary.grid = runs.usual_grid(evaluated, scored.split)
   summary.decoding, summary.other_decoding = top and top.decoding, cell.other_decoding
   return summary
 end
@@ -206,7 +205,7 @@ local function finish(study, metric)
     end
     cell.summary = summarise(cell, scored)
   end
-  study.whole, study.grid = study, grids.usual(M.scored_runs(study), scored.split)
+  study.whole, study.grid = study, runs.usual_grid(M.scored_runs(study), scored.split)
   for _, cell in ipairs(study.cells) do
     mark_grid(cell, study.grid)
   end

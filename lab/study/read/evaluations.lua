@@ -13,6 +13,7 @@
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
 local lists = require("base.lists")
+local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
@@ -174,6 +175,37 @@ function M.close(of, finite)
       of[split].parts = finite and finite.known and parts_of(evaluation, of.axis, finite.reach) or nil
     end
   end
+end
+
+local MEANS = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss" }
+
+local function means_of(rows)
+  local means = {}
+  for _, name in ipairs(MEANS) do
+    means[name] = statistics.mean(lists.map(rows, function(row) return tonumber(row[name]) end))
+  end
+  return next(means) and means or nil
+end
+
+-- Evaluations during training (eval.during): a list of { step, mean, sets } from rows of their lines. mean: the means {
+-- accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out examples, or over training examples if none
+-- are held out. sets: the means over each dataset file's set, by the set's name. spec: of the run.
+function M.in_training(rows, spec)
+  local splits = lists.at(spec, "eval.during.splits")
+  local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
+  local function set_of(row)
+    return row.set or only or false
+  end
+  return lists.map(lists.group(rows, function(row) return row.step end), function(point)
+    local sets = {}
+    for _, rows_of in ipairs(lists.group(point, set_of)) do
+      if rows_of.key then
+        sets[rows_of.key] = means_of(rows_of)
+      end
+    end
+    local held_out = lists.filter(point, function(row) return set_of(row) ~= "train" end)
+    return { step = point.key, mean = means_of(held_out) or sets.train, sets = next(sets) and sets }
+  end)
 end
 
 return M

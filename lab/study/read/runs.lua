@@ -7,19 +7,19 @@
 -- or else between; train of sampled tasks equals in_distribution. axis names the numbers of evaluations: "length", or
 -- the first axis of the evaluations. parts: for dataset files, the parts in_distribution and beyond of test
 -- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", the decoding of all evaluations of
--- the run. during: evaluations_in_training.lua describes it. notes: messages on unreadable contents. novel:
+-- the run. during: evaluations.in_training describes it. notes: messages on unreadable contents. novel:
 -- held-out sets exclude examples of training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond
 -- training was requested, and test has training lengths; seen: test has the very examples of training. noisy, for noise
 -- on embeddings: { [deviation] = { axis, test, ... } }, each an evaluation as above; the run's own evaluations have the
 -- least deviation. Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true.
 
 local axes = require("spec.task.axes")
-local evaluations_in_training = require("lab.study.read.evaluations_in_training")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
 local tasks = require("spec.task.tasks")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -202,7 +202,7 @@ function M.read(dir, place)
   if damage then
     return damaged(dir, damage)
   end
-  run.during, run.noisy = evaluations_in_training(of.during, facts.spec), of.noisy
+  run.during, run.noisy = evaluations.in_training(of.during, facts.spec), of.noisy
   local finite = finite_of(run)
   settle(run, of, finite)
   for _, loudness in pairs(run.noisy or {}) do
@@ -258,6 +258,45 @@ function M.evaluation(run, name)
   return own or parts and (parts[name] or lists.any(parts.axes or {}, function(part)
     return part.name == name and part.evaluation
   end)) or nil
+end
+
+-- The numbers of an axis, in words: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
+local function numbers_text(axis, lengths)
+  local first, last = lengths[1], lengths[#lengths]
+  if #lengths == 1 then
+    return ("%s %g"):format(axis, first)
+  elseif axis == "length" then
+    return ("%d lengths %g..%g"):format(#lengths, first, last)
+  end
+  return ("%d values of %s %g..%g"):format(#lengths, axis, first, last)
+end
+
+-- The grid of an evaluation of a run, that is, the lengths or conditions over which its score is averaged: { key, text
+-- }. key identifies the grid; text describes it, as in "mean over 9 lengths 60..500".
+local function grid_of(run, evaluation)
+  local text = numbers_text(run.axis, evaluation.lengths)
+  if evaluation.weighted then
+    local count = lists.sum(evaluation.counts, function(examples) return examples end)
+    local total = lists.sum(evaluation.totals or evaluation.counts, function(examples) return examples end)
+    text = ("share of %s, %s"):format(total > count and ("%d examples, by %d of them"):format(total, count)
+      or wording.count(count, "example"), text)
+  elseif #evaluation.lengths > 1 then
+    text = "mean over " .. text
+  end
+  return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
+end
+
+-- The most frequent grid of the runs in a list on a set; of equally frequent grids, the first. nil without runs.
+function M.usual_grid(list, set)
+  local grids = lists.map(list, function(run)
+    local evaluation = M.evaluation(run, set)
+    return evaluation and grid_of(run, evaluation)
+  end)
+  local best = {}
+  for _, same in ipairs(lists.group(grids, function(grid) return grid.key end)) do
+    best = #same > #best and same or best
+  end
+  return best[1]
 end
 
 -- The evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the named

@@ -13,7 +13,6 @@ local html = require("lab.study.report.page.html")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local measures = require("lab.study.read.metrics")
-local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
 local stop = require("lab.stop")
@@ -251,7 +250,7 @@ local function page_of(result, pictures)
   end))
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(escape.html(result.a.dir),
     escape.html(result.b.dir), escape.html(result.first))
-  return page.render({ title = "Two runs", lead = lead, sections = sections })
+  return html.page({ title = "Two runs", lead = lead, sections = sections })
 end
 
 local function write_all(options, result)

@@ -8,7 +8,6 @@ local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
 local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
-local page = require("lab.study.report.page.page")
 local readings = require("lab.study.read.readings")
 local escape = require("base.escape").html
 local score_tables = require("lab.study.report.tables.score_tables")
@@ -109,7 +108,7 @@ function M.render(report, pictures)
     add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
   local lead = lists.map(report.lead, function(one) return paragraph(one.text, one.flagged and "flag") end)
-  return page.render({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
+  return html.page({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
     .. code_block(report.command), sections = sections })
 end
 

@@ -6,7 +6,6 @@
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
-local grids = require("lab.study.read.grids")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
@@ -64,7 +63,7 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
 local function grids_text(study, sets)
   local list = lists.flat(study.cells, runs.chosen)
   local texts = lists.map(sets, function(set)
-    local grid = grids.usual(list, set)
+    local grid = runs.usual_grid(list, set)
     return grid and ("%s (%s)"):format(set, grid.text) or nil
   end)
   return #texts > 0 and ("sets: %s"):format(table.concat(texts, ", ")) or nil
