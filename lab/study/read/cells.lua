@@ -9,7 +9,6 @@
 
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
-local choice = require("lab.study.read.chosen_rate")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
@@ -90,6 +89,59 @@ local function by_rate(list)
   end)
 end
 
+local IN_DISTRIBUTION = { "validation", "in_distribution" }
+
+local function set_of(list, scored)
+  return scored.select or lists.find(IN_DISTRIBUTION, function(set)
+    return set ~= scored.split and list[1]
+      and not lists.find(list, function(run) return not runs.score(run, set, scored.metric) end)
+  end) or scored.split
+end
+
+-- The choice of a cell's learning rate, and of the examples that decide it: { set, beyond, scored, named, rates }.
+-- list: the runs that have a score. set: the name of the deciding evaluation (runs.evaluation). beyond: whether some of
+-- its examples are beyond training. scored: whether scores are on this set, too. named: whether the study names the
+-- set. rates: the number of rates with a score. If the study names no set (select), it is the first of these on which
+-- all runs were evaluated: validation (a separate stream or a set of dataset files), the in_distribution part of the
+-- test, the scored set.
+local function choice_of(list, scored)
+  local set = set_of(list, scored)
+  local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
+    rates = #lists.group(list, function(run) return run.learning_rate or false end) }
+  for _, run in ipairs(list) do
+    local evaluation = runs.evaluation(run, set)
+    choice.beyond = choice.beyond or runs.is_beyond(run, set)
+    choice.scored = choice.scored or evaluation ~= nil and evaluation == runs.evaluation(run, scored.split)
+  end
+  return choice
+end
+
+local function mean_of(list, set, metric)
+  return statistics.mean(lists.map(list, function(run) return runs.score(run, set, metric) end))
+end
+
+-- Whether a rate is better than `best`, a lower rate: by its mean on the deciding set; if the means are equal, by the
+-- loss there, unless the study names the set. If the losses are equal, too, it is not better.
+local function is_better(rate, best, metric, choice)
+  if not best or rate.chosen_by ~= best.chosen_by then
+    return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)
+  end
+  return not choice.named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
+end
+
+-- Returns the best of a cell's rates, which are in ascending order and have `runs`; nil if no rate has a score on the
+-- deciding set. Sets chosen_by and loss of each rate, the means on that set.
+local function best_of(rates, metric, choice)
+  local best
+  for _, rate in ipairs(rates) do
+    rate.chosen_by, rate.loss = mean_of(rate.runs, choice.set, metric), mean_of(rate.runs, choice.set, "loss")
+    if rate.chosen_by and is_better(rate, best, metric, choice) then
+      best = rate
+    end
+  end
+  return best
+end
+
 local function hours_of(list)
   local seconds = lists.map(list, function(run) return run.facts.train_seconds end)
   local hours = lists.map(seconds, function(all) return all / 3600 end)
@@ -98,7 +150,7 @@ local function hours_of(list)
 end
 
 -- Returns the statistics of the cell's evaluated runs (spread_of) with asked, the number of requested runs; states,
--- their counts by state; rates, from by_rate; best, the statistics at the chosen rate, with choice (chosen_rate.lua);
+-- their counts by state; rates, from by_rate; best, the statistics at the chosen rate, with choice (choice_of);
 -- max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences of the runs; grid, the
 -- lengths or conditions of most scores; decoding, for generative models. scored: the study's `scored`.
 local function summarise(cell, scored)
@@ -111,8 +163,8 @@ local function summarise(cell, scored)
   end
   local summary = spread_of(evaluated)
   summary.asked, summary.evaluated, summary.states = #cell.runs, #evaluated, states
-  summary.rates, summary.choice = by_rate(cell.runs), choice.of(evaluated, scored)
-  summary.best = choice.best(summary.rates, scored.metric, summary.choice)
+  summary.rates, summary.choice = by_rate(cell.runs), choice_of(evaluated, scored)
+  summary.best = best_of(summary.rates, scored.metric, summary.choice)
   summary.max, summary.top = top and top.score, top
   summary.hours, summary.differences = hours_of(evaluated), differences(evaluated, cell.joined)
   summary.grid = runs.usual_grid(evaluated, scored.split)

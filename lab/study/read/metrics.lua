@@ -38,7 +38,7 @@ local function default_criterion(study, metric)
 end
 
 -- The study's `scored`, { split, select, metric, generalises }, with defaults filled in; select is nil if no set is
--- named (chosen_rate.lua). asked: a metric in place of the study's, whose criterion is kept; nil: the study's.
+-- named (cells.lua). asked: a metric in place of the study's, whose criterion is kept; nil: the study's.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
