@@ -7,7 +7,6 @@ local canonical = require("base.canonical")
 local choices = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
 local facet = require("facets.lines")
-local findings = require("lab.study.calibrate.findings")
 local inference = require("lab.study.analyze.mathematics.inference")
 local lines = require("lab.study.calibrate.found_lines")
 local lu = require("luaunit")
@@ -531,7 +530,7 @@ function TestFindings.test_reasons_for_no_selected_line()
     local chosen = assert(choices.read("usual", words)).cross
     local part = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
       choices = chosen, heads = { assert(lines.find(head, chosen)) } }
-    return table.concat(findings.text({ part }), "\n")
+    return table.concat(lines.text({ part }), "\n")
   end
   local few = fill(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
   lu.assertStrContains(findings_text(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "

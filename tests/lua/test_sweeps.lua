@@ -2,7 +2,6 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local display = require("lab.study.run.display")
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
@@ -238,7 +237,7 @@ end
 -- The test has no terminal.
 function TestProgressText.test_plain_lines_without_a_terminal()
   local actual = {}
-  local plain = display.open(1)
+  local plain = progress_text.open_display(1)
   plain.stream = { write = function(_, ...) actual[#actual + 1] = table.concat({ ... }) end, flush = function() end }
   plain.live = false
   plain:show({ "a", "b" })

@@ -133,8 +133,8 @@ torn() {
         sed '/trainers\/own$/d' "$work/sums" >"$work/torn/SHA256SUMS" &&
         ends_with 4 'SHA256SUMS has no line of trainers/own' run_in "$work/torn" &&
         cp "$work/sums" "$work/torn/SHA256SUMS" && rm "$work/torn/trainers/own" &&
-        ends_with 4 'unpack the archive again' run_in "$work/torn" && rm "$work/torn/SHA256SUMS" &&
-        ends_with 4 'unpack the archive again' run_in "$work/torn"
+        ends_with 4 'unpack it again' run_in "$work/torn" && rm "$work/torn/SHA256SUMS" &&
+        ends_with 4 'unpack it again' run_in "$work/torn"
 }
 
 # Trainers do not start on a machine whose libc is too old.

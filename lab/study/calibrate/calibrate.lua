@@ -9,7 +9,6 @@
 local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
 local draw = require("lab.study.report.figures.draw")
-local findings = require("lab.study.calibrate.findings")
 local heat = require("lab.study.analyze.pictures.heat")
 local inference = require("lab.study.analyze.mathematics.inference")
 local lfs = require("lfs")
@@ -52,7 +51,7 @@ local function collect(job)
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Returns the findings on one attention family, in the form that findings.lua takes.
+-- Returns the findings on one attention family, in the form that found_lines.lua takes.
 local function part_of(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
@@ -182,7 +181,7 @@ local function write_tables(job, trace, parts)
   local out = must(INPUT, write.below(job.run.dir, "calibration", job.options.tables))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
-    findings.csv(parts),
+    lines.csv(parts),
     { path = "attention.safetensors", text = write.read(trace.path) },
     { path = "calibration.gnuplot", text = picture(parts, title) },
   }
@@ -236,9 +235,9 @@ local function calibrate(run, spec, options, folder)
   local parts, kept = {}, 0
   for i, family in ipairs(FAMILIES) do
     parts[i] = part_of(job, trace, family)
-    kept = kept + findings.kept(parts[i])
+    kept = kept + lines.kept(parts[i])
   end
-  for _, line in ipairs(findings.text(parts)) do
+  for _, line in ipairs(lines.text(parts)) do
     options.say(line)
   end
   local problem = write_tables(job, trace, parts)

@@ -6,7 +6,6 @@
 -- same command continues after any interruption. Two sweeps of one study share the work, since trainers lock their
 -- folders.
 
-local display_module = require("lab.study.run.display")
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")
 local estimate = require("lab.study.run.estimate")
@@ -285,7 +284,7 @@ local function train_round(options, study, tried)
   for _, cell in ipairs(cells) do
     tried[cell.id] = true
   end
-  local display = display_module.open(2)
+  local display = progress_text.open_display(2)
   local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
     clock = progress_text.clock(), code = DONE }, Sweep)
   local how = trainers.build(options.project, items)

@@ -5,7 +5,6 @@
 -- reason for a failure from the log. Output: an exit code; the view on stdout. Only files are read, since processes and
 -- clocks of other machines are unknown. A finished run is not read again.
 
-local display_module = require("lab.study.run.display")
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
@@ -126,7 +125,7 @@ end
 function M.run(options, hooks)
   as_swept(options)
   local study = overview.must(INPUT, expand(options))
-  local display, clock, said = display_module.open(1), progress_text.clock(), {}
+  local display, clock, said = progress_text.open_display(1), progress_text.clock(), {}
   while true do
     if has_more(options, study) then
       study = expand(options) or study
