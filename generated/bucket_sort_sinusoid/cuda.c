@@ -170,7 +170,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "acaba6432254521f",
+        .source_digest = "fbf71c9efde83d4f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

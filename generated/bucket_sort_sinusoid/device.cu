@@ -1687,16 +1687,27 @@ INLINE void train_shard(int shard) {
     embed_backward(b->gradient);
 }
 
+/* Completes a piece of the folded gradient and stores its sum of squares. */
+INLINE void finish_piece(int piece, real *gradient) {
+    const double squares = piece_squares(gradient + piece * PIECE);
+    if (threadIdx.x == 0) block()->replica.piece_sums[piece] = squares;
+}
+
+/* Folds the shards' parts of a piece. */
+INLINE void fold_piece(int piece, real *gradient) {
+    const block_state *b = block();
+    fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
+            THREADS, PIECE, gradient + piece * PIECE);
+}
+
 /* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(void) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
-                THREADS, PIECE, gradient + piece * PIECE);
-        const double squares = piece_squares(gradient + piece * PIECE);
-        if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
+        fold_piece(piece, gradient);
+        finish_piece(piece, gradient);
     }
     team_barrier(t);
 }

@@ -184,7 +184,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "b021f80a0dc470eb",
+        .source_digest = "78eea86977d7b19e",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",

@@ -2,66 +2,7 @@
 % for _, stream in ipairs(streams) do
 % drawn[#drawn + 1] = stream.by_sequence and stream or nil
 % end
-% for _, block in ipairs(cpu.blocks) do
-/* Values that one ${block.name} keeps for its backward pass; rows are tokens. */
-typedef struct ${block.name}_state {
-    ${line} % for _, line in ipairs(block.members)
-} ${block.name}_state;
-
-% end
-% if streams[2] then
-/* The size of a stream in a block of sequences; rows: tokens rounded up to whole tiles. */
-typedef struct stream_size {
-    int length, tokens, rows;
-    int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
-    int32_t *position; /* [tokens] positions of every sequence, sampled with the stream's embedding */ % if drawn[1]
-} stream_size;
-
-% end
-% if cpu.part then
-/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
-typedef struct row_set {
-    int count; /* tokens of each sequence */
-    int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
-} row_set;
-
-% elseif cpu.vocabulary then
-/* A number of rows: one for each token, or one for each symbol. */
-typedef struct row_set {
-    int tokens, rows; /* rows: tokens rounded up to whole tiles */
-} row_set;
-
-% end
-/* The workspace of a block of sequences. */
-typedef struct workspace {
-    const lh_cpu_step *step;
-    const lh_cpu_block *block;
-    const parameters *parameters;
-    const shared *shared;
-% if streams[2] then
-    int sequences;
-    stream_size ${stream.name}; % for _, stream in ipairs(streams)
-% else
-    int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-% if cpu.part then
-    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
-% elseif cpu.vocabulary then
-    row_set all; /* all tokens */
-% end
-    row_set vocabulary; /* symbols */ % if cpu.vocabulary
-    int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
-% end
-    ${block.name}_state ${block.name}[${block.uses}]; % for _, block in ipairs(cpu.blocks)
-    ${line} % for _, line in ipairs(cpu.members)
-    ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
-% if drawn[1] and streams[2] then
-    int32_t *position_scratch;
-% elseif drawn[1] then
-    int32_t *position, *position_scratch; /* sampled positions, [tokens] of all sequences; scratch memory of sampling, [MAX_POSITION] */
-% end
-    shard_sums sums; % if any_sums
-} workspace;
-
+% paragraph("cpu/workspace_types.tpl", { drawn = drawn[1] ~= nil })
 % if cpu.vocabulary then
 /* Bytes of one channel of all tokens, or of all symbols if these are more. */
 static size_t row_of(const workspace *w) {
@@ -85,15 +26,9 @@ static size_t row_of(const workspace *w) {
 % local of_decoded = decoded and streams[2] and " of the " .. decoded.name or ""
 % if streams[2] then
 static stream_size size_of(int sequences, int length) {
-% if decoded and drawn[1] then
-    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), 0, length, NULL};
-% elseif decoded then
-    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), 0, length};
-% elseif drawn[1] then
-    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS), NULL};
-% else
-    return (stream_size){length, sequences * length, round_up(sequences * length, TILE_ROWS)};
-% end
+    const int tokens = sequences * length;
+    return (stream_size){.length = length, .tokens = tokens, .rows = round_up(tokens, TILE_ROWS), .to = length}; % if decoded
+    return (stream_size){.length = length, .tokens = tokens, .rows = round_up(tokens, TILE_ROWS)}; % else
 }
 
 % end
@@ -161,11 +96,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % for _, stream in ipairs(drawn) do
 % local at = streams[2] and stream.name .. "." or ""
-% if stream == decoded then
     w->${at}position = take(memory, &used, (size_t)(w->sequences * w->${at}length) * sizeof(int32_t));
-% else
-    w->${at}position = take(memory, &used, (size_t)w->${at}tokens * sizeof(int32_t));
-% end
 % end
     w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
     if (mode != LH_MODE_TRAIN) return used;
@@ -180,8 +111,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
-    lay_out(w, memory, &shape, shape.length[${decoded.index}], mode); % if decoded
-    lay_out(w, memory, &shape, mode); % else
+    % call("lay_out", "w", "memory", "&shape", decoded and ("shape.length[%d]"):format(decoded.index), "mode")
     w->step = step;
     w->block = block;
     w->parameters = step->parameters;

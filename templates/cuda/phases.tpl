@@ -22,7 +22,7 @@ INLINE void end_phase(lh_cuda_result *result) {
     fold_gradients();
 % end
     const double squares = gradient_squares(), loss = total_loss();
-    const bool finite = update(squares, loss${task.counted and ", counted" or ""});
+    const bool finite = update(squares, loss, counted);
     if (t->rank == 0) report(finite, squares, loss, result);
     team_barrier(t);
     if (finite && t->rank == 0) report_update(result);

@@ -52,7 +52,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         fold_gradients();
 % end
         const double squares = gradient_squares(), loss = total_loss();
-        const bool finite = update(squares, loss${task.counted and ", counted" or ""});
+        const bool finite = update(squares, loss, counted);
         lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */
         if (reports) report(finite, squares, loss, result);

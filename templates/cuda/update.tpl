@@ -48,20 +48,26 @@ INLINE void scale_piece(real factor, real *gradient) {
 }
 
 % end
-% if cuda.products == "generated" then
-% if cuda.by_team then
-% include("cuda/weights.tpl")
-/* Folds the shards' parts of a piece, except elements that add_up_products writes. */
-INLINE void fold_piece(int piece, real *gradient) {
-    const block_state *b = block();
-    if (!is_of_products(piece * PIECE + 4 * (int)threadIdx.x))
-        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
-                THREADS, PIECE, gradient + piece * PIECE);
+/* Completes a piece of the folded gradient and stores its sum of squares. */
+INLINE void finish_piece(real factor, int piece, real *gradient) {
+    clear_constants(piece, gradient); % if cuda.constants
+    if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
+    const double squares = piece_squares(gradient + piece * PIECE);
+    if (threadIdx.x == 0) block()->replica.piece_sums[piece] = squares;
 }
 
-% end
+% if cuda.products == "generated" then
+% include("cuda/weights.tpl") % if cuda.by_team
+/* Folds the shards' parts of a piece. */
+INLINE void fold_piece(int piece, real *gradient) {
+    const block_state *b = block();
+    if (is_of_products(piece * PIECE + 4 * (int)threadIdx.x)) return; /* add_up_products writes these elements */ % if cuda.by_team
+    fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
+            THREADS, PIECE, gradient + piece * PIECE);
+}
+
 /* Computes the step's gradient and the sums of squares of its pieces. */
-INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
+INLINE void fold_gradients(real factor) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
@@ -70,13 +76,7 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     team_barrier(t); % if not cuda.sums
 % end
 % if cuda.sums then
-    for (int piece = t->rank; piece < PIECES; piece += t->blocks)
-% if cuda.by_team then
-        fold_piece(piece, gradient);
-% else
-        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
-                THREADS, PIECE, gradient + piece * PIECE);
-% end
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) fold_piece(piece, gradient);
     fold(b->train.shards, b->replica.partials + PARAMETER_STORAGE * sizeof(real), b->train.partial_stride,
             t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS, (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);
@@ -85,16 +85,8 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     team_barrier(t);
 % end
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-% if cuda.by_team and not cuda.sums then
-        fold_piece(piece, gradient);
-% elseif not cuda.sums then
-        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
-                THREADS, PIECE, gradient + piece * PIECE);
-% end
-        clear_constants(piece, gradient); % if cuda.constants
-        if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
-        const double squares = piece_squares(gradient + piece * PIECE);
-        if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
+        fold_piece(piece, gradient); % if not cuda.sums
+        finish_piece(factor, piece, gradient);
     }
     team_barrier(t);
 }
@@ -136,7 +128,7 @@ INLINE void add_shards(const real *from, int count, real *to) {
 
 % end
 /* Computes the part of the step's gradient that products do not compute, and the sums of squares of all pieces. */
-INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
+INLINE void fold_gradients(real factor) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
@@ -183,12 +175,7 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     end_tables(to);
 % end
     team_barrier(t);
-    for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-        clear_constants(piece, gradient); % if cuda.constants
-        if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
-        const double squares = piece_squares(gradient + piece * PIECE);
-        if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
-    }
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) finish_piece(factor, piece, gradient);
     team_barrier(t);
 }
 
@@ -199,43 +186,7 @@ INLINE double total_loss(void) {
     return total_of(&block()->replica.shard_sums->loss, block()->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
 }
 
-% if optimizer.spared then
-/* Whether element e does not decay: ${optimizer.spared_text}. */
-INLINE bool is_spared(int e) {
-    bool found = false;
-    if (e >= ${range.first} && e <= ${range.last}) found = true; % for _, range in ipairs(optimizer.spared)
-    return found;
-}
-
-% end
-% if optimizer.decay then
-% if optimizer.corrects then
-/* The share of each parameter that weight decay subtracts in this step: learning rate * decay. step->rate is the
- * learning rate / (1 - beta1^t). */
-INLINE real decay_share(void) {
-    const lh_cuda_step *step = &block()->step;
-    return (real)(step->rate * (1 - whole_power(${f64(optimizer.corrects[1])}, step->step + 1)) * ${f64(optimizer.decay)});
-}
-% else
-/* The share of each parameter that weight decay subtracts in this step: learning rate * decay. */
-INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimizer.decay)}); }
-% end
-
-/* The share for each of a thread's four elements of a piece. */
-% define("INLINE quad decay_of_piece", "int piece", "real share")
-    quad shares;
-% if optimizer.spared then
-    const int first = piece * PIECE + 4 * (int)threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < 4; i++) shares.v[i] = is_spared(first + i) ? 0 : share;
-% else
-#pragma unroll
-    for (int i = 0; i < 4; i++) shares.v[i] = share;
-% end
-    return shares;
-}
-
-% end
+% paragraph("cuda/decay.tpl") % if optimizer.decay
 % if task.counted then
 /* Ends a step without labels in the loss: parameters and optimiser state do not change. */
 INLINE void keep_parameters(void) {
@@ -264,8 +215,7 @@ INLINE void round_weights(int piece) {
 
 % end
 /* Clips and updates. Returns false, without an update, if the loss or the gradient is not finite. */
-INLINE bool update(double squares, double loss, double counted) { % if task.counted
-INLINE bool update(double squares, double loss) { % else
+INLINE bool update(double squares, double loss, double counted) {
     const lh_cuda_replica *r = &block()->replica;
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
 % if task.counted then

@@ -29,3 +29,9 @@ def decode(model, inputs, outputs${forward_arguments}):
     for t in range(outputs):
         target[:, t] = model(${star}with_target(inputs, target)${pass_arguments})[:, t - outputs].argmax(dim=-1)
     return target
+
+
+def compute_logits(model, example, count):
+    """[count][CLASSES]: the model's logits of an example of stored.jsonl."""
+    tokens = with_target([example["input"]], [example["output"]])
+    return model(${star}tokens${check_arguments})[0, -len(example["output"]):][:count]

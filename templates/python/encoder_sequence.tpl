@@ -12,3 +12,9 @@ def with_outputs(inputs, outputs):
     inputs = torch.as_tensor(inputs)
     return torch.cat([inputs, inputs.new_full((len(inputs), outputs), EMPTY)], dim=1)
 % end
+
+
+def compute_logits(model, example, count):
+    """[count][CLASSES]: the model's logits of an example of stored.jsonl."""
+    tokens = with_outputs([example["input"]], count)
+    return model(tokens${check_arguments})[0, -count:]

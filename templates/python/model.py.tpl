@@ -257,12 +257,7 @@ def check(path=HERE / "stored.jsonl"):
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
         stored = torch.tensor(example["logits"])
-        tokens = with_target([example["input"]], [example["output"]]) % if decoder
-        tokens = with_outputs([example["input"]], len(stored)) % elseif readout == "outputs"
-        tokens = torch.as_tensor([example["input"]]) % else
-        found = model(${star}tokens${check_arguments})[0, -len(example["output"]):][:len(stored)] % if decoder
-        found = model(${star}tokens${check_arguments})[0, -len(stored):] % elseif readout == "outputs"
-        found = answers(model(tokens${check_arguments}), tokens)[0] % else
+        found = compute_logits(model, example, len(stored))
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()

@@ -8,3 +8,9 @@ def answers(logits, _):
     """[B][1][CLASSES]: the logits, of [B][n][CLASSES], at the last token."""
     return logits[:, -1:]
 % end
+
+
+def compute_logits(model, example, count):
+    """[count][CLASSES]: the model's logits of an example of stored.jsonl."""
+    tokens = torch.as_tensor([example["input"]])
+    return answers(model(tokens${check_arguments}), tokens)[0, :count]

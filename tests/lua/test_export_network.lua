@@ -331,7 +331,7 @@ function TestNetworks.test_two_streams()
     "h = self.norm1(h + self.attention(h, positions))\n",
     "return h + self.cross_attention(h, memory, positions, memory_positions)\n", "self.key(memory), self.value(memory)",
     "rotate(query, positions), rotate(key, memory_positions)", "    return inputs, torch.cat([separator, ",
-    "model(*with_target(inputs, target))", "found = model(*tokens)[0")
+    "model(*with_target(inputs, target))", "return model(*tokens)[0")
 end
 
 -- Attentions with formulas of their own: equal formulas are shared.

@@ -134,6 +134,12 @@ def decode(model, inputs, outputs):
     return target
 
 
+def compute_logits(model, example, count):
+    """[count][CLASSES]: the model's logits of an example of stored.jsonl."""
+    tokens = with_target([example["input"]], [example["output"]])
+    return model(tokens)[0, -len(example["output"]):][:count]
+
+
 TYPES = {"F32": torch.float32, "F64": torch.float64}
 
 
@@ -196,8 +202,7 @@ def check(path=HERE / "stored.jsonl"):
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
         stored = torch.tensor(example["logits"])
-        tokens = with_target([example["input"]], [example["output"]])
-        found = model(tokens)[0, -len(example["output"]):][:len(stored)]
+        found = compute_logits(model, example, len(stored))
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
         worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()

@@ -1,0 +1,56 @@
+% for _, block in ipairs(cpu.blocks) do
+/* Values that one ${block.name} keeps for its backward pass; rows are tokens. */
+typedef struct ${block.name}_state {
+    ${line} % for _, line in ipairs(block.members)
+} ${block.name}_state;
+
+% end
+% if streams[2] then
+/* The size of a stream in a block of sequences; rows: tokens rounded up to whole tiles. */
+typedef struct stream_size {
+    int length, tokens, rows;
+    int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
+    int32_t *position; /* [tokens] positions of every sequence, sampled with the stream's embedding */ % if drawn
+} stream_size;
+
+% end
+% if cpu.part then
+/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
+typedef struct row_set {
+    int count; /* tokens of each sequence */
+    int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
+} row_set;
+
+% elseif cpu.vocabulary then
+/* A number of rows: one for each token, or one for each symbol. */
+typedef struct row_set {
+    int tokens, rows; /* rows: tokens rounded up to whole tiles */
+} row_set;
+
+% end
+/* The workspace of a block of sequences. */
+typedef struct workspace {
+    const lh_cpu_step *step;
+    const lh_cpu_block *block;
+    const parameters *parameters;
+    const shared *shared;
+% if streams[2] then
+    int sequences;
+    stream_size ${stream.name}; % for _, stream in ipairs(streams)
+% else
+    int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% if cpu.part then
+    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
+% elseif cpu.vocabulary then
+    row_set all; /* all tokens */
+% end
+    row_set vocabulary; /* symbols */ % if cpu.vocabulary
+    int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
+% end
+    ${block.name}_state ${block.name}[${block.uses}]; % for _, block in ipairs(cpu.blocks)
+    ${line} % for _, line in ipairs(cpu.members)
+    ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
+    int32_t *position; /* sampled positions, [tokens] of all sequences */ % if drawn and not streams[2]
+    int32_t *position_scratch; /* scratch memory of sampling, [MAX_POSITION] */ % if drawn
+    shard_sums sums; % if any_sums
+} workspace;
