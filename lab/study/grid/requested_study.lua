@@ -258,8 +258,7 @@ local function file_of(work, out, loaded, spec)
   return lfs.attributes(files[1].path, "mode") == "file" and files[1] or files[2]
 end
 
--- The study of the flags: { path, text, origin, set }. Errors end the command.
-local function study_of_flags(options)
+local function settle_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))
   local loaded = load_module.spec(spec, { root = root, diagnostics = d })
@@ -275,18 +274,13 @@ local function study_of_flags(options)
   work.last_lines = lists.join({ options.seeds and read_seeds(work, options.seeds) or nil },
     { options.rates and read_rates(work, options.rates) or nil })
   local study = loaded and file_of(work, options.out, loaded, paths.absolute(spec)) or {}
-  study.set = lists.map(options.set, function(one) return read_set(work, one) end)
-  study.origin = origin_of(work, escape.plain(options.study))
+  local set = lists.map(options.set, function(one) return read_set(work, one) end)
   must(INPUT, d:count() == 0, d:text())
-  return study
-end
-
-local function settle_flags(options)
-  local study = study_of_flags(options)
   local there = write.read(study.path)
   must(INPUT, not there or there == study.text, ("%s: found a changed study; expected the study of these flags\n"
     .. "  hint: rename the file to sweep the changed study; remove it to continue with the flags"):format(study.path))
-  options.study, options.given, options.set = study.path, { text = study.text, origin = study.origin }, study.set
+  options.given = { text = study.text, origin = origin_of(work, escape.plain(options.study)) }
+  options.study, options.set = study.path, set
 end
 
 local function settle_words(options)

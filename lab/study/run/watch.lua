@@ -91,14 +91,6 @@ local function failed_runs(options, study, hooks)
   end)
 end
 
-local function look(options, study, hooks)
-  local locks, now = ledger.locks(), os.time()
-  for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
-    look_at_cell(options, cell, hooks, locks, now)
-  end
-  return failed_runs(options, study, hooks)
-end
-
 local function show(options, study, display, clock, failed, said)
   local lines, columns = display:size()
   local shown, total = progress_text.lines(study, { title = overview.title(study), failures = failed, columns = columns,
@@ -130,7 +122,11 @@ function M.run(options, hooks)
     if has_more(options, study) then
       study = expand(options) or study
     end
-    local all = show(options, study, display, clock, look(options, study, hooks), said)
+    local locks, now = ledger.locks(), os.time()
+    for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
+      look_at_cell(options, cell, hooks, locks, now)
+    end
+    local all = show(options, study, display, clock, failed_runs(options, study, hooks), said)
     if all or options.once then
       return DONE
     end
