@@ -9,10 +9,6 @@ local vector_width = require("base.vector_width")
 
 local M = { name = "rotation" }
 
-local function settled_by_the_plan()
-  return nil
-end
-
 M.fields = {
   { path = "encoding.rotation", type = "table", doc = "the rotation of queries and keys by their positions" },
   { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "the kind of rotation",
@@ -38,7 +34,7 @@ M.fields = {
   { path = "encoding.rotation.scaling.factor", type = "number", min = 1, max = 1e6, required = true,
     only = { "linear", "ntk", "yarn" }, doc = "the length to reach, as a multiple of the training length" },
   { path = "encoding.rotation.scaling.original_length", seldom = true, type = "integer", min = 1, max = 1048576,
-    unit = "positions", only = { "yarn" }, default = settled_by_the_plan,
+    unit = "positions", only = { "yarn" },
     default_text = "the tokens of the longest training sequence; for randomized positions max_position",
     doc = "number of positions in training" },
   { path = "encoding.rotation.scaling.beta_slow", seldom = true, type = "number", min = 0, max = 1e6, default = 1,
@@ -49,7 +45,7 @@ M.fields = {
     doc = "channel pairs with more turns within original_length keep their speed; pairs between beta_slow and "
       .. "beta_fast have a speed in between" },
   { path = "encoding.rotation.scaling.attention_factor", seldom = true, type = "number", above = 0, max = 1000,
-    only = { "yarn" }, default = settled_by_the_plan, default_text = "0.1 ln(factor) + 1",
+    only = { "yarn" }, default_text = "0.1 ln(factor) + 1",
     doc = "the factor by which queries and keys are multiplied" },
 }
 

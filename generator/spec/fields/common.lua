@@ -15,9 +15,4 @@ function M.same_as(path)
   return function(resolved) return lists.at(resolved, path) end
 end
 
--- The default of a field that is absent from the resolved spec unless it is given: the plan derives its value.
-function M.settled_by_the_plan()
-  return nil
-end
-
 return M

@@ -30,10 +30,10 @@ return {
   { path = "task.seed", type = "integer", min = 0, max = common.MOST, default = 0, left_out = 0,
     doc = "the seed of the examples that the task generates and of their split into sets; all other random numbers "
       .. "depend on the seed of the run" },
-  { path = "task.options", type = "options", default = common.settled_by_the_plan,
+  { path = "task.options", type = "options",
     default_text = "the first choice of each option, or the number in parentheses after a range",
     doc = "options of the task, by name; ./longhand list tasks shows them" },
-  { path = "task.loss", type = "choice", default = common.settled_by_the_plan,
+  { path = "task.loss", type = "choice",
     default_text = "counted for data files; for a C file, its line `mask:` decides",
     doc = "the labels whose mean is the loss (docs/own-task.md)",
     choices = {
