@@ -56,11 +56,6 @@ local function fail(code, text)
   return code
 end
 
--- The exit code for a function that reports its own progress and returns a message if it fails.
-local function finish(code, message)
-  return message and fail(code, message) or code
-end
-
 -- Returns the planned spec that a SPEC argument names, or the cell of a study; or nil, a message, and errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
@@ -265,7 +260,8 @@ local function run_in_lab(project, arguments)
     local made, code = provide(project, named(path, sets), { levels = "best" })
     return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
   end
-  return finish(require("lab.verbs")[arguments.verb](arguments))
+  local code, message = require("lab.verbs")[arguments.verb](arguments)
+  return message and fail(code, message) or code
 end
 
 function verbs.list(project, arguments)

@@ -42,10 +42,6 @@ local BIASES = { all = "biases in all products", none = "no biases" }
 
 local READOUTS = { last = "answers at the last token of the input", probe = "answers at the probe token" }
 
-local function behind(words)
-  return #words > 0 and ", " .. table.concat(words, ", ") or ""
-end
-
 -- The sizes of a model; for a user's own network the sizes that the network reads.
 function M.sizes(plan)
   local used, family, words = plan.network_sizes, plan.first, {}
@@ -80,7 +76,7 @@ function M.model(plan)
   add(model.init and "initial values of " .. model.init)
   add(model.tied and "tied output")
   add(READOUTS[model.readout])
-  return behind(words)
+  return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
 local function sentence(text)

@@ -61,11 +61,6 @@ function M.static_problem(project)
   return (code ~= 0 or problem ~= "") and problem or nil
 end
 
--- Lists the archives whose code a trainer with this linking ("static" or "dynamic") holds in addition to our own.
-function M.archives(project, linking)
-  return lists.matches((ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or ""))), "%S+")
-end
-
 -- Returns the compiler and the targets of device code, as words: the compiler's kind, version and path, targets such as
 -- sm_80, and "text" if the trainer holds the source. request = { arch, jit, cuda_root }. Else nil and a message.
 function M.cuda(project, request, least)

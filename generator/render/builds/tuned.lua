@@ -20,11 +20,6 @@ local M = {}
 local LARGEST = 1 << 16 -- bytes of a file, at most
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
--- The path of the folder of results; nil if the user has no cache (paths.lua).
-function M.folder()
-  return paths.cache("tuned")
-end
-
 local function first_line(path)
   return (write.read(path) or ""):match("^([^\n]+)")
 end
@@ -69,7 +64,7 @@ function M.key(project, plan, level)
 end
 
 function M.path(key)
-  local folder = M.folder()
+  local folder = paths.cache("tuned")
   return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.text(key)))
 end
 
@@ -120,7 +115,7 @@ end
 -- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
 -- cannot be read.
 local function any_for(plan)
-  local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
+  local folder, prefix = paths.cache("tuned"), short(tuning.shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
   end

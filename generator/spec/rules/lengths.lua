@@ -58,7 +58,7 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
       hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, more, way_out) })
   end
   if facts.data then
-    local most, made = facts.data.longest and tasks.most_tokens(facts) or 0, facts.data.made
+    local most, made = facts.data.longest and math.max(table.unpack(tasks.most_streams(facts))) or 0, facts.data.made
     if most > limit then
       refuse({ made and "task.kind" or "task.longest", "task.data", path }, ("%d tokens are"):format(most), most,
         made and "" or ", lower task.longest")

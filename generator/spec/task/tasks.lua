@@ -78,10 +78,6 @@ function M.most_streams(facts)
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end
 
-function M.most_tokens(facts)
-  return math.max(table.unpack(M.most_streams(facts)))
-end
-
 -- The lines of the first comment, without its stars: { { line, col, text }, ... }, or nil.
 local function header(text)
   local comment = text:match("^%s*/%*(.-)%*/")

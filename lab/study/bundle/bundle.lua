@@ -69,6 +69,12 @@ local function part_of(name, package)
   return PARTS[name] or name
 end
 
+-- Lists the archives whose code a trainer with this linking ("static" or "dynamic") holds in addition to our own.
+local function list_archives(project, linking)
+  return lists.matches((shell.capture(shell.make(project.root, project:build_setting(), "print-archives",
+    "STATIC=" .. (linking == "static" and "1" or "")))), "%S+")
+end
+
 -- Fills folder/licences. Returns the text of NOTICE, and the paths of archives without a known licence; or nil and a
 -- message.
 local function make_notice(project, archives, folder)
@@ -251,7 +257,7 @@ local function finish(options, study, cells, items, linking)
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
   local needs, problem = needs_of(items)
   local bundle = { out = paths.absolute(archive), name = name ~= "" and name or title, needs = needs }
-  local parts = { items = items, files = {}, archives = render_build.archives(options.project, linking) }
+  local parts = { items = items, files = {}, archives = list_archives(options.project, linking) }
   local runs
   if needs then
     parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
