@@ -250,7 +250,8 @@ function TestSchema.test_entries_are_whole()
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)
     if field.type ~= "table" then
-      lu.assertTrue(field.default ~= nil or field.default_text or field.required or field.optional, field.path .. " has no default")
+      local has_default = field.default ~= nil or field.default_text ~= nil
+      lu.assertTrue(has_default or field.required or field.optional, field.path .. " has no default")
     end
     if type(field.default) == "function" or type(field.default) == "table" then
       lu.assertIsString(field.default_text, field.path .. " has no default_text")
