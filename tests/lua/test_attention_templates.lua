@@ -72,7 +72,7 @@ function TestAttentionTemplates.test_sections_and_slots_meet()
   for _, target in ipairs(TARGETS) do
     local sections, slots, within = {}, {}, "templates/attention/" .. target
     for _, template in ipairs(templates(within .. " templates/" .. target)) do
-      for name in ("\n" .. template.text):gmatch('\n%% section%("([%w_]+)"%)') do
+      for name in template.text:gmatch('%% section%("([%w_]+)"%)') do
         sections[name] = template.path
       end
       for call, name in template.text:gmatch('(%l+)%("([%w_]+)"') do

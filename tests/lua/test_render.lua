@@ -204,6 +204,29 @@ function TestErrors.test_values_a_hole_does_not_take()
   check_error('${ident("int")}\n', '1:3: ident: "int" makes no C identifier')
 end
 
+function TestText.test_heads_of_sections()
+  local page = '% local k = n\n% section("first") % if flag\na\n\nb\nalone % section("second")\n'
+    .. '${k} % section("third") % if not flag\n% section("fourth")\nc\n% section("fifth") % if not flag\nd\n'
+  local function check(text, want)
+    local got, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
+      { flag = true, n = 4, terms = { { page = "a" } } })
+    lu.assertEquals(got or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
+  end
+  check('% slot("first")\n', "a\n\nb\n")
+  check('% slot("second")\n% slot("third")\n', "alone\n")
+  check('% slot("fourth")\n% slot("fifth")\n', "c\n")
+  page = 'a % section("first")\nb\n'
+  check('% slot("first")\n', "templates/terms/a.tpl:2: a line below a section of one line")
+end
+
+function TestText.test_conditions_hold_up_to_the_closing_bracket()
+  check_text("f( % if flag then\n    ${n});\ng( % else\n    1);\nx\n", "f(\n    4);\nx\n")
+  check_text("if (a) { % if not flag then\n    b(c, d);\n} else {\n    ${zzz}\n}\ne\n", "e\n")
+  check_text("f(a, % if not flag then\n    b);\ng(a, % else\n    b);\nx\n", "g(a,\n    b);\nx\n")
+  check_text("do { % for i = 1, 2 do\n    ${i} /* ) */; % if i == 2\n}\n", "do {\n}\ndo {\n    2 /* ) */;\n}\n")
+  check_text("{ % if flag then\n    a( % if not flag then\n    1) }\nb % if flag\n}\n", "{\nb\n}\n")
+end
+
 function TestErrors.test_holes_compute_nothing()
   local hint = " | a hole holds a name, a field or one helper call; compute in plan.lua"
   check_error("${n + 1}\n", "1:5: '+' in a hole" .. hint)
@@ -230,6 +253,7 @@ end
 function TestErrors.test_conditions_at_the_ends_of_lines()
   check_error("x\ny % if flg\n", "2:8: 'flg' is not in the plan | did you mean \"flag\"?")
   check_error("x % if flag then\n", "1:8: not an expression: flag then")
+  check_error("f( % if flag then\n1\n", "1:6: a condition or loop for brackets that are never closed")
   check_error("x % if flag, n\n", "1:8: not an expression: flag, n")
   check_error("x % if slot(n)\n", "1:8: 'slot' at the end of a line")
   check_error("x % for n\n", "1:9: not a loop: for n")

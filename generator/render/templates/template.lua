@@ -8,8 +8,10 @@
 -- render.lua.
 -- A line of text, or of a call that gives lines of output, may end with a condition for this line alone: `% if a`. The
 -- next line may then end with `% elseif b` or `% else`. A line may also end with a loop: `% for _, a in ipairs(list)`.
--- A file may have sections, each below a line `% section("name")`: then one section is read at a time, together with
--- the text before the first section.
+-- With `then` or `do` behind it, the condition or loop holds up to the line that closes the line's brackets.
+-- A file may have sections, each below a line `% section("name")`, which may end with a condition for the section: then
+-- one section is read at a time, together with the text before the first section. A section of one line may have its
+-- head at the end of this line.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -212,13 +214,22 @@ local function text_line(reader, source, line)
 end
 
 local SUFFIXES = { ["if"] = "then", ["elseif"] = "then", ["else"] = "", ["for"] = "do" }
+local SECTION = ' ?%% section%("([%w_]+)"%)$'
 
--- A line without the condition or loop at its end, and the suffix: { word, column, the text behind the word }.
+-- The number of brackets that a line of text opens minus those that it closes, except in holes, strings and comments.
+local function opened(text)
+  text = text:gsub("%$%b{}", ""):gsub('"[^"]*"', ""):gsub("/%*.-%*/", "")
+  return select(2, text:gsub("[({[]", "")) - select(2, text:gsub("[)}%]]", ""))
+end
+
+-- A line without the condition or loop at its end, and the suffix: { word, column, the text behind the word, whether it
+-- holds up to the line that closes the brackets }.
 local function parted(source)
   for at, word, stop in source:gmatch(" ()%% (%a+)()") do
     local rest, behind = source:sub(1, at - 2), source:sub(stop + 1)
     if SUFFIXES[word] and (word == "else") == (behind == "") and rest:find("%S") then
-      return rest, { word = word, col = at + 2, behind = behind }
+      local short = opened(rest) > 0 and behind:match("^(.*) " .. SUFFIXES[word] .. "$")
+      return rest, { word = word, col = at + 2, behind = short or behind, whole = short }
     end
   end
   return source
@@ -240,34 +251,65 @@ local function check_suffix(reader, line, suffix)
 end
 
 -- Makes the code of a line depend on its suffix. reader.chained: the last line whose condition may have alternatives on
--- the next line.
-local function depend(reader, line, suffix)
+-- the next line; held: suffixes whose last line may follow, one of a section's head with infinite depth of brackets.
+local function depend(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
-  local word, chains = suffix.word, suffix.word == "elseif" or suffix.word == "else"
-  local head = ("%s %s %s"):format(word, suffix.behind, SUFFIXES[word])
-  if chains and reader.chained ~= line - 1 then
+  local word, before = suffix.word, reader.chained
+  local chains = word == "elseif" or word == "else"
+  if chains and not (before and before.line == line - 1) then
     fail(reader, line, suffix.col, ("'%s' without 'if' at the end of the line before"):format(word))
   elseif chains then
     reader.code[line - 1] = reader.code[line - 1]:gsub(" end$", "")
+    suffix.whole = before.whole
   end
-  reader.code[line] = ("%s%s %s end"):format(chains and "" or ";", head, (reader.code[line]:gsub("^;", "")))
-  reader.chained = (word == "if" or word == "elseif") and line or nil
+  reader.code[line] = ("%s%s %s %s %s"):format(chains and "" or ";", word, suffix.behind, SUFFIXES[word],
+    (reader.code[line]:gsub("^;", "")))
+  table.insert(reader.held, { line = line, col = suffix.col, depth = text == "" and math.huge or 0,
+    whole = suffix.whole or text == "", chains = word:find("if$") })
 end
 
-local SECTION = '^%% section%("([%w_]+)"%)$'
+-- Ends the suffixes that hold for one line, and those whose brackets this line closes.
+local function release(reader, line, text)
+  local brackets = opened(text)
+  for i = #reader.held, 1, -1 do
+    local held = reader.held[i]
+    held.depth = held.depth + brackets
+    if held.depth <= 0 or not held.whole then
+      reader.code[line] = reader.code[line] .. " end"
+      reader.held[i], held.line = nil, line
+      reader.chained = held.chains and held or nil
+    end
+  end
+end
 
 function M.has_section(text, section)
-  return ("\n" .. text):find(('\n%% section("%s")\n'):format(section), 1, true) ~= nil
+  return ("\n" .. text .. "\n"):find(('%%%% section%%("%s"%%)[^\n]*\n'):format(section)) ~= nil
 end
 
--- Whether a line is outside all sections or in the section that is read; a section's head is neither.
-local function is_read(reader, source, line)
-  local head = source:match(SECTION)
+-- Ends the condition of a section at the line before the next head, or at the last line.
+local function leave(reader, line)
+  local held = table.remove(reader.held)
+  if held and held.depth < math.huge then
+    fail(reader, held.line, held.col, "a condition or loop for brackets that are never closed")
+  elseif held then
+    reader.code[line] = reader.code[line] .. " end"
+  end
+end
+
+-- The text of a line without the head of a section, and whether the line is outside all sections or in the section that
+-- is read. reader.within: the section of the lines below; false below a section of one line.
+local function sectioned(reader, source, line)
+  local at, _, head = source:find(SECTION)
   if head and not reader.section then
     fail(reader, line, 1, "a section, but the file is included whole", "include it by slot")
+  elseif not head and reader.within == false then
+    fail(reader, line, 1, "a line below a section of one line", "begin the next section")
+  elseif not head then
+    return source, reader.within == nil or reader.within == reader.section
   end
-  reader.within = head or reader.within
-  return not head and (not reader.within or reader.within == reader.section)
+  leave(reader, line - 1)
+  reader.within = at == 1 and head
+  return source:sub(1, at - 1), head == reader.section
 end
 
 local function read_lines(reader, text)
@@ -278,20 +320,23 @@ local function read_lines(reader, text)
     if odd then
       fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
-    local own, suffix = parted(source)
-    if not is_read(reader, source, line) then
-      reader.code[line], suffix = "", nil
-    elseif source:find("^ *%%") then
+    local whole, suffix = parted(source)
+    local own, is_read = sectioned(reader, whole, line)
+    if not is_read or own == "" and whole ~= "" then
+      reader.code[line] = ""
+    elseif own:find("^ *%%") then
       control_line(reader, own, line, suffix)
     elseif #reader.brackets > 0 then
       break
     else
       text_line(reader, own, line)
     end
-    if suffix then
-      depend(reader, line, suffix)
+    if is_read and suffix then
+      depend(reader, line, suffix, own)
     end
+    release(reader, line, is_read and own or "")
   end
+  leave(reader, #reader.source)
   local bracket = reader.brackets[#reader.brackets]
   if bracket then
     fail(reader, bracket.line, bracket.col, ("'%s' is never closed"):format(bracket.text))
@@ -305,7 +350,8 @@ local function read_lines(reader, text)
 end
 
 local function read(name, path, text, section)
-  local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, section = section }
+  local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, held = {},
+    section = section }
   local _, err = diagnostics.attempt(read_lines, reader, text == "" and "\n" or text)
   if err then
     return nil, err

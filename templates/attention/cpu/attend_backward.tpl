@@ -2,12 +2,10 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery, real *restrict dkey) {
     const int ${of_head};
-% if recomputed then
-    if (${name}_remakes(T)) {
+    if (${name}_remakes(T)) { % if recomputed then
         attend_${name}_recomputed(head, query, key, out, dout, kept, scratch, dquery, dkey);
         return;
     }
-% end
     attend_${name}_queries(head, query, key, out, dout, kept, scratch, dquery);
     for (int j = 0; j < ${S}; j += ${PREFIX}KEYS)
         attend_${name}_keys(head, ${T_S}, j, kept.weights, scratch, false, dkey, dkey + WIDTH);

@@ -1,15 +1,13 @@
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", "inverse_sum[t]")}, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
-% if paired and not terms.beside then
-    if (${PREFIX}PAIRED) {
+    if (${PREFIX}PAIRED) { % if paired and not terms.beside then
         const real factors[2] = {dout_factor, query_factor};
         store(row,
                 load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH,
                         query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
         continue;
     }
-% end
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {
         const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
@@ -25,12 +23,10 @@ for (int t = ${from_query}; t < ${to_query}; t++) {
 % end
     }
 }
-% if paired and terms.beside then
-if (${PREFIX}PAIRED) {
+if (${PREFIX}PAIRED) { % if paired and terms.beside then
     for (int t = ${from_query}; t < ${to_query}; t++) {
         const real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
         store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH,
                 load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
     }
 }
-% end

@@ -36,13 +36,10 @@ INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real 
         for (int u = 0; u < SIDE_BY_SIDE; u++)
             store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * ${of_many});
     }
-% if terms.normalised then
-    for (; j < T; j++) store(gains + j * LANES,
+    for (; j < T; j++) store(gains + j * LANES, % if terms.normalised then
             load(weights + j * LANES) * (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE) - mean));
-% else
-    for (; j < T; j++) store(gains + j * LANES,
+    for (; j < T; j++) store(gains + j * LANES, % else
             load(weights + j * LANES) * dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE));
-% end
 }
 
 /* Writes gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads. */

@@ -49,10 +49,8 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${within and " + LANES" or ""};
     scratch->dlogits = take(memory, used, dlogits * sizeof(real));
     scratch->rows = take(memory, used, rows * sizeof(real));
-% if beside then
-    if (${PREFIX}PAIRED) {
+    if (${PREFIX}PAIRED) { % if beside then
         scratch->pairs = take(memory, used, 2 * groups * ${name}_group_weights(${S}) * sizeof(real));
         scratch->pair_rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
     }
-% end
 }

@@ -1,5 +1,4 @@
-% if paired then
-if (${PREFIX}PAIRED) {
+if (${PREFIX}PAIRED) { % if paired then
     store(${paired.pairs} + 2 * j * LANES,
             interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, 0));
     store(${paired.pairs} + (2 * j + 1) * LANES,
@@ -9,5 +8,4 @@ if (${PREFIX}PAIRED) {
     store(dlogits + j * LANES, dlogit);
 % end
 }
-% end
 store(dlogits + j * LANES, dlogit); % if terms.beside or not paired

@@ -9,16 +9,13 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];
     % slot("begin_draw")
-% for _, side in ipairs(sides) do
-    for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${side.count}) {
+    for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${side.count}) { % for _, side in ipairs(sides) do
         if (positions[${side.stream}]) memcpy(out, positions[${side.stream}], (size_t)${side.count} * sizeof(int));
         else
             lh_draw_positions(from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn}, ${side.count}, ${positions.sorted_text},
                     out, scratch);
     }
-% end
-% if attends.distance_rows > 1 then
-    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += 2 * T) {
+    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += 2 * T) { % if attends.distance_rows > 1 then
         int *middle = out + T;
         out[0] = 0; /* belongs to no pair */
         if (distances[${queries.stream}])
@@ -30,13 +27,11 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
             lh_draw_signed_distances(from, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION,
                     T, middle, scratch);
     }
-% elseif attends.distance_draws > 0 then
-    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += T) {
+    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += T) { % elseif attends.distance_draws > 0
         if (distances[${queries.stream}]) memcpy(out, distances[${queries.stream}], (size_t)T * sizeof(int));
         else
             lh_draw_distances(from, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T, out,
                     scratch);
     }
-% end
     % slot("end_draw")
 }

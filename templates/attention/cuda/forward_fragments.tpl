@@ -50,11 +50,8 @@ NOINLINE void ${prefix}attend(const bool training) {
             for (int n = 0; n < DEPTH; n++) {
                 const int at = first + n * TILE_COLUMNS;
                 real score[${PREFIX}GROUPS][4];
-% if terms.scaled then
-                begin_with_zero(${PREFIX}GROUPS, score);
-% else
-                begin_with_rows(${PREFIX}GROUPS, largest, score);
-% end
+                begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
+                begin_with_rows(${PREFIX}GROUPS, largest, score); % else
                 % include("attention/cuda/scores_fragments.tpl")
 #pragma unroll
                 for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {

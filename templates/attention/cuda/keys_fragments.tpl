@@ -47,16 +47,10 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
                     log_sum[c] = log_sums[of_query];
                     delta[c] = deltas[of_query];
                 }
-% if terms.scaled then
-                begin_with_zero(${PREFIX}GROUPS, logits);
-% else
-                begin_with_columns(${PREFIX}GROUPS, log_sum, logits);
-% end
-% if terms.drops then
-                begin_with_zero(${PREFIX}GROUPS, dweights);
-% else
-                begin_with_columns(${PREFIX}GROUPS, delta, dweights);
-% end
+                begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
+                begin_with_columns(${PREFIX}GROUPS, log_sum, logits); % else
+                begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
+                begin_with_columns(${PREFIX}GROUPS, delta, dweights); % else
                 multiply_heads(${PREFIX}GROUPS, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                         ${PREFIX}LOGIT_SCALE${attends.to_bits}, logits);
                 multiply_heads(${PREFIX}GROUPS, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);

@@ -49,16 +49,10 @@ NOINLINE void ${prefix}attend_queries(void) {
             for (int n = 0; n < DEPTH; n++) {
                 const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
                 real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
-% if terms.scaled then
-                begin_with_zero(${PREFIX}GROUPS, logits);
-% else
-                begin_with_rows(${PREFIX}GROUPS, log_sum, logits);
-% end
-% if terms.drops then
-                begin_with_zero(${PREFIX}GROUPS, dweights);
-% else
-                begin_with_rows(${PREFIX}GROUPS, delta, dweights);
-% end
+                begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
+                begin_with_rows(${PREFIX}GROUPS, log_sum, logits); % else
+                begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
+                begin_with_rows(${PREFIX}GROUPS, delta, dweights); % else
                 multiply_heads(${PREFIX}GROUPS, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                         logits);
                 multiply_heads(${PREFIX}GROUPS, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,

@@ -35,5 +35,4 @@ INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, in
     *shut = high > *open ? high : *open;
 }
 % end
-% section("visible")
-${name}_visible(head->T, head->${S}, group->first, j)
+${name}_visible(head->T, head->${S}, group->first, j) % section("visible")

@@ -5,8 +5,7 @@ real *dbiases; /* [content, position][HEAD_WIDTH][LANES] */
 const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
 head.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH;
 head.position_bias = p->${prefix}position_bias + h * ${PREFIX}HEAD_WIDTH;
-% section("head_grad")
-head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
+head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES; % section("head_grad")
 % section("biases_back")
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {

@@ -1,10 +1,8 @@
 % section("members")
 const real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart: right, left */
 real *ddirection; /* gradients, in the same layout, written */
-% section("head")
-head.direction = direction + 2 * h;
-% section("head_back")
-head.ddirection = ddirection + 2 * h;
+head.direction = direction + 2 * h; % section("head")
+head.ddirection = ddirection + 2 * h; % section("head_back")
 % section("clear")
 % if wider then
 /* unused columns stay zero */
@@ -13,8 +11,7 @@ memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * si
 /* unused queries have zero gradients */
 if (part->count < T) memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
 % end
-% section("advance")
-direction += T * ${PREFIX}DIRECTION_WIDTH;
+direction += T * ${PREFIX}DIRECTION_WIDTH; % section("advance")
 % section("advance_back")
 direction += T * ${PREFIX}DIRECTION_WIDTH;
 ddirection += T * ${PREFIX}DIRECTION_WIDTH;

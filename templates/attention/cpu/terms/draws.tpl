@@ -1,5 +1,4 @@
-% section("distances")
-% paragraph("parts/drawn_distance.tpl") % if positions.distance.draws
+% paragraph("parts/drawn_distance.tpl") % section("distances") % if positions.distance.draws
 % section("step_functions")
 % if positions.kind == "randomized" then
 /* Makes draw d of this step's positions: ${positions.about}. */
@@ -50,9 +49,7 @@ for (int d = part; d < ${PREFIX}DRAWS; d += parts) {
 % elseif positions.kind == "randomized" then
 for (int d = part; d < ${PREFIX}DRAWS; d += parts) draw_${name}_positions(step, d);
 % end
-% if positions.distance.draws then
-for (int d = part; d < ${PREFIX}DISTANCE_DRAWS; d += parts) {
+for (int d = part; d < ${PREFIX}DISTANCE_DRAWS; d += parts) { % if positions.distance.draws then
     draw_${name}_distances(step, d);
     % slot("after_distances")
 }
-% end

@@ -6,8 +6,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 
 % paragraph("attention/cpu/attend_one.tpl") % if tiles
 % include("attention/cpu/attend.tpl")
-% section("back_to_queries")
-% include("attention/cpu/attend_queries.tpl")
+% include("attention/cpu/attend_queries.tpl") % section("back_to_queries")
 % section("trace_head")
 % local logit = name .. "_logit(&queries, key, j)"
 % local score = shown and invoke(shown, "head", "&queries", "j", logit) or logit

@@ -28,16 +28,13 @@ group->left = direction[1] + head->numbers.offset;
 % else
 group->offset = broadcast(head->numbers.offset);
 % end
-% section("forward")
-% include("attention/cpu/attend_outwards.tpl")
-% section("back_to_queries")
-% include("attention/cpu/outwards_queries.tpl")
+% include("attention/cpu/attend_outwards.tpl") % section("forward")
+% include("attention/cpu/outwards_queries.tpl") % section("back_to_queries")
 % section("kept_members")
 real *chances; /* the smaller of a pair's P and 1 - P with the sign of the logit, in the layout of the weights */
 % section("kept_room")
 kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
-% section("skip_kept")
-if (kept->step) kept->chances += (size_t)groups * kept->step;
+if (kept->step) kept->chances += (size_t)groups * kept->step; % section("skip_kept")
 % section("scratch")
 real *along, *across; /* [keys and rows before and after][LANES]: workspaces `passed` (or `sums`) and `mirrored` of geometric.h */
 % section("room")
@@ -50,8 +47,7 @@ typedef struct ${name}_number_sums {
     vector direction_scale; % if terms.directional
 } ${name}_number_sums;
 
-% section("sums")
-${name}_number_sums *numbers[${stack.count}];
+${name}_number_sums *numbers[${stack.count}]; % section("sums")
 % section("sums_room")
 for (int l = 0; l < ${stack.count}; l++) sums->numbers[l] = take(memory, used, sizeof(${name}_number_sums));
 % section("end_functions")

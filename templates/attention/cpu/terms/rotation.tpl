@@ -2,12 +2,10 @@
 % local of_queries = apart and "w->" .. queries.at .. "position + s * T" or "position"
 % local of_keys = apart and "w->" .. keys.at .. "position + s * S" or "key_position"
 % local from, row = ranged and "from" or "0", ranged and "(t - from)" or "t"
-% section("heads")
-% if positions.kind == "randomized" then
+% section("heads") % if positions.kind == "randomized"
 const shared *drawn = w->step->shared;
 const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
 const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
-% end
 % section("turn")
 % call(rotate, "w", of_queries, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows_at)
 ${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")}; % if cross

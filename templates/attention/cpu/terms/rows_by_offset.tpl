@@ -14,8 +14,7 @@ real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
 head.stride = ${name}_row_stride(${cross and "head.T, head.S" or "head.T"});
 head.rows = ${name}_rows(w->step, l)${of_head};
-% section("head_grad")
-head->drows = w->sums.${name}.rows[l]${dof_head};
+head->drows = w->sums.${name}.rows[l]${dof_head}; % section("head_grad")
 % section("queries")
 const real *rows; /* the row of the first query with key 0 */
 int stride;
@@ -92,8 +91,7 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
     % slot("biases_back")
 % end
 }
-% section("queries_begin")
-memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if not terms.spans
+memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % section("queries_begin") % if not terms.spans
 % section("queries_back")
 memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if terms.spans
 memset(dlogits + ${to_key} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
@@ -104,8 +102,7 @@ for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_
 % section("rows_back_of_block")
 for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_query + T - 1; x += ${PREFIX}KEYS)
     ${name}_relative_rows_grad(&block, T, x, scratch, head->drows);
-% section("sums")
-real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
+real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */ % section("sums")
 % section("sums_room")
 size_t rows = (size_t)${name}_distance_count(${T_S});
 for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
@@ -131,10 +128,7 @@ INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
 
 % section("end_sums")
 for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(step, l, sums, &g->${stack.member}[l]);
-% section("after_distances")
-make_${name}_relative(step, d);
-% section("begin")
-% if not positions.distance.draws then
+make_${name}_relative(step, d); % section("after_distances")
+% section("begin") % if not positions.distance.draws
 for (int l = part; l < ${stack.count}; l += parts)
     make_${name}_relative(step, l);
-% end

@@ -7,12 +7,9 @@ real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
 head.key_position = ((const shared *)w->step->shared)->${prefix}key_position[${positions.layer_index}]; % if cross
 head.rows = ((const parameters *)w->step->parameters)->${stack.member}[l].${prefix}relative_table;
-% section("head_grad")
-head->drows = w->sums.${name}.rows[l];
-% section("queries")
-const ${name}_head *head;
-% section("load")
-group->head = head;
+head->drows = w->sums.${name}.rows[l]; % section("head_grad")
+const ${name}_head *head; % section("queries")
+group->head = head; % section("load")
 % section("logit_functions")
 /* The start of the row of a pair of tokens. */
 INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
@@ -73,10 +70,8 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${
                     *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART) * dlogit[j * LANES];
     }
 }
-% section("queries_back")
-${name}_relative_queries(head, first, begin, end, dlogits, dq);
-% section("rows_back")
-for (int i = ${from_query}; i < ${to_query}; i++) ${name}_relative_rows_grad(head, i, scratch);
+${name}_relative_queries(head, first, begin, end, dlogits, dq); % section("queries_back")
+for (int i = ${from_query}; i < ${to_query}; i++) ${name}_relative_rows_grad(head, i, scratch); % section("rows_back")
 % section("rows_back_of_block")
 for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);
 % section("tables")
@@ -84,8 +79,7 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${PREFIX}HEAD_WIDTH }; /* channels of a row: ${
 
 % include("attention/cpu/table_row.tpl")
 
-% section("sums")
-real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
+real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */ % section("sums")
 % section("sums_room")
 size_t rows = ${rows.rows_text};
 for (int l = 0; l < ${stack.count}; l++) {
@@ -101,5 +95,4 @@ static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parame
     }
 }
 
-% section("end_sums")
-for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]);
+for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]); % section("end_sums")

@@ -17,13 +17,11 @@ head.table = w->step->tables;
 head.position = w->shared->${prefix}position[${positions.layer_index}];
 head.rotated = w->${name}.rotated;
 head.far = w->${name}.far;
-% section("head_grad")
-head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH;
+head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH; % section("head_grad")
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH]; /* query with its bias, times ${PREFIX}LOGIT_SCALE */
 const real *far; /* [keys][LANES] terms of distances in the logits */
-% section("load_room")
-vector position[${PREFIX}HEAD_WIDTH];
+vector position[${PREFIX}HEAD_WIDTH]; % section("load_room")
 % section("load")
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
@@ -43,8 +41,7 @@ INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += load(group->far + (j + u) * LANES);
-% section("far")
-${name}_far_logits(head, ${from}, ${to});
+${name}_far_logits(head, ${from}, ${to}); % section("far")
 % section("queries_grad")
 
 % local before = bounded and " + before" or ""
@@ -65,8 +62,7 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
     % slot("biases_back")
     % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
-% section("queries_back")
-${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq);
+${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
 % section("scratch_behind")
 real *rotated; /* [WIDTH][LANES] a group's rotated queries; in the backward pass their gradients, [LANES][WIDTH] */
 real *far; /* [keys][LANES] products of rotated queries with the sinusoids of keys */
@@ -124,8 +120,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 % section("after_positions")
 if (d > 0) make_${name}_relative(step, d - 1); % if positions.input_first
 make_${name}_relative(step, d); % else
-% section("sums")
-real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */
+real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */ % section("sums")
 % section("sums_room")
 for (int l = 0; l < ${stack.count}; l++) sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
 % section("end_functions")
@@ -135,5 +130,4 @@ static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parame
     % slot("end_biases")
 }
 
-% section("end_sums")
-for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]);
+for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]); % section("end_sums")

@@ -1,23 +1,15 @@
 % local one, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
 % local every, in_parts = "for (int l = 0; l < " .. count .. "; l++) ", "for (int l = part; l < " .. count .. "; l += parts) "
-% section("members")
-const ${name}_score_tables *scores;
-% section("head")
-head.scores = scores;
-% section("score")
-${name}_score_pair(head->scores, head->h, group->first, j, ${inner})
-% section("group_back")
-% if scalar.gathers then
+const ${name}_score_tables *scores; % section("members")
+head.scores = scores; % section("head")
+${name}_score_pair(head->scores, head->h, group->first, j, ${inner}) % section("score")
+% section("group_back") % if scalar.gathers
 ${name}_score_group gathered;
 memset(&gathered, 0, sizeof gathered);
-% end
-% section("pair_back")
-% if scalar.grads then
+% section("pair_back") % if scalar.grads
 vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->h, &gathered, first, j, logit,
         dscore * live_inverse, dscore);
-% end
-% section("gathered")
-end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first); % if scalar.gathers
+end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
 % section("heads")
 ${name}_score_tables scores;
 ${name}_score_tables_of(w->step, l, &scores);
@@ -37,12 +29,8 @@ if (d > 0)
 % elseif make then
 ${make}(step, d);
 % end
-% section("after_distances")
-% if scalar.after == "distances" then
+% section("after_distances") % if scalar.after == "distances"
 % local by_draw = one or positions.distance.per_layer
 ${by_draw and "" or every}make_${name}_score_set(step, ${by_draw and "d" or "l"});
-% end
-% section("begin")
-% if scalar.after == "nothing" then
+% section("begin") % if scalar.after == "nothing"
 ${one and "if (part == 0) " or in_parts}make_${name}_score_set(step, ${one and "0" or "l"});
-% end

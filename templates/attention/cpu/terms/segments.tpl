@@ -46,16 +46,12 @@ static void open_${name}_lines(const ${name}_head *head, int first, int begin, i
             if (${PREFIX}LINES[e].value > own[j * LANES]) own[j * LANES] = ${PREFIX}LINES[e].value;
             open = true;
         }
-% if seen.any_corner then
-        if (i == 0 && ${PREFIX}CORNER[head->h]) {
+        if (i == 0 && ${PREFIX}CORNER[head->h]) { % if seen.any_corner then
             own[(S - 1) * LANES] = 0;
             open = true;
         }
-% end
         for (int j = 0; !open && j < ${see_all}; j++) own[j * LANES] = 0;
     }
 }
-% section("gains")
-open_${name}_lines(head, first, ${from}, ${to}, ${room});
-% section("gained")
-${inner} + load(${room} + ${key} * LANES)
+open_${name}_lines(head, first, ${from}, ${to}, ${room}); % section("gains")
+${inner} + load(${room} + ${key} * LANES) % section("gained")

@@ -18,5 +18,4 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     *begin = low > 0 && !some_see_all ? low / 8 * 8 : 0;
     *end = high < S && !some_see_all ? high : S;
 }
-% section("visible")
-${name}_visible(head->T, head->${S}, group->first, j)
+${name}_visible(head->T, head->${S}, group->first, j) % section("visible")

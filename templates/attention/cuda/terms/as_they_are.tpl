@@ -1,2 +1,1 @@
-% section("end_walk")
-${prefix}store_head(m.out, 1, out);
+${prefix}store_head(m.out, 1, out); % section("end_walk")

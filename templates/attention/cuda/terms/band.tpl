@@ -15,5 +15,4 @@ INLINE int ${prefix}next_query(int i, int j,
 % elseif left then
 INLINE int ${prefix}end_query(int j, int T) { return j + ${last} < T ? j + ${last} : T; }
 % end
-% section("end_query")
-${prefix}end_query(j, ${inner}) % if left and not seen.sees_all
+${prefix}end_query(j, ${inner}) % section("end_query") % if left and not seen.sees_all

@@ -1,5 +1,4 @@
-% section("count")
-v->${attends.T} + v->${attends.S} - 1
+v->${attends.T} + v->${attends.S} - 1 % section("count")
 % section("place")
 const int o = task % count - (v->${attends.S} - 1), first = o > 0 ? o : 0,
         end = v->${attends.S} + o < v->${attends.T} ? v->${attends.S} + o : v->${attends.T};

@@ -1,6 +1,3 @@
-% section("count")
-v->${attends.S}
-% section("place")
-const int j = task % count;
-% section("each_pair")
-for (int i = 0; i < v->${attends.T}; i++) {
+v->${attends.S} % section("count")
+const int j = task % count; % section("place")
+for (int i = 0; i < v->${attends.T}; i++) { % section("each_pair")

@@ -1,6 +1,3 @@
-% section("count")
-v->${attends.T} * v->${attends.S}
-% section("place")
-const int j = task % count / v->${attends.T}, i = task % count % v->${attends.T};
-% section("each_pair")
-{
+v->${attends.T} * v->${attends.S} % section("count")
+const int j = task % count / v->${attends.T}, i = task % count % v->${attends.T}; % section("place")
+{ % section("each_pair")

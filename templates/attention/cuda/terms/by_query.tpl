@@ -1,6 +1,3 @@
-% section("count")
-v->${attends.T}
-% section("place")
-const int i = task % count;
-% section("each_pair")
-for (int j = 0; j < v->${attends.S}; j++) {
+v->${attends.T} % section("count")
+const int i = task % count; % section("place")
+for (int j = 0; j < v->${attends.S}; j++) { % section("each_pair")

@@ -1,5 +1,4 @@
-% section("count")
-v->${attends.T} + v->${attends.S} - 1
+v->${attends.T} + v->${attends.S} - 1 % section("count")
 % section("place")
 const int t = task % count, first = t < v->${attends.S} ? 0 : t - v->${attends.S} + 1,
         end = t < v->${attends.T} ? t + 1 : v->${attends.T};

@@ -8,14 +8,12 @@ real right_bias, left_bias;
 a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
 a.right_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h];
 a.left_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h + 1];
-% section("seeker")
-real right, left; /* terms added to the logits of keys on each side */
+real right, left; /* terms added to the logits of keys on each side */ % section("seeker")
 % section("load_seeker")
 const real *direction = a->direction + i * ${PREFIX}DIRECTION_WIDTH;
 q->right = (direction[0] + a->right_bias) * a->numbers.direction_scale + a->numbers.offset;
 q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->numbers.offset;
-% section("offset")
-(j > i ? q->right : q->left)
+(j > i ? q->right : q->left) % section("offset")
 % section("end_return")
 const real *direction = a.direction + i * ${PREFIX}DIRECTION_WIDTH;
 real *ddirection = w->${attends.dcontribution} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
@@ -25,10 +23,7 @@ ${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
 ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
 % section("number_grads")
 column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.dcontribution}, g->${attends.contribution_bias});
-% section("also")
-, values and directions
-% section("begin_backward")
-% if wider then
+, values and directions % section("also")
+% section("begin_backward") % if wider
 for (int e = threadIdx.x; e < block()->sequences * block()->view.${attends.T} * ${PREFIX}DIRECTION_WIDTH; e += THREADS)
     if (e % ${PREFIX}DIRECTION_WIDTH >= 2 * ${PREFIX}HEADS) block()->work.${attends.dcontribution}[e] = 0;
-% end

@@ -1,5 +1,4 @@
-% section("members_of_weights")
-const unsigned char *keep; /* masks of the sequence's weights; NULL: no dropout */
+const unsigned char *keep; /* masks of the sequence's weights; NULL: no dropout */ % section("members_of_weights")
 % section("set_members_of_weights")
 const size_t bytes = ${attends.keep}_bytes(v->T);
 a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;
@@ -9,14 +8,10 @@ a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes
 INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
     return kept(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) ? ${rate}_KEEP_SCALE : 0;
 }
-% section("unless_training")
-if (!training) a.keep = NULL; % if attends.asks
+if (!training) a.keep = NULL; % section("unless_training") % if attends.asks
 % section("weight_of_key")
 ${a}keep ? ${inner} * ${prefix}kept_weight(${head}, i, ${j}) : ${inner} % if attends.asks
 ${inner} * ${prefix}kept_weight(${head}, i, ${j}) % else
-% section("keep")
-const real keep = ${prefix}kept_weight(&a, i, j);
-% section("gradient_of_weight")
-keep * ${inner}
-% section("weight_of_value")
-${inner} * keep
+const real keep = ${prefix}kept_weight(&a, i, j); % section("keep")
+keep * ${inner} % section("gradient_of_weight")
+${inner} * keep % section("weight_of_value")

@@ -1,2 +1,1 @@
-% section("exists")
-(unsigned int)j < (unsigned int)${key_count}
+(unsigned int)j < (unsigned int)${key_count} % section("exists")

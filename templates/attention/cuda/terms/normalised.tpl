@@ -1,29 +1,21 @@
 % section("constants")
 #define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* least divisor of the weights */
 
-% section("walk")
-real total; /* sum of the weights */
-% section("add_weight")
-m->total += weight;
-% section("kept")
-, and stores the inverse sums of weights for the backward pass
-% section("begin_walk")
-m.total = 0;
+real total; /* sum of the weights */ % section("walk")
+m->total += weight; % section("add_weight")
+, and stores the inverse sums of weights for the backward pass % section("kept")
+m.total = 0; % section("begin_walk")
 % section("end_walk")
 const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
 ${prefix}store_head(m.out, inverse, out);
 ${attends.once}s->${prefix}inverse_total[task] = inverse;
-% section("return_walk")
-real mean, inverse; /* mean gradient of the weights; inverse of their sum */
-% section("mean")
- - m->mean
-% section("inverse_of_query")
- * m->inverse
+real mean, inverse; /* mean gradient of the weights; inverse of their sum */ % section("return_walk")
+ - m->mean % section("mean")
+ * m->inverse % section("inverse_of_query")
 % section("begin_return")
 real out[${attends.head_part}];
 ${prefix}load_head(out, s->${attends.out} + at);
 m.inverse = s->${prefix}inverse_total[task];
 m.mean = ${prefix}dot_head(m.dout, out);
 if (m.inverse >= 1 / ${PREFIX}LEAST_TOTAL) m.mean = 0; /* the divisor is constant */
-% section("inverse_of_pair")
- * s->${prefix}inverse_total[task - j + i]
+ * s->${prefix}inverse_total[task - j + i] % section("inverse_of_pair")

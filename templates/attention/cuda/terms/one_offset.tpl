@@ -1,9 +1,6 @@
 % section("work")
 enum { ${PREFIX}QUERY_SUMS = 2 };
 
-% section("seeker")
-real offset; /* term added to all logits */
-% section("load_seeker")
-q->offset = a->numbers.offset;
-% section("offset")
-q->offset
+real offset; /* term added to all logits */ % section("seeker")
+q->offset = a->numbers.offset; % section("load_seeker")
+q->offset % section("offset")

@@ -1,4 +1,2 @@
-% section("positions_of_rows")
-const int *position = ${prefix}positions_of(v, block()->l);
-% section("place_of_row")
-position[${inner}]
+const int *position = ${prefix}positions_of(v, block()->l); % section("positions_of_rows")
+position[${inner}] % section("place_of_row")

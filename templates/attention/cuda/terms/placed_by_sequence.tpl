@@ -1,4 +1,2 @@
-% section("positions_of_rows")
-const int *position = ${attends.sequences}();
-% section("place_of_row")
-position[row]
+const int *position = ${attends.sequences}(); % section("positions_of_rows")
+position[row] % section("place_of_row")

@@ -1,17 +1,13 @@
-% section("sets")
-% if rows.sets > 1 and (rows.biases or not rows.toeplitz) then
+% section("sets") % if rows.sets > 1 and (rows.biases or not rows.toeplitz)
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
-% end
-% section("about_logit")
-: the product of the query with the sum of the key and the row of their distance
+: the product of the query with the sum of the key and the row of their distance % section("about_logit")
 % section("add_row")
 real row[${attends.head_part}];
 const int x = ${prefix}row_at(a, i, j);
 ${prefix}load_head(row, a->rows + x * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(row, 1, key);
-% section("key_and_row")
-row
+row % section("key_and_row")
 % section("add_to_query")
 ${prefix}load_head(key, a.rows + ${prefix}row_at(&a, i, j) * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(dquery, dlogit, key);

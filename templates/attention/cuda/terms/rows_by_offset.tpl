@@ -1,20 +1,16 @@
-% section("members")
-const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH apart */
-% section("middle")
- + v->${attends.S} - 1
+const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH apart */ % section("members")
+ + v->${attends.S} - 1 % section("middle")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return i - j;
 }
 
-% section("view")
-% if terms.biases then
+% section("view") % if terms.biases
 
 INLINE int ${prefix}row_count(const step_view *v, int l) {
     return ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 }
-% end
 % section("distance_count")
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
 INLINE int ${prefix}distance_count(int T, int S) {
@@ -28,8 +24,7 @@ INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
     return ${distance};
 }
 
-% section("table_row")
-${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x))
+${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) % section("table_row")
 % section("sum_of_row")
 for (int x = 0; x < ${prefix}count; x++) {
     if (${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) != row) continue;

@@ -1,8 +1,7 @@
 % section("members")
 const real *rows; /* vectors of distances, ${PREFIX}HEAD_WIDTH apart */
 const int *row; /* [keys][queries] index of each pair's row */
-% section("set_members")
-a.row = ${prefix}pair_rows_of(v, l).row;
+a.row = ${prefix}pair_rows_of(v, l).row; % section("set_members")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
@@ -12,8 +11,7 @@ INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
 % section("count_pairs")
 ${prefix}pair_rows r;
 const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
-% section("and_pairs")
- + pairs
+ + pairs % section("and_pairs")
 % section("view")
 
 % local of_set = rows.sets > 1 and " + l * size" or ""
@@ -92,16 +90,12 @@ static void ${prefix}sort_pairs(const int *position, const int *key_position, in
     start[0] = 0;
 }
 
-% section("begin_draw")
-const int *drawn = out;
+const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local keys_from, later = "drawn + " .. PREFIX .. "DRAWS * T", positions.input_first
-% if rows.sets > 1 then
-for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) {
+for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.sets > 1 then
     ${prefix}pair_rows r;
     ${prefix}sort_pairs(drawn + ${later and "(l + 1)" or "l"} * T, ${keys_from} + ${later and "(l + 1)" or "l"} * S, T, S, scratch, out);
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
-% else
-${prefix}sort_pairs(drawn${later and " + T" or ""}, ${keys_from}${later and " + S" or ""}, T, S, scratch, out);
-% end
+${prefix}sort_pairs(drawn${later and " + T" or ""}, ${keys_from}${later and " + S" or ""}, T, S, scratch, out); % else

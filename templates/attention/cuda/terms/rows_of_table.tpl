@@ -36,8 +36,7 @@ NOINLINE void ${prefix}make_rows(const step_view *v, int first, int stride) {
     }
 }
 
-% section("begin_tables")
-${prefix}make_rows(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
+${prefix}make_rows(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS); % section("begin_tables")
 % section("end_tables")
 const int ${prefix}count = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 const int ${prefix}elements = ${stack.count} * (${rows.rows_text}) * ${PREFIX}HEAD_WIDTH;
@@ -56,5 +55,4 @@ INLINE int ${prefix}pair_key(const int *position, const int *key_position, int q
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 enum { ${PREFIX}PAIR_KEYS = ${rows.rows_text} };
-% section("distance_of_key")
-distance[count] = key - ${PREFIX}CLIP;
+distance[count] = key - ${PREFIX}CLIP; % section("distance_of_key")

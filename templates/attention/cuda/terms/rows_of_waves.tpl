@@ -8,8 +8,7 @@ const size_t first_row = (size_t)l * ${attends.distance_count}(${attends.T_of_vi
 a.rows = v->shared.${prefix}rows + first_row * ${PREFIX}HEAD_WIDTH${attends.channel};
 a.row_bias = v->shared.${prefix}row_bias + first_row;
 a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.S};
-% section("add_biases")
- + (a->key_bias[j] + a->row_bias[x])
+ + (a->key_bias[j] + a->row_bias[x]) % section("add_biases")
 % section("before_forward")
 
 /* Computes the products of a shard's keys with the content bias. */
@@ -36,12 +35,9 @@ INLINE void ${prefix}bias_keys(void) {
     }
     __syncthreads();
 }
-% section("begin_forward")
-${prefix}bias_keys();
-% section("sums_of_key")
-, sum = 0
-% section("add_to_key")
-sum += dlogit;
+${prefix}bias_keys(); % section("begin_forward")
+, sum = 0 % section("sums_of_key")
+sum += dlogit; % section("add_to_key")
 % section("end_key_gradient")
 real bias[${attends.head_part}];
 ${prefix}load_head(bias, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
@@ -63,8 +59,7 @@ INLINE void ${prefix}content_bias_grad(real *dbias) {
         if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * ${PREFIX}LOGIT_SCALE;
     }
 }
-% section("end_backward")
-${prefix}content_bias_grad(g->${prefix}content_bias);
+${prefix}content_bias_grad(g->${prefix}content_bias); % section("end_backward")
 % section("most_distances")
 /* The greatest number of vectors of distances: one for every distance that can occur. */
 INLINE int ${prefix}distance_count(int T, int S) {

@@ -1,12 +1,9 @@
-% section("members")
-const ${prefix}score_tables *score;
-% section("set_members")
-a.score = score;
+const ${prefix}score_tables *score; % section("members")
+a.score = score; % section("set_members")
 % section("tables")
 ${prefix}score_tables tables;
 ${prefix}score_tables_of(v, l, &tables);
-% section("score")
-${prefix}score_pair(${a}score, ${a}T, ${a}S, ${a}h, i, ${j}, ${inner})
+${prefix}score_pair(${a}score, ${a}T, ${a}S, ${a}h, i, ${j}, ${inner}) % section("score")
 % section("gradient_of_logit")
 const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logit, dscore); % if scalar.cuda.logit_grad and dlogit
 % section("keep_score")
@@ -20,8 +17,7 @@ INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_t
     size_t used = 0; % if scalar.cuda.tables[1]
     ${prefix}lay_out_score(s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});
 }
-% section("shared_tables")
-char *${prefix}score; /* ${scalar.sets_about} score_tables */
+char *${prefix}score; /* ${scalar.sets_about} score_tables */ % section("shared_tables")
 % section("lay_out_tables")
 t->${prefix}score = memory ? memory + used : NULL;
 used += ${scalar.times_sets}${prefix}score_bytes(${attends.T}, ${attends.S});

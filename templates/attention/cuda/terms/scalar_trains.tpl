@@ -8,15 +8,11 @@ INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
             block()->view.${attends.S});
 }
-% section("shared_tables")
-reals ${prefix}scratch; /* workspace of end_score */ % if scalar.cuda.work[1]
-% section("lay_out_tables")
-% if scalar.cuda.work[1] then
+reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") % if scalar.cuda.work[1]
+% section("lay_out_tables") % if scalar.cuda.work[1]
 % local of_each = attends.end_by_layer and scalar.times_sets or ""
 t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
-% end
-% section("table_sums")
-char *${prefix}score; /* ${scalar.sets_about} score_gradients */
+char *${prefix}score; /* ${scalar.sets_about} score_gradients */ % section("table_sums")
 % section("lay_out_sums")
 sums->${prefix}score = memory ? memory + *used : NULL;
 *used += ${scalar.times_sets}${prefix}score_gradient_bytes(${attends.T}, ${attends.S});

@@ -39,17 +39,10 @@ INLINE real ${prefix}line_value(int h, int i, int j, int S) {
     }
     return value;
 }
-% section("first_key")
-${prefix}next_key(${h}, i, -1, ${key_count})
-% section("next_key")
-j = ${prefix}next_key(${h}, i, j, ${key_count})
-% section("first_query")
-${prefix}next_query(${h}, -1, j, ${key_count}, ${query_count})
-% section("next_query")
-i = ${prefix}next_query(${h}, i, j, ${key_count}, ${query_count})
-% section("score")
-${inner} + ${prefix}line_value(${h}, i, ${j}, ${key_count})
-% section("exists")
-(unsigned int)j < (unsigned int)${key_count} && ${prefix}next_key(h, i, j - 1, ${key_count}) == j
-% section("skip_pair")
-if (${prefix}next_key(h, i, j - 1, ${key_count}) != j) continue;
+${prefix}next_key(${h}, i, -1, ${key_count}) % section("first_key")
+j = ${prefix}next_key(${h}, i, j, ${key_count}) % section("next_key")
+${prefix}next_query(${h}, -1, j, ${key_count}, ${query_count}) % section("first_query")
+i = ${prefix}next_query(${h}, i, j, ${key_count}, ${query_count}) % section("next_query")
+${inner} + ${prefix}line_value(${h}, i, ${j}, ${key_count}) % section("score")
+(unsigned int)j < (unsigned int)${key_count} && ${prefix}next_key(h, i, j - 1, ${key_count}) == j % section("exists")
+if (${prefix}next_key(h, i, j - 1, ${key_count}) != j) continue; % section("skip_pair")

@@ -1,6 +1,3 @@
-% section("resumes")
-${inner} && ${prefix}leads_head()
-% section("goes_on")
-${prefix}leads_head() && (${inner})
-% section("lead_alone")
-if (!${prefix}leads_head()) continue; % if leads
+${inner} && ${prefix}leads_head() % section("resumes")
+${prefix}leads_head() && (${inner}) % section("goes_on")
+if (!${prefix}leads_head()) continue; % section("lead_alone") % if leads

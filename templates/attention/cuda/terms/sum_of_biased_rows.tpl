@@ -1,17 +1,12 @@
-% section("bias_sum")
-, row_sum = 0
+, row_sum = 0 % section("bias_sum")
 % section("bias_resumed")
 , row_sum = ${inline("resumes", "first > 0")} ? sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] : 0
-% section("add_pair")
-row_sum += dlogit;
+row_sum += dlogit; % section("add_pair")
 % section("store")
 const size_t room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 ${prefix}store_head(drow, 1,
         sums->${prefix}rows + ((size_t)l * room + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
 ${attends.once}sums->${prefix}row_sums[l * ${PREFIX}HEADS * room + task] = row_sum;
-% section("place_of_row")
-((size_t)l * count + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH
-% section("add_kept")
-row_sum += dlogit;
-% section("store_kept_numbers")
-sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] = row_sum;
+((size_t)l * count + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH % section("place_of_row")
+row_sum += dlogit; % section("add_kept")
+sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] = row_sum; % section("store_kept_numbers")

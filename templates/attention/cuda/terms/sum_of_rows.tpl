@@ -1,10 +1,8 @@
-% section("begin_owner")
-const table_sums *sums = &block()->sums;
+const table_sums *sums = &block()->sums; % section("begin_owner")
 % section("clear")
 real drow[${attends.head_part}]${inline("bias_sum", "")};
 ${prefix}clear_head(drow);
-% section("add_pair")
-${prefix}add_head(drow, dlogit, query);
+${prefix}add_head(drow, dlogit, query); % section("add_pair")
 % section("begin_kept")
 const real *queries = block()->${attends.block}.${attends.q} + (size_t)first * T * ${PREFIX}QUERY_STRIDE;
 const table_sums *sums = &block()->sums;
@@ -20,5 +18,4 @@ const real dlogit = there ? w->${prefix}pairs[pairs + (size_t)i * (${attends.key
 real query[${attends.head_part}];
 ${prefix}load_head(query, query_rows + i * ${PREFIX}QUERY_STRIDE);
 ${prefix}add_head(drow, dlogit, query);
-% section("store_kept")
-${prefix}store_head(drow, 1, to);
+${prefix}store_head(drow, 1, to); % section("store_kept")

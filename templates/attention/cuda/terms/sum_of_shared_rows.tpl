@@ -1,5 +1,4 @@
 % section("store")
 ${prefix}store_head(drow, 1,
         sums->${prefix}rows + ((size_t)l * ${PREFIX}HEADS * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}) + task) * ${PREFIX}HEAD_WIDTH${attends.channel});
-% section("place_of_row")
-((size_t)l * ${PREFIX}HEADS * count + task) * ${PREFIX}HEAD_WIDTH
+((size_t)l * ${PREFIX}HEADS * count + task) * ${PREFIX}HEAD_WIDTH % section("place_of_row")

@@ -2,10 +2,8 @@
 % section("begin_owner")
 ${prefix}score_gradients gradients, *d = &gradients;
 ${prefix}score_gradients_of(d);
-% section("clear")
-real out[${gathered.count}] = {0};
-% section("add_pair")
-${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out);
+real out[${gathered.count}] = {0}; % section("clear")
+${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out); % section("add_pair")
 % section("store")
 if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
 % for _, g in ipairs(gathered) do
@@ -29,5 +27,4 @@ out[${g.at}] = ${inline("goes_on", more)} ? ${g.target} : 0; % else
 if (there) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,
         w->${prefix}${attends.pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
                 out);
-% section("store_kept_numbers")
-${g.target} = out[${g.at}]; % for _, g in ipairs(gathered)
+${g.target} = out[${g.at}]; % section("store_kept_numbers") % for _, g in ipairs(gathered)

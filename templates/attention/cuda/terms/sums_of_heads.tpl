@@ -1,5 +1,4 @@
-% section("start_query")
-real gathered[${scalar.cuda.uniform_count}] = {0};
+real gathered[${scalar.cuda.uniform_count}] = {0}; % section("start_query")
 % section("gather_by_query")
 ${prefix}score_grad_uniform(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, gathered);
 % section("finish_query")
@@ -28,5 +27,4 @@ INLINE void ${prefix}attend_heads(void) {
     }
     __syncthreads();
 }
-% section("end_backward")
-${prefix}attend_heads();
+${prefix}attend_heads(); % section("end_backward")

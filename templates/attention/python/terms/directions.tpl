@@ -13,7 +13,5 @@ class ${part.Direction}(nn.Linear):
         return self.scale * torch.where(index > index[:, None], right, left)
 
 
-% section("members")
-self.direction = ${part.Direction}()
-% section("logit")
-${inner} + self.direction(h)
+self.direction = ${part.Direction}() % section("members")
+${inner} + self.direction(h) % section("logit")

@@ -1,4 +1,2 @@
-% section("members_of_weights")
-self.dropout = nn.Dropout(${dropout})
-% section("weights")
-self.dropout(${inner})
+self.dropout = nn.Dropout(${dropout}) % section("members_of_weights")
+self.dropout(${inner}) % section("weights")

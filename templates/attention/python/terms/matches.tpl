@@ -13,7 +13,5 @@ class ${part.Geometric}(nn.Module):
         return self.scale * ((query + self.content_bias[:, None]) @ key.transpose(-1, -2)) + self.offset
 
 
-% section("members")
-self.geometric = ${part.Geometric}()
-% section("logit")
-self.geometric(query, key)
+self.geometric = ${part.Geometric}() % section("members")
+self.geometric(query, key) % section("logit")

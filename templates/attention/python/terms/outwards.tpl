@@ -16,5 +16,4 @@ def ${part.match_first}(score):
 % end
 
 
-% section("weights")
-${part.match_first}(score)
+${part.match_first}(score) % section("weights")

@@ -28,5 +28,4 @@ def ${part.rotate}(vectors, positions):
 % end
 
 
-% section("turn_rows")
-query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions})
+query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions}) % section("turn_rows")

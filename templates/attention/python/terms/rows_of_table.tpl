@@ -12,7 +12,5 @@ class ${part.Relative}(nn.Module):
         return query @ key.transpose(-1, -2) + torch.einsum("bhid,ijd->bhij", query, rows)
 
 
-% section("members")
-self.relative = ${part.Relative}()
-% section("logit")
-self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS)
+self.relative = ${part.Relative}() % section("members")
+self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS) % section("logit")

@@ -15,7 +15,5 @@ class ${part.Relative}(nn.Module):
         return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
 
 
-% section("members")
-self.relative = ${part.Relative}()
-% section("logit")
-self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS)
+self.relative = ${part.Relative}() % section("members")
+self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS) % section("logit")

@@ -15,10 +15,7 @@ def ${part.change_score}(score${score.arguments}):
 
 
 % section("late_members")
-% if #score.own > 0 then
-self.score = nn.ParameterDict({
+self.score = nn.ParameterDict({ % if #score.own > 0 then
     "${p.name}": ${p.text}, % for _, p in ipairs(score.own)
 })
-% end
-% section("change")
-score = ${part.change_score}(score${score.pass}).to(query)
+score = ${part.change_score}(score${score.pass}).to(query) % section("change")

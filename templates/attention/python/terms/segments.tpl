@@ -18,5 +18,4 @@ def ${part.line_values}(score):
 % end
 
 
-% section("gain")
-score = score + ${part.line_values}(score)
+score = score + ${part.line_values}(score) % section("gain")

@@ -13,5 +13,4 @@ def ${part.hidden}(score):
 % end
 
 
-% section("hide")
-score = score.masked_fill(${part.hidden}(score), -math.inf)
+score = score.masked_fill(${part.hidden}(score), -math.inf) % section("hide")
