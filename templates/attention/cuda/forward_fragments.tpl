@@ -1,85 +1,64 @@
-% local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
-/* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */
-NOINLINE void ${prefix}attend(const bool training) {
-    const step_view *v = &block()->view;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences, T = v->${attends.T};
-    const unsigned int tiles = (T + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
-    const int S = v->${attends.S};
-    const int l = block()->l;
-    % slot("tables")
+% slot("unless_training")
+const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
+        *values = computed(a.value + tile_row());
+operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
+real largest[2 * ${PREFIX}GROUPS], sum[2 * ${PREFIX}GROUPS], out[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+    largest[r] = (real)-1e30;
+    sum[r] = 0;
+}
+#pragma unroll
+for (int group = 0; group < ${PREFIX}GROUPS; group++)
+    load_rows_of_head(row_of(queries, query[2 * group], ${PREFIX}QUERY_STRIDE),
+            row_of(queries, query[2 * group + 1], ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
+            ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
+clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
+% include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
-    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
-        const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
-        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row();
-        int query[2 * ${PREFIX}GROUPS];
+for (int at = begin; at < end; at += TILE_COLUMNS) {
+    real score[${PREFIX}GROUPS][4];
+    begin_with_zero(${PREFIX}GROUPS, score);
+    % include("attention/cuda/scores_fragments.tpl")
 #pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) query[r] = min(row + r * GROUP_ROWS / 2, T - 1);
-        ${attends.asks and "" or "const "}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
-        % slot("unless_training")
-        const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
-                *values = computed(a.value + tile_row());
-        operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
-        real largest[2 * ${PREFIX}GROUPS], sum[2 * ${PREFIX}GROUPS], out[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+    for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
+}
 #pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            largest[r] = (real)-1e30;
-            sum[r] = 0;
-        }
-#pragma unroll
-        for (int group = 0; group < ${PREFIX}GROUPS; group++)
-            load_rows_of_head(row_of(queries, query[2 * group], ${PREFIX}QUERY_STRIDE),
-                    row_of(queries, query[2 * group + 1], ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
-                    ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
-        clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
-        % include("attention/cuda/bounds_fragments.tpl", of_keys)
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) largest[r] = tile_row_largest(largest[r]);
 #pragma unroll 1
-        for (int at = begin; at < end; at += TILE_COLUMNS) {
-            real score[${PREFIX}GROUPS][4];
-            begin_with_zero(${PREFIX}GROUPS, score);
-            % include("attention/cuda/scores_fragments.tpl")
+for (int first = begin; first < end; first += STEP) {
+    real weights[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
-            for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
-        }
+    for (int n = 0; n < DEPTH; n++) {
+        const int at = first + n * TILE_COLUMNS;
+        real score[${PREFIX}GROUPS][4];
+        begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
+        begin_with_rows(${PREFIX}GROUPS, largest, score); % else
+        % include("attention/cuda/scores_fragments.tpl")
 #pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) largest[r] = tile_row_largest(largest[r]);
-#pragma unroll 1
-        for (int first = begin; first < end; first += STEP) {
-            real weights[DEPTH * ${PREFIX}GROUPS][4];
-#pragma unroll
-            for (int n = 0; n < DEPTH; n++) {
-                const int at = first + n * TILE_COLUMNS;
-                real score[${PREFIX}GROUPS][4];
-                begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
-                begin_with_rows(${PREFIX}GROUPS, largest, score); % else
-                % include("attention/cuda/scores_fragments.tpl")
-#pragma unroll
-                for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
+        for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
 % if terms.drops then
-                    const int i = query[e / 2];
-                    const int j = min(at + tile_column() + e % 2, S - 1);
+            const int i = query[e / 2];
+            const int j = min(at + tile_column() + e % 2, S - 1);
 % end
-                    const real weight = weight_of(score[e / 4][e % 4]${terms.scaled and " - largest[e / 2]" or ""});
-                    sum[e / 2] += weight;
-                    weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_key", "weight")};
-                }
-            }
-            add_rows_of_head(${PREFIX}GROUPS, true, weights, values, ${attends.key_stride}, first, S,
-                    ${PREFIX}HEAD_WIDTH, out);
-        }
-#pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) sum[r] = tile_row_sum(sum[r]);
-        real *to = s->${attends.out} + ((size_t)sequence * T + row) * WIDTH + h * ${PREFIX}HEAD_WIDTH + tile_column();
-        real *log_sums = s->${prefix}log_sum + task / tiles * T + row;
-#pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int below = r * GROUP_ROWS / 2;
-            const real log_sum = log_of_weight(sum[r]);
-            if (row + below >= T) continue;
-            store_row_of_head(out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, weight_of(-log_sum),
-                    to + below * WIDTH);
-            if (tile_column() == 0) log_sums[below] = largest[r] + log_sum;
+            const real weight = weight_of(score[e / 4][e % 4]${terms.scaled and " - largest[e / 2]" or ""});
+            sum[e / 2] += weight;
+            weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_key", "weight")};
         }
     }
-    __syncthreads();
+    add_rows_of_head(${PREFIX}GROUPS, true, weights, values, ${attends.key_stride}, first, S,
+            ${PREFIX}HEAD_WIDTH, out);
+}
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) sum[r] = tile_row_sum(sum[r]);
+real *to = s->${attends.out} + ((size_t)sequence * T + row) * WIDTH + h * ${PREFIX}HEAD_WIDTH + tile_column();
+real *log_sums = s->${prefix}log_sum + task / tiles * T + row;
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+    const int below = r * GROUP_ROWS / 2;
+    const real log_sum = log_of_weight(sum[r]);
+    if (row + below >= T) continue;
+    store_row_of_head(out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, weight_of(-log_sum),
+            to + below * WIDTH);
+    if (tile_column() == 0) log_sums[below] = largest[r] + log_sum;
 }

@@ -13,10 +13,19 @@ enum {
 % slot("kept_weight")
 % slot("domain")
 
-% include("attention/cuda/forward_fragments.tpl")
+% local frame, constant = "attention/cuda/pass_fragments.tpl", attends.asks and "" or "const "
+% local of_query = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", rows = "T", count = "S" }
+% of_query.pass, of_query.constant, of_query.body = "attend(const bool training)", constant, "attention/cuda/forward_fragments.tpl"
+% of_query.about = "Computes the layer's attended values, and stores the values of the softmax that the backward pass needs."
+% include(frame, of_query)
 
-% include("attention/cuda/queries_fragments.tpl")
+% of_query.pass, of_query.constant, of_query.body = "attend_queries(void)", "const ", "attention/cuda/queries_fragments.tpl"
+% of_query.about = "Computes the gradients of queries."
+% include(frame, of_query)
 
-% include("attention/cuda/keys_fragments.tpl")
+% local of_key = { lane = "key", of_lane = "j", first = "first_query", last = "end_query", rows = "S", count = "T" }
+% of_key.pass, of_key.constant, of_key.body = "attend_keys(int first, int count)", "const ", "attention/cuda/keys_fragments.tpl"
+% of_key.about = "Computes the gradients of keys and values."
+% include(frame, of_key)
 
 % include("attention/cuda/backward.tpl")

@@ -1,83 +1,61 @@
-% local of_queries = { lane = "key", of_lane = "j", first = "first_query", last = "end_query", count = "T" }
-/* Computes the gradients of keys and values. */
-NOINLINE void ${prefix}attend_keys(int first, int count) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences, T = v->${attends.T};
-    const int S = v->${attends.S};
-    const unsigned int tiles = (S + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
-    const int l = block()->l;
-    % slot("tables")
+const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
+const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
+const real *log_sums = computed(s->${prefix}log_sum + of_head), *deltas = computed(w->${prefix}delta + of_head);
+const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
+        *query_channels = computed(a.query + tile_row());
+operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
+real dkey[${PREFIX}GROUPS * ${PREFIX}TILES][4], dvalue[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+#pragma unroll
+for (int group = 0; group < ${PREFIX}GROUPS; group++) {
+    const real *upper = row_of(keys, key[2 * group], ${attends.key_stride});
+    const real *lower = row_of(keys, key[2 * group + 1], ${attends.key_stride});
+    load_rows_of_head(upper, lower, ${PREFIX}HEAD_WIDTH, 1, rows + group * ${PREFIX}STEPS);
+    load_rows_of_head(upper + WIDTH, lower + WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows + group * ${PREFIX}STEPS);
+}
+clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dkey);
+clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dvalue);
+% include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
-    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
-        const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
-        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row(), of_head = task / tiles * T;
-        int key[2 * ${PREFIX}GROUPS];
+for (int from = begin; from < end; from += STEP) {
+    real weights[DEPTH * ${PREFIX}GROUPS][4], gradients[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) key[r] = min(row + r * GROUP_ROWS / 2, S - 1);
-        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
-        const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
-        const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
-        const real *log_sums = computed(s->${prefix}log_sum + of_head), *deltas = computed(w->${prefix}delta + of_head);
-        const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
-                *query_channels = computed(a.query + tile_row());
-        operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
-        real dkey[${PREFIX}GROUPS * ${PREFIX}TILES][4], dvalue[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+    for (int n = 0; n < DEPTH; n++) {
+        const int at = from + n * TILE_COLUMNS, query = min(at + tile_row(), T - 1);
+        real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], log_sum[2], delta[2];
 #pragma unroll
-        for (int group = 0; group < ${PREFIX}GROUPS; group++) {
-            const real *upper = row_of(keys, key[2 * group], ${attends.key_stride});
-            const real *lower = row_of(keys, key[2 * group + 1], ${attends.key_stride});
-            load_rows_of_head(upper, lower, ${PREFIX}HEAD_WIDTH, 1, rows + group * ${PREFIX}STEPS);
-            load_rows_of_head(upper + WIDTH, lower + WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows + group * ${PREFIX}STEPS);
+        for (int c = 0; c < 2; c++) {
+            const int of_query = min(at + tile_column() + c, T - 1);
+            log_sum[c] = log_sums[of_query];
+            delta[c] = deltas[of_query];
         }
-        clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dkey);
-        clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dvalue);
-        % include("attention/cuda/bounds_fragments.tpl", of_queries)
-#pragma unroll 1
-        for (int from = begin; from < end; from += STEP) {
-            real weights[DEPTH * ${PREFIX}GROUPS][4], gradients[DEPTH * ${PREFIX}GROUPS][4];
+        begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
+        begin_with_columns(${PREFIX}GROUPS, log_sum, logits); % else
+        begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
+        begin_with_columns(${PREFIX}GROUPS, delta, dweights); % else
+        multiply_heads(${PREFIX}GROUPS, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
+                ${PREFIX}LOGIT_SCALE${attends.to_bits}, logits);
+        multiply_heads(${PREFIX}GROUPS, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
 #pragma unroll
-            for (int n = 0; n < DEPTH; n++) {
-                const int at = from + n * TILE_COLUMNS, query = min(at + tile_row(), T - 1);
-                real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], log_sum[2], delta[2];
-#pragma unroll
-                for (int c = 0; c < 2; c++) {
-                    const int of_query = min(at + tile_column() + c, T - 1);
-                    log_sum[c] = log_sums[of_query];
-                    delta[c] = deltas[of_query];
-                }
-                begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
-                begin_with_columns(${PREFIX}GROUPS, log_sum, logits); % else
-                begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
-                begin_with_columns(${PREFIX}GROUPS, delta, dweights); % else
-                multiply_heads(${PREFIX}GROUPS, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
-                        ${PREFIX}LOGIT_SCALE${attends.to_bits}, logits);
-                multiply_heads(${PREFIX}GROUPS, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
-#pragma unroll
-                for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-                    const int place = at + tile_column() + e % 2, of = e % 2;
-                    const int i = min(place, T - 1);
-                    const int j = key[e / 2];
-                    % include("attention/cuda/gradient_fragments.tpl")
-                    gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
-                    weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_value", "weight")};
-                }
-            }
-            add_rows_of_head(${PREFIX}GROUPS, false, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
-                    ${PREFIX}HEAD_WIDTH, dkey);
-            add_rows_of_head(${PREFIX}GROUPS, false, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
-        }
-        real *to = w->${attends.dkv} + (size_t)(sequence * S + row) * ${attends.key_stride}${attends.to_keys};
-        to += h * ${PREFIX}HEAD_WIDTH + tile_column();
-#pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int below = r * GROUP_ROWS / 2, tile = r / 2 * ${PREFIX}TILES;
-            if (row + below >= S) continue;
-            store_row_of_head(dkey + tile, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
-                    to + below * ${attends.key_stride});
-            store_row_of_head(dvalue + tile, r % 2, ${PREFIX}HEAD_WIDTH, 1, to + below * ${attends.key_stride} + WIDTH);
+        for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
+            const int place = at + tile_column() + e % 2, of = e % 2;
+            const int i = min(place, T - 1);
+            const int j = key[e / 2];
+            % include("attention/cuda/gradient_fragments.tpl")
+            gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
+            weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_value", "weight")};
         }
     }
-    __syncthreads();
+    add_rows_of_head(${PREFIX}GROUPS, false, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
+            ${PREFIX}HEAD_WIDTH, dkey);
+    add_rows_of_head(${PREFIX}GROUPS, false, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
+}
+real *to = w->${attends.dkv} + (size_t)(sequence * S + row) * ${attends.key_stride}${attends.to_keys};
+to += h * ${PREFIX}HEAD_WIDTH + tile_column();
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+    const int below = r * GROUP_ROWS / 2, tile = r / 2 * ${PREFIX}TILES;
+    if (row + below >= S) continue;
+    store_row_of_head(dkey + tile, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+            to + below * ${attends.key_stride});
+    store_row_of_head(dvalue + tile, r % 2, ${PREFIX}HEAD_WIDTH, 1, to + below * ${attends.key_stride} + WIDTH);
 }

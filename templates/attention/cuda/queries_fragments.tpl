@@ -1,83 +1,61 @@
-% local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
-/* Computes the gradients of queries. */
-NOINLINE void ${prefix}attend_queries(void) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences, T = v->${attends.T};
-    const unsigned int tiles = (T + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
-    const int S = v->${attends.S};
-    const int l = block()->l;
-    % slot("tables")
+const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
+const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
+        *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
+const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
+        *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
+operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
+real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+#pragma unroll
+for (int group = 0; group < ${PREFIX}GROUPS; group++) {
+    const int upper = query[2 * group], lower = query[2 * group + 1];
+    load_rows_of_head(row_of(queries, upper, ${PREFIX}QUERY_STRIDE), row_of(queries, lower, ${PREFIX}QUERY_STRIDE),
+            ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
+    load_rows_of_head(row_of(douts, upper, WIDTH), row_of(douts, lower, WIDTH), ${PREFIX}HEAD_WIDTH, 1,
+            dout + group * ${PREFIX}STEPS);
+}
+clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+    const int of_query = task / tiles * T + query[r];
+    log_sum[r] = s->${prefix}log_sum[of_query];
+    delta[r] = dot_rows_of_head(row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH),
+            ${PREFIX}HEAD_WIDTH);
+    if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T) w->${prefix}delta[of_query] = delta[r];
+}
+% include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
-    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
-        const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
-        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row();
-        int query[2 * ${PREFIX}GROUPS];
+for (int first = begin; first < end; first += STEP) {
+    real gradients[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) query[r] = min(row + r * GROUP_ROWS / 2, T - 1);
-        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
-        const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
-        const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
-                *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
-        const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
-                *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
-        operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
-        real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+    for (int n = 0; n < DEPTH; n++) {
+        const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
+        real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
+        begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
+        begin_with_rows(${PREFIX}GROUPS, log_sum, logits); % else
+        begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
+        begin_with_rows(${PREFIX}GROUPS, delta, dweights); % else
+        multiply_heads(${PREFIX}GROUPS, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+                logits);
+        multiply_heads(${PREFIX}GROUPS, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+                dweights);
 #pragma unroll
-        for (int group = 0; group < ${PREFIX}GROUPS; group++) {
-            const int upper = query[2 * group], lower = query[2 * group + 1];
-            load_rows_of_head(row_of(queries, upper, ${PREFIX}QUERY_STRIDE), row_of(queries, lower, ${PREFIX}QUERY_STRIDE),
-                    ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
-            load_rows_of_head(row_of(douts, upper, WIDTH), row_of(douts, lower, WIDTH), ${PREFIX}HEAD_WIDTH, 1,
-                    dout + group * ${PREFIX}STEPS);
-        }
-        clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
-#pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int of_query = task / tiles * T + query[r];
-            log_sum[r] = s->${prefix}log_sum[of_query];
-            delta[r] = dot_rows_of_head(row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH),
-                    ${PREFIX}HEAD_WIDTH);
-            if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T) w->${prefix}delta[of_query] = delta[r];
-        }
-        % include("attention/cuda/bounds_fragments.tpl", of_keys)
-#pragma unroll 1
-        for (int first = begin; first < end; first += STEP) {
-            real gradients[DEPTH * ${PREFIX}GROUPS][4];
-#pragma unroll
-            for (int n = 0; n < DEPTH; n++) {
-                const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
-                real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
-                begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
-                begin_with_rows(${PREFIX}GROUPS, log_sum, logits); % else
-                begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
-                begin_with_rows(${PREFIX}GROUPS, delta, dweights); % else
-                multiply_heads(${PREFIX}GROUPS, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
-                        logits);
-                multiply_heads(${PREFIX}GROUPS, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
-                        dweights);
-#pragma unroll
-                for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-                    const int place = first + n * TILE_COLUMNS + tile_column() + e % 2, of = e / 2;
-                    const int i = query[of];
-                    const int j = min(place, S - 1);
-                    % include("attention/cuda/gradient_fragments.tpl")
-                    gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
-                }
-            }
-            add_rows_of_head(${PREFIX}GROUPS, false, gradients, key_channels, ${attends.key_stride}, first, S,
-                    ${PREFIX}HEAD_WIDTH, dquery);
-        }
-        real *to = w->${attends.dq} + ((size_t)sequence * T + row) * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH;
-        to += tile_column();
-#pragma unroll
-        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-            const int below = r * GROUP_ROWS / 2;
-            if (row + below < T)
-                store_row_of_head(dquery + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
-                        to + below * ${PREFIX}QUERY_STRIDE);
+        for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
+            const int place = first + n * TILE_COLUMNS + tile_column() + e % 2, of = e / 2;
+            const int i = query[of];
+            const int j = min(place, S - 1);
+            % include("attention/cuda/gradient_fragments.tpl")
+            gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
         }
     }
-    __syncthreads();
+    add_rows_of_head(${PREFIX}GROUPS, false, gradients, key_channels, ${attends.key_stride}, first, S,
+            ${PREFIX}HEAD_WIDTH, dquery);
+}
+real *to = w->${attends.dq} + ((size_t)sequence * T + row) * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH;
+to += tile_column();
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+    const int below = r * GROUP_ROWS / 2;
+    if (row + below < T)
+        store_row_of_head(dquery + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+                to + below * ${PREFIX}QUERY_STRIDE);
 }

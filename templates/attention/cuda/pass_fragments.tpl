@@ -1,0 +1,22 @@
+/* ${about} */
+NOINLINE void ${prefix}${pass} {
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const ${attends.state} *s = &block()->${attends.block};
+    const int sequences = block()->sequences, T = v->${attends.T};
+    const int S = v->${attends.S};
+    const unsigned int tiles = (${rows} + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
+    const int l = block()->l;
+    % slot("tables")
+#pragma unroll 1
+    for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
+        const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
+        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row(), of_head = task / tiles * T;
+        int ${lane}[2 * ${PREFIX}GROUPS];
+#pragma unroll
+        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) ${lane}[r] = min(row + r * GROUP_ROWS / 2, ${rows} - 1);
+        ${constant}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        % include(body)
+    }
+    __syncthreads();
+}
