@@ -36,4 +36,21 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool sorted, int32_t *out, int32_t *scratch);
 
+/* These functions copy `given` distances or positions, or draw them if there are none. */
+void lh_take_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range, int count,
+                       bool sorted, int32_t *out, int32_t *scratch);
+void lh_take_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out,
+                       int32_t *scratch);
+void lh_take_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+                              int32_t *middle, int32_t *scratch);
+
+/* Sorts the pairs of T queries and S keys by the distance of their positions, limited to [low, high], and numbers the
+ * distances that occur; or all of them, if `every`. `out` is the number of distances; distances[most]; index[S][T] of
+ * the distance of a pair; start[most + 1] of a distance's pairs in the list that follows, query * S + key.
+ *
+ *   rank   [high - low + 2] overwritten
+ */
+void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, int S, int low, int high, bool every,
+                   int most, int32_t *rank, int32_t *out);
+
 #endif

@@ -5,6 +5,8 @@
  */
 #include "longhand/positions.h"
 
+#include <string.h>
+
 #include "longhand/timings.h"
 
 /* Draws Floyd's subset: for j = range - count, ..., range - 1 takes a uniform t <= j, or j itself if t is already
@@ -77,4 +79,57 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
     }
     for (int i = 0; i < count - 1; i++) left[i] = -left[i];
     lh_draw_distances(draw, layer, range, count, middle, scratch);
+}
+
+void lh_take_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range, int count,
+                       bool sorted, int32_t *out, int32_t *scratch) {
+    if (given) memcpy(out, given, (size_t)count * sizeof *out);
+    else lh_draw_positions(draw, layer, first, range, count, sorted, out, scratch);
+}
+
+void lh_take_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out,
+                       int32_t *scratch) {
+    if (given) memcpy(out, given, (size_t)count * sizeof *out);
+    else lh_draw_distances(draw, layer, range, count, out, scratch);
+}
+
+void lh_take_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+                              int32_t *middle, int32_t *scratch) {
+    for (int i = 0; given && i < count; i++) {
+        middle[i] = given[i];
+        middle[-i] = -given[i];
+    }
+    if (!given) lh_draw_signed_distances(draw, layer, range, count, middle, scratch);
+}
+
+/* The rank of a pair's distance among [low, high]. */
+static int rank_of(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
+    int distance = key_position[key] - position[query], near = distance < high ? distance : high;
+    return (near > low ? near : low) - low;
+}
+
+void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, int S, int low, int high, bool every,
+                   int most, int32_t *rank, int32_t *out) {
+    int32_t *distances = out + 1, *index = distances + most, *start = index + (size_t)T * (size_t)S;
+    int32_t *pair = start + most + 1;
+    int count = 0, first = 0;
+    memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < S; j++) rank[rank_of(position, key_position, i, j, low, high)]++;
+    for (int r = 0; r <= high - low; r++) {
+        const int pairs = rank[r];
+        if (pairs == 0 && !every) continue;
+        distances[count] = low + r;
+        start[count] = first;
+        first += pairs;
+        rank[r] = count++;
+    }
+    start[count] = first;
+    out[0] = count;
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < S; j++) index[j * T + i] = rank[rank_of(position, key_position, i, j, low, high)];
+    for (int i = 0; i < T; i++)
+        for (int j = 0; j < S; j++) pair[start[index[j * T + i]]++] = i * S + j;
+    for (int x = count; x > 0; x--) start[x] = start[x - 1];
+    start[0] = 0;
 }

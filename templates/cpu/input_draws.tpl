@@ -5,9 +5,6 @@ static void draw_input_positions(const lh_cpu_step *step, int stream) {
     static const uint32_t site[] = {${streams[1].first_site}, ${streams[2].first_site}};
     shared *s = step->shared;
     int count = step->shape.length[stream];
-    if (step->positions[stream])
-        memcpy(s->input_position[stream], step->positions[stream], (size_t)count * sizeof(int32_t));
-    else
-        lh_draw_positions(&step->draw, site[stream], ${first}, ${range}, count, ${input_draw.sorted_text},
-                s->input_position[stream], s->input_scratch[stream]);
+    lh_take_positions(step->positions[stream], &step->draw, site[stream], ${first}, ${range}, count,
+            ${input_draw.sorted_text}, s->input_position[stream], s->input_scratch[stream]);
 }

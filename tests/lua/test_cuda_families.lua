@@ -160,7 +160,7 @@ function TestFamilies.test_draws_follow_those_of_the_previous_family()
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
   contains(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
   contains(host, { "out += self_draw_count(shape);",
-    "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
+    "lh_take_distances(distances[0], from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
 -- Every sequence has its own positions, for all attentions.
@@ -187,7 +187,7 @@ function TestFamilies.test_each_of_two_streams_draws_independently()
     "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
     "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
     "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
-  contains(host, { "pair[start[row[j * T + i]]++] = i * S + j;", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
+  contains(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
 

@@ -210,6 +210,45 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
     assert_true(lh_test_chi_square(seen, 16) < 37.70);
 }
 
+static void test_take_functions_copy_given_values_or_draw(void **state) {
+    (void)state;
+    const int32_t given[] = {0, 4, 7};
+    lh_draw draw = draw_of(3);
+    int32_t out[5], want[5], scratch[64];
+    lh_take_positions(given, &draw, 1, 0, 64, 3, true, out, scratch);
+    assert_memory_equal(out, given, sizeof given);
+    lh_take_distances(given, &draw, 1, 64, 3, out, scratch);
+    assert_memory_equal(out, given, sizeof given);
+    lh_take_signed_distances(given, &draw, 1, 64, 3, out + 2, scratch);
+    assert_memory_equal(out, ((int32_t[]){-7, -4, 0, 4, 7}), sizeof out);
+    lh_take_positions(NULL, &draw, 1, 0, 64, 5, true, out, scratch);
+    lh_draw_positions(&draw, 1, 0, 64, 5, true, want, scratch);
+    assert_memory_equal(out, want, sizeof out);
+    lh_take_distances(NULL, &draw, 1, 64, 5, out, scratch);
+    lh_draw_distances(&draw, 1, 64, 5, want, scratch);
+    assert_memory_equal(out, want, sizeof out);
+    lh_take_signed_distances(NULL, &draw, 1, 64, 3, out + 2, scratch);
+    lh_draw_signed_distances(&draw, 1, 64, 3, want + 2, scratch);
+    assert_memory_equal(out, want, sizeof out);
+}
+
+/* Queries at 0 and 5, keys at 5, 0 and 1: the distances are 5, 0, 1 and 0, -5, -4. */
+static void test_sort_pairs_lists_pairs_by_distance(void **state) {
+    (void)state;
+    const int32_t queries[] = {0, 5}, keys[] = {5, 0, 1};
+    int32_t rank[12], out[1 + 5 + 6 + 6 + 6];
+    lh_sort_pairs(queries, keys, 2, 3, -5, 5, false, 5, rank, out);
+    const int32_t distances[] = {5, -5, -4, 0, 1, 5}, index[] = {4, 2, 2, 0, 3, 1}, start[] = {0, 1, 2, 4, 5, 6};
+    assert_memory_equal(out, distances, sizeof distances);
+    assert_memory_equal(out + 6, index, sizeof index);
+    assert_memory_equal(out + 12, start, sizeof start);
+    assert_memory_equal(out + 18, ((int32_t[]){4, 5, 1, 3, 2, 0}), 6 * sizeof *out);
+    lh_sort_pairs(queries, keys, 2, 3, -2, 2, true, 5, rank, out);
+    const int32_t limited[] = {5, -2, -1, 0, 1, 2}, starts[] = {0, 2, 2, 4, 5, 6};
+    assert_memory_equal(out, limited, sizeof limited);
+    assert_memory_equal(out + 12, starts, sizeof starts);
+}
+
 int main(void) {
     const struct CMUnitTest positions[] = {
         cmocka_unit_test(test_draw_positions_every_size_distinct_in_range),
@@ -223,6 +262,8 @@ int main(void) {
         cmocka_unit_test(test_draw_positions_sorted_uniform_over_subsets),
         cmocka_unit_test(test_draw_positions_unsorted_uniform_over_orders),
         cmocka_unit_test(test_draw_positions_large_range_order_statistics),
+        cmocka_unit_test(test_take_functions_copy_given_values_or_draw),
+        cmocka_unit_test(test_sort_pairs_lists_pairs_by_distance),
     };
     return cmocka_run_group_tests(positions, NULL, NULL);
 }

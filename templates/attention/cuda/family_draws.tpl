@@ -1,5 +1,6 @@
 % local T, S = "shape->length[" .. queries.stream .. "]", "shape->length[" .. keys.stream .. "]"
 % local tokens = cross and "(" .. T .. " + " .. S .. ")" or T
+% local given_distances = ("distances[%d], from, (uint32_t)d%s"):format(queries.stream, distance_site)
 % slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
 % if not terms.by_pair then
 static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; }
@@ -10,28 +11,15 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
     const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];
     % slot("begin_draw")
     for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${side.count}) { % for _, side in ipairs(sides) do
-        if (positions[${side.stream}]) memcpy(out, positions[${side.stream}], (size_t)${side.count} * sizeof(int));
-        else
-            lh_draw_positions(from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn}, ${side.count}, ${positions.sorted_text},
-                    out, scratch);
+        lh_take_positions(positions[${side.stream}], from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn},
+                ${side.count}, ${positions.sorted_text}, out, scratch);
     }
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += 2 * T) { % if attends.distance_rows > 1 then
-        int *middle = out + T;
         out[0] = 0; /* belongs to no pair */
-        if (distances[${queries.stream}])
-            for (int i = 0; i < T; i++) {
-                middle[i] = distances[${queries.stream}][i];
-                middle[-i] = -distances[${queries.stream}][i];
-            }
-        else
-            lh_draw_signed_distances(from, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION,
-                    T, middle, scratch);
+        lh_take_signed_distances(${given_distances}, ${PREFIX}MAX_POSITION, T, out + T, scratch);
     }
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += T) { % elseif attends.distance_draws > 0
-        if (distances[${queries.stream}]) memcpy(out, distances[${queries.stream}], (size_t)T * sizeof(int));
-        else
-            lh_draw_distances(from, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T, out,
-                    scratch);
+        lh_take_distances(${given_distances}, ${PREFIX}MAX_POSITION, T, out, scratch);
     }
     % slot("end_draw")
 }

@@ -7,8 +7,3 @@ INLINE unsigned int ${prefix}head_lanes(void) {
 }
 
 INLINE bool ${prefix}leads_head(void) { return threadIdx.x % ${PREFIX}HEAD_LANES == 0; }
-% if attends.uneven_heads then
-
-/* Whether the head has a channel d places after the thread's first channel. */
-INLINE bool ${prefix}has_channel(int d) { return ${prefix}channel() + d < ${PREFIX}HEAD_WIDTH; }
-% end

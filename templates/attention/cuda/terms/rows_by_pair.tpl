@@ -61,41 +61,18 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
-% slot("key_of_pair")
-
-/* Numbers the vectors that occur, and sorts the pairs by vector. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */
-static void ${prefix}sort_pairs(const int *position, const int *key_position, int T, int S, int *rank, int *out) {
-    ${prefix}pair_rows r;
-    int count = 0, first = 0;
-    ${prefix}lay_out_pair_rows(&r, out, ${T_S});
-    int *distance = out + (r.distance - out), *row = out + (r.row - out), *start = out + (r.start - out);
-    int *pair = out + (r.pair - out);
-    memset(rank, 0, (${PREFIX}PAIR_KEYS + 1) * sizeof *rank);
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${S}; j++) rank[${prefix}pair_key(position, key_position, i, j)]++;
-    for (int key = 0; key < ${PREFIX}PAIR_KEYS; key++) {
-        int pairs = rank[key];
-        % slot("distance_of_key")
-        start[count] = first;
-        first += pairs;
-        rank[key] = count++;
-    }
-    start[count] = first;
-    out[0] = count;
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${S}; j++) row[j * T + i] = rank[${prefix}pair_key(position, key_position, i, j)];
-    for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${S}; j++) pair[start[row[j * T + i]]++] = i * ${S} + j;
-    for (int x = count; x > 0; x--) start[x] = start[x - 1];
-    start[0] = 0;
-}
+enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* distances that can occur */
 
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
-% local keys_from, later = "drawn + " .. PREFIX .. "DRAWS * T", positions.input_first
+% local later, most = positions.input_first, invoke(attends.distance_count, "T", S)
+% local at = rows.sets > 1 and (later and " + (l + 1) * " or " + l * ") or later and " + "
+% local of_query, of_key = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
+% local first, first_key = at and of_query .. at .. "T" or of_query, at and of_key .. at .. S or of_key
+% local sort = invoke("lh_sort_pairs", first, first_key, "T", S, inline("limits_of_distances", ""), most, "scratch", "out")
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.sets > 1 then
     ${prefix}pair_rows r;
-    ${prefix}sort_pairs(drawn + ${later and "(l + 1)" or "l"} * T, ${keys_from} + ${later and "(l + 1)" or "l"} * S, T, S, scratch, out);
+    ${sort};
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
-${prefix}sort_pairs(drawn${later and " + T" or ""}, ${keys_from}${later and " + S" or ""}, T, S, scratch, out); % else
+${sort}; % else

@@ -47,12 +47,5 @@ for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t
     % slot("sum_of_row")
     g->${attends.block}[l].${prefix}relative_table[row * ${PREFIX}HEAD_WIDTH + d] = sum * ${PREFIX}LOGIT_SCALE;
 }
-% section("key_of_pair")
-/* The row of the table for a pair. */
-INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
-    int distance = ${cross and "key_" or ""}position[key] - position[query],
-            near = distance < ${rows.farthest} ? distance : ${rows.farthest};
-    return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
-}
-enum { ${PREFIX}PAIR_KEYS = ${rows.rows_text} };
-distance[count] = key - ${PREFIX}CLIP; % section("distance_of_key")
+${rows.rows_text} % section("count_of_distances")
+-${PREFIX}CLIP, ${rows.farthest}, true % section("limits_of_distances")

@@ -185,12 +185,5 @@ for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
             g->${attends.block}[l].${prefix}relative);
 % end
 }
-% section("key_of_pair")
-/* The number of a pair's distance among all possible distances. */
-INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
-    return ${cross and "key_" or ""}position[key] - position[query] + ${PREFIX}MAX_POSITION - 1;
-}
-enum { ${PREFIX}PAIR_KEYS = 2 * ${PREFIX}MAX_POSITION - 1 };
-% section("distance_of_key")
-if (pairs == 0) continue;
-distance[count] = key - (${PREFIX}MAX_POSITION - 1);
+2 * ${PREFIX}MAX_POSITION - 1 % section("count_of_distances")
+1 - ${PREFIX}MAX_POSITION, ${PREFIX}MAX_POSITION - 1, false % section("limits_of_distances")
