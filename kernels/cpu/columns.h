@@ -293,4 +293,12 @@ INLINE vector dot_columns(const int D, const vector *x, const real *restrict col
     return sum;
 }
 
+/* rows[first + lane][j] = columns[j][lane] * factor[lane], for the rows below T, each of S elements. */
+INLINE void write_rows(int T, int S, int first, const real *columns, vector factor, real *rows) {
+    for (int i = 0; i < LANES && first + i < T; i++) {
+        real *row = rows + (size_t)(first + i) * (size_t)S;
+        for (int j = 0; j < S; j++) row[j] = columns[j * LANES + i] * factor[i];
+    }
+}
+
 #endif

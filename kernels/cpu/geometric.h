@@ -9,6 +9,7 @@
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
 
+#include "kernels/cpu/columns.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
@@ -378,6 +379,22 @@ INLINE void share_inwards(int T, int first, const real *grad_factor, real *dlogi
     *left = share_side(0, first, sums - LANES, mirrored - LANES, grad_factor, dlogits);
     *right = share_side(end, T, sums + LANES, mirrored, grad_factor, dlogits);
     share_among(end - first, sums + offset, mirrored + offset, grad_factor + offset, dlogits + offset, right, left);
+}
+
+/* gains [T][LANES] = weights times their gradients: products of g, D channels of LANES queries, with rows of values,
+ * `stride` apart, minus the mean. */
+INLINE void write_gains(const int D, const int stride, int T, const vector *g, vector mean, const real *restrict value,
+                        const real *restrict weights, real *restrict gains) {
+    int j = 0;
+    for (; j + SIDE_BY_SIDE <= T; j += SIDE_BY_SIDE) {
+        vector dweight[SIDE_BY_SIDE];
+        dot_rows(D, SIDE_BY_SIDE, g, stride, value + j * stride, dweight);
+        UNROLL
+        for (int u = 0; u < SIDE_BY_SIDE; u++)
+            store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * (dweight[u] - mean));
+    }
+    for (; j < T; j++)
+        store(gains + j * LANES, load(weights + j * LANES) * (dot_row(D, g, value + j * stride) - mean));
 }
 
 #endif

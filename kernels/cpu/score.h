@@ -53,4 +53,66 @@ INLINE vector positions_from(const int32_t *position, int i, int T) {
     return x;
 }
 
+/* A line of pairs that a mask opens: for query i the key keys * S + first + step * i, of S keys. If several lines open a
+ * pair, the largest value counts; a query without an open key sees all keys. Source: Duan and Shi 2024. */
+typedef struct opened_line {
+    int step, keys, first;
+    real value; /* term added to the score of the pair */
+} opened_line;
+
+/* The key of S that a line opens to query i, or -1. causal: no query sees later keys. */
+INLINE int key_of_line(const opened_line *line, const bool causal, int S, int i) {
+    const int j = line->keys * S + line->first + line->step * i;
+    return j >= 0 && j < S && !(causal && j > i) ? j : -1;
+}
+
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
+ * rounded to runs of 8 keys. corner: the first query sees the last key, with value 0. */
+INLINE void span_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal, int T,
+                       int S, int first, int *begin, int *end) {
+    const int last = first + LANES < T ? first + LANES : T;
+    int low = S, high = 0;
+    for (int i = first; i < last; i++) {
+        bool open = i == 0 && corner;
+        if (open) high = S;
+        if (open && low > S - 1) low = S - 1;
+        for (const opened_line *line = lines; line < stop; line++) {
+            const int j = key_of_line(line, causal, S, i);
+            open = open || j >= 0;
+            if (j >= high) high = j + 1;
+            if (j >= 0 && j < low) low = j;
+        }
+        if (!open) {
+            low = 0;
+            high = causal ? i + 1 : S;
+        }
+    }
+    high = round_up(high, 8);
+    *begin = low / 8 * 8;
+    *end = high < S ? high : S;
+}
+
+/* gain [keys][LANES]: values that lines add to the scores of LANES queries, from `first` on, with keys from `begin` to
+ * end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last query. */
+INLINE void gains_of_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal,
+                           int T, int S, int first, int begin, int end, real *gain) {
+    for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));
+    for (int lane = 0; lane < LANES; lane++) {
+        const int i = first + lane < T ? first + lane : T - 1;
+        real *own = gain + lane;
+        bool open = false;
+        for (const opened_line *line = lines; line < stop; line++) {
+            const int j = key_of_line(line, causal, S, i);
+            if (j < 0) continue;
+            if (line->value > own[j * LANES]) own[j * LANES] = line->value;
+            open = true;
+        }
+        if (i == 0 && corner) {
+            own[(S - 1) * LANES] = 0;
+            open = true;
+        }
+        for (int j = 0; !open && j < (causal ? i + 1 : S); j++) own[j * LANES] = 0;
+    }
+}
+
 #endif

@@ -47,3 +47,60 @@ INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);
     return sum;
 }
+
+/* The gradient of the bias of queries in their products with keys: the sum of keys, each times the sum of its logits'
+ * gradients. keys: rows `stride` elements apart; key_sums [rows][heads]; scale: the factor of logits. */
+INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
+                              real scale, real *dbias) {
+    is_global(dbias);
+    for (int first = 0; first < WIDTH; first += SPAN) {
+        const int c = first + threadIdx.x % SPAN, h = c / head_width;
+        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, stride, key_sums + h, WIDTH / head_width) : 0;
+        const real sum = add_parts(part, SPAN);
+        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * scale;
+    }
+}
+
+/* The gradient of the bias of queries in their products with `count` vectors of distances, in `columns` channels from
+ * channel `first` on; completes drows, the gradient of these vectors, in these channels. rows: head by head. */
+INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
+                               const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
+    is_global(row_sums);
+    is_global(drows);
+    is_global(dbias);
+    const int channel = first + threadIdx.x % columns, h = channel / head_width;
+    const real *row = rows + (size_t)h * count * head_width + channel % head_width;
+    const real sum = add_parts(dot_rows(count, columns, row, head_width, row_sums + h * count, 1), columns);
+    if ((int)threadIdx.x < columns) dbias[channel] = sum * scale;
+    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
+        const int x = e / columns, c = first + e % columns;
+        const quad part = *(const quad *)(bias + c);
+        const real row_sum = row_sums[c / head_width * count + x];
+        quad drow = *(const quad *)(drows + x * WIDTH + c);
+#pragma unroll
+        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * part.v[i]) * scale;
+        *(quad *)(drows + x * WIDTH + c) = drow;
+    }
+    __syncthreads();
+}
+
+/* Products of `here` vectors of each head of `columns` channels with a bias; rows: `count` vectors of a head. */
+INLINE void bias_rows(const int head_width, const int columns, int here, int count, real scale, const real *rows,
+                      const real *bias, real *row_bias) {
+    for (int e = threadIdx.x; e < columns / head_width * here; e += THREADS) {
+        const int h = e / here, x = h * count + e % here;
+        real sum = 0;
+        for (int d = 0; d < head_width; d++) sum += rows[x * head_width + d] * bias[h * head_width + d];
+        row_bias[x] = sum * scale;
+    }
+}
+
+/* Rotates four channels of a row, pairs of channels by the angles of `turn`, whose sines lie `period` elements after
+ * the cosines; direction -1: backward. */
+INLINE void rotate_quad(real *at, const real *turn, const int period, int direction) {
+    const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + period);
+    quad y;
+#pragma unroll
+    for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
+    *(quad *)at = y;
+}

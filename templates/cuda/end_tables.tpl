@@ -1,4 +1,3 @@
-% slot("functions_behind", family.on_device) % for _, family in ipairs(attentions)
 
 /* Converts the folded gradients of the step's tables to gradients of the parameters. */
 NOINLINE void end_tables(parameters *g) {

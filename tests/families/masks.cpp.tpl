@@ -6,6 +6,7 @@
 #define INLINE static inline
 #define __device__
 typedef double real;
+#include "kernels/cuda/lines.cu"
 enum { ${PREFIX}HEADS = ${heads} };
 
 % local of = { terms = on_device.terms, h = "h", j = "j", key_count = "S", query_count = "T" }

@@ -187,7 +187,8 @@ function TestFamilies.test_each_of_two_streams_draws_independently()
     "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
     "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
     "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
-  contains(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ", ".draw_scratch = CROSS_PAIR_KEYS + 1,",
+  contains(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ",
+    ".draw_scratch = CROSS_PAIR_KEYS + 1,",
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
 

@@ -126,6 +126,7 @@ local function kernels(plan, device, multiplies, by_team)
     lists.append(list, wanted and { ... } or {})
   end
   add(any(plan, "trains"), "cuda/score.cu")
+  add(any(plan, "gains"), "cuda/lines.cu")
   add(any(plan, "trains", "cross"), "cuda/score_cross.cu")
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))

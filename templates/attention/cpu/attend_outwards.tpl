@@ -1,3 +1,4 @@
+% local total = terms.normalised and "vector total = " or ""
 % local least = (precision == "float64" and f64 or f32)(1e-12)
 /* Every query visits its keys outwards, at each distance the key to the right, then the key to the left.
  * kernels/cpu/geometric.h multiplies their probabilities. */
@@ -49,15 +50,11 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         write_${name}_group(head, first, query, key, kept.weights);
-% if terms.normalised then
-        vector total = weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
-        vector inverse = ${name}_inverse_of(total);
-        store(kept.inverse_sum + first, inverse);
-% else
-        weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
-% end
+        ${total}weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
         weighted_rows(${PREFIX}HEAD_WIDTH, T, kept.weights, ${PREFIX}QUERY_STRIDE, key + WIDTH, o);
 % if terms.normalised then
+        vector inverse = ${name}_inverse_of(total);
+        store(kept.inverse_sum + first, inverse);
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
 % end

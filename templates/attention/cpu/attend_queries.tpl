@@ -1,6 +1,7 @@
 % local beside = paired and terms.beside
 % local twice = paired and not beside and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
+% local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
@@ -12,7 +13,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
     real *pairs = scratch->pairs; % if beside
     % slot("queries_begin")
-    % include("attention/cpu/attend_rows.tpl") % if terms.far
+    % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.far
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
                 inverse = load(inverse_sum + first);
@@ -52,5 +53,5 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         dlogits += ${twice}${name}_group_${of_dlogits}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if beside
     }
-    % include("attention/cpu/attend_rows.tpl") % if not terms.far
+    % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.far
 }

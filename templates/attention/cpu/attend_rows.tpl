@@ -1,6 +1,6 @@
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
-    real dout_factor = ${inline("row_factor", "inverse_sum[t]")}, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
+    real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};
     if (${PREFIX}PAIRED) { % if paired and not terms.beside then
         const real factors[2] = {dout_factor, query_factor};
         store(row,
@@ -19,7 +19,7 @@ for (int t = ${from_query}; t < ${to_query}; t++) {
         *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *content) * query_factor;
         *(${name}_part *)(row + 2 * ${PREFIX}HEAD_WIDTH + d) = (*q + *position) * query_factor;
 % else
-        *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = *q * query_factor;
+        *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = ${inline("query_of_row", "*q")} * query_factor;
 % end
     }
 }

@@ -1,14 +1,6 @@
 % local of = cpu.attended[name]
 % local of_keys = cross and "state->" .. of.keys
 % local given = asks and ("state->%s + s * %s * %s%s"):format(of.contribution, S, PREFIX, asks.constant) or "NULL"
-/* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
-static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
-    for (int i = 0; i < LANES && first + i < head->T; i++) {
-        real *row = rows + (size_t)(first + i) * (size_t)head->${S};
-        for (int j = 0; j < head->${S}; j++) row[j] = columns[j * LANES + i] * factor[i];
-    }
-}
-
 % slot("trace_head")
 
 /* Traces all heads of all sequences for the last layer that used the workspace. */

@@ -29,8 +29,8 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
             largest = maximum(largest, score);
             store(columns + j * LANES, score);
         }
-        if (scores) write_${name}_rows(head, first, columns, broadcast(1), scores);
+        if (scores) write_rows(head->T, head->${S}, first, columns, broadcast(1), scores);
         vector sum = exp_weights(head->${S}, largest, columns);
-        if (attention) write_${name}_rows(head, first, columns, 1 / sum, attention);
+        if (attention) write_rows(head->T, head->${S}, first, columns, 1 / sum, attention);
     }
 }

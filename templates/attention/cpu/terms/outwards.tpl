@@ -30,6 +30,7 @@ group->offset = broadcast(head->numbers.offset);
 % end
 % include("attention/cpu/attend_outwards.tpl") % section("forward")
 % include("attention/cpu/outwards_queries.tpl") % section("back_to_queries")
+(*q + *(const ${name}_part *)(head->content_bias + d)) % section("query_of_row")
 % section("kept_members")
 real *chances; /* the smaller of a pair's P and 1 - P with the sign of the logit, in the layout of the weights */
 % section("kept_room")
@@ -61,6 +62,7 @@ static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.paramet
 % section("end_sums")
 for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &g->${stack.member}[l]);
 % section("trace_head")
+% local total = terms.normalised and "vector total = " or ""
 % local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
  *
@@ -72,17 +74,13 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
     for (int first = 0; first < T; first += LANES) {
         write_${name}_group(head, first, query, key, kept->weights);
         if (scores) {
-            write_${name}_rows(head, first, kept->weights, broadcast(1), scores);
+            write_rows(head->T, head->${S}, first, kept->weights, broadcast(1), scores);
             for (int t = first; t < T && t < first + LANES; t++)
                 scores[(size_t)t * (size_t)T + (size_t)t] = -(real)__builtin_inf();
         }
         if (attention) {
-% if terms.normalised then
-            vector total = weigh_outwards(T, first, kept->weights, kept->chances, head->along, head->across);
-% else
-            weigh_outwards(T, first, kept->weights, kept->chances, head->along, head->across);
-% end
-            write_${name}_rows(head, first, kept->weights, ${factor}, attention);
+            ${total}weigh_outwards(T, first, kept->weights, kept->chances, head->along, head->across);
+            write_rows(head->T, head->${S}, first, kept->weights, ${factor}, attention);
         }
     }
 }

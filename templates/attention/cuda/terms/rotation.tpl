@@ -16,13 +16,7 @@
         const int row = q / row_quads, c = q % row_quads * 4;
 % local place = inline("place_of_row", "row % " .. T)
         const real *turn = v->tables[${place}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
-        real *at = rotated + row * ${stride} + c;
-        const quad x = *(const quad *)at, cosine = *(const quad *)turn,
-                sine = *(const quad *)(turn + ${PREFIX}ROTATION_PERIOD);
-        quad y;
-#pragma unroll
-        for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
-        *(quad *)at = y;
+        rotate_quad(rotated + row * ${stride} + c, turn, ${PREFIX}ROTATION_PERIOD, direction);
     }
     __syncthreads();
 }

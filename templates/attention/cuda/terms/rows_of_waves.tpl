@@ -43,23 +43,10 @@ real bias[${attends.head_part}];
 ${prefix}load_head(bias, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
 ${prefix}add_head(dkey, sum, bias);
 ${attends.once}w->${prefix}key_sums[(sequence * v->${attends.S} + j) * ${PREFIX}HEADS + h] = sum;
-% section("behind_keys")
-
-/* The gradient of the content bias: the sum of keys, each times the sum of its logits' gradients. */
-INLINE void ${prefix}content_bias_grad(real *dbias) {
-    is_global(dbias);
-    const int rows = block()->sequences * block()->view.${attends.S};
-    const real *keys = block()->${attends.block}.${attends.kv}${attends.to_keys},
-            *key_sums = block()->work.${prefix}key_sums;
-    for (int first = 0; first < WIDTH; first += SPAN) {
-        const int c = first + threadIdx.x % SPAN, h = c / ${PREFIX}HEAD_WIDTH;
-        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, ${attends.key_stride}, key_sums + h,
-                ${PREFIX}HEADS) : 0;
-        const real sum = add_parts(part, SPAN);
-        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * ${PREFIX}LOGIT_SCALE;
-    }
-}
-${prefix}content_bias_grad(g->${prefix}content_bias); % section("end_backward")
+% section("end_backward")
+content_bias_grad(${PREFIX}HEAD_WIDTH, ${attends.key_stride}, block()->sequences * block()->view.${attends.S},
+        block()->${attends.block}.${attends.kv}${attends.to_keys}, block()->work.${prefix}key_sums, ${PREFIX}LOGIT_SCALE,
+        g->${prefix}content_bias);
 % section("most_distances")
 /* The greatest number of vectors of distances: one for every distance that can occur. */
 INLINE int ${prefix}distance_count(int T, int S) {
@@ -113,12 +100,7 @@ NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int chann
     real *row_bias = v->shared.${prefix}row_bias + (size_t)l * room * ${PREFIX}HEADS + of_head;
     ${product}here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + ${row} * WIDTH, WIDTH, ROWS,
             v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
-    for (int e = threadIdx.x; e < ${columns} / ${PREFIX}HEAD_WIDTH * here; e += THREADS) {
-        const int h = e / here, x = h * count + e % here;
-        real sum = 0;
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) sum += rows[x * ${PREFIX}HEAD_WIDTH + d] * bias[h * ${PREFIX}HEAD_WIDTH + d];
-        row_bias[x] = sum * ${PREFIX}LOGIT_SCALE;
-    }
+    bias_rows(${PREFIX}HEAD_WIDTH, ${columns}, here, count, ${PREFIX}LOGIT_SCALE, rows, bias, row_bias);
 }
 
 % section("begin_tables")
@@ -136,34 +118,9 @@ for (int l = 0; l < ${stack.count}; l++) {
     ${prefix}part -= tiles;
 % end
 }
-% section("functions_behind")
-
-/* Computes the gradient of layer l's position bias in `columns` channels, from channel `first` on, and completes drows,
- * the gradient of the rows, in these channels. */
-INLINE void ${prefix}end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
-        real *dbias) {
-    is_global(row_sums);
-    is_global(drows);
-    is_global(dbias);
-    const step_view *v = &block()->view;
-    const int count = ${prefix}row_count(v, l), channel = first + threadIdx.x % columns,
-            h = channel / ${PREFIX}HEAD_WIDTH;
-    const real *row = rows + (size_t)h * count * ${PREFIX}HEAD_WIDTH + channel % ${PREFIX}HEAD_WIDTH;
-    const real sum = add_parts(dot_rows(count, columns, row, ${PREFIX}HEAD_WIDTH, row_sums + h * count, 1), columns);
-    if ((int)threadIdx.x < columns) dbias[channel] = sum * ${PREFIX}LOGIT_SCALE;
-    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
-        const int x = e / columns, c = first + e % columns;
-        const quad bias = *(const quad *)(v->p->${attends.block}[l].${prefix}position_bias + c);
-        const real row_sum = row_sums[c / ${PREFIX}HEAD_WIDTH * count + x];
-        quad drow = *(const quad *)(drows + x * WIDTH + c);
-#pragma unroll
-        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * bias.v[i]) * ${PREFIX}LOGIT_SCALE;
-        *(quad *)(drows + x * WIDTH + c) = drow;
-    }
-    __syncthreads();
-}
 % section("end_tables")
 % local of_set = rows.sets > 1 and " + (size_t)l * " .. prefix .. "room * WIDTH" or ""
+% local columns, first = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and "first" or "0"
 const int ${prefix}room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 % if attends.slice then
 for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) {
@@ -174,16 +131,14 @@ for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
     const int count = ${prefix}row_count(v, l);
     real *drows = sums.${prefix}rows + (size_t)l * ${prefix}room * WIDTH,
             *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}room * ${PREFIX}HEADS;
-    const real *rows = v->shared.${prefix}rows + (size_t)l * ${prefix}room * WIDTH;
-% if attends.slice then
-    ${prefix}end_rows(l, first, ${PREFIX}SLICE, rows, row_sums, drows, g->${attends.block}[l].${prefix}position_bias);
-    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes${of_set}, WIDTH, ROWS, drows + first, WIDTH,
+    position_bias_grad(${PREFIX}HEAD_WIDTH, ${columns}, count, ${first}, ${PREFIX}LOGIT_SCALE,
+            v->p->${attends.block}[l].${prefix}position_bias,
+            v->shared.${prefix}rows + (size_t)l * ${prefix}room * WIDTH, row_sums, drows,
+            g->${attends.block}[l].${prefix}position_bias);
+    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes${of_set}, WIDTH, ROWS, drows + first, WIDTH, % if attends.slice then
             FINISH_STORE, NULL, g->${attends.block}[l].${prefix}relative + first, WIDTH);
-% else
-    ${prefix}end_rows(l, 0, WIDTH, rows, row_sums, drows, g->${attends.block}[l].${prefix}position_bias);
-    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes${of_set}, drows,
+    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes${of_set}, drows, % else
             g->${attends.block}[l].${prefix}relative);
-% end
 }
 2 * ${PREFIX}MAX_POSITION - 1 % section("count_of_distances")
 1 - ${PREFIX}MAX_POSITION, ${PREFIX}MAX_POSITION - 1, false % section("limits_of_distances")
