@@ -1,8 +1,76 @@
-% include("attention/cpu/head_constants.tpl")
+/* The layout of heads of the ${name}-attention in vectors, and the distances between rows. */
+enum {
+    ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* channels of a head in one vector */
+    ${PREFIX}HEAD_PARTS = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_PART,
+    ${PREFIX}KEYS = KEY_TILE / ${PREFIX}HEAD_PARTS > 0 ? KEY_TILE / ${PREFIX}HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    ${PREFIX}PAIRED = 2 * ${PREFIX}HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */ % if paired
+% if cross then
+    ${PREFIX}QUERY_STRIDE = WIDTH,
+    ${PREFIX}KEY_STRIDE = 2 * WIDTH /* values lie WIDTH after their keys */
+% else
+    ${PREFIX}QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
+% end
+};
+typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+% slot("constants")
 
 % slot("distances")
 % paragraph("attention/cpu/behind_shared.tpl") % if behind
 % slot("tables")
 % paragraph("attention/cpu/behind_end.tpl") % if behind
 % paragraph("attention/cpu/sums.tpl") % if terms.sums
-% include("attention/cpu/kept.tpl")
+% local always = recomputed and recomputed.always
+% local keeping, unless = recomputed and "keeping" or "train", recomputed and "train && !keeping ? NULL : " or ""
+% local elements = terms.outwards and "weights" or "exp(logit - largest)"
+% local undivided = terms.normalised and ", not yet divided by their sum" or ""
+% local more = recomputed and "; NULL: they are recomputed" or terms.drops and "; weights that dropout drops are stored negated" or ""
+/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
+INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
+% if terms.by_offset then
+
+/* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
+INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}KEYS) * LANES; }
+% end
+
+% if always then
+enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose weights are recomputed together */
+
+% elseif recomputed then
+enum {
+    ${PREFIX}KEPT_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are stored for the backward pass */
+    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are recomputed together in longer sequences */
+};
+INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
+
+% end
+/* Values of the ${name}-attention that a layer keeps for the backward pass. */
+typedef struct ${name}_kept {
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${more} */
+    real *weights;
+    % slot("kept_members")
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
+% if terms.normalised then
+    real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
+    size_t sums; /* elements from one head's inverse sums to the next */
+% end
+} ${name}_kept;
+
+static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, ${length_words},
+        bool train) {
+    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS;
+% if always then
+    kept->step = 0;
+    kept->weights = train ? NULL : take(memory, used, ${name}_group_weights(T) * sizeof(real));
+% else
+    const bool keeping = train && !${name}_remakes(T);
+    kept->step = ${keeping} ? ${name}_group_weights(${S}) : 0;
+    kept->weights = ${unless}take(memory, used, (${keeping} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
+% end
+    % slot("kept_room")
+% if terms.normalised then
+    kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+    kept->sums = train ? groups * LANES : 0;
+% end
+}
+
+% include("attention/cpu/scratch.tpl")

@@ -5,8 +5,109 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % include("attention/cpu/attend_weights.tpl")
 
 % paragraph("attention/cpu/attend_one.tpl") % if tiles
-% include("attention/cpu/attend.tpl")
-% include("attention/cpu/attend_queries.tpl") % section("back_to_queries")
+% local first_from = bounded and "first_group" or ranged and "head->from" or "0"
+% local first_to = bounded and "head->end_query" or ranged and "head->to" or "T"
+% local asked = ranged and "to - from" or "T"
+% local of_first_group = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
+/* Attention of one head of one sequence.
+ *
+ *   query   [${asked}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
+ *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after their keys
+ *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
+ *   kept    values of the head for the backward pass, written
+ */
+NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
+        real *restrict out, ${name}_kept kept) {
+    const int T = head->to; /* no query sees keys from `to` on */ % if cached
+    const int ${of_head}; % else
+    const real *value = key + WIDTH;
+    const int first_group = ${name}_first_group(head);
+    real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum${of_first_group};
+    for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
+        vector o[${PREFIX}HEAD_WIDTH];
+        % include("attention/cpu/span.tpl", { first = "first" })
+        if (end > T) end = T; % if terms.spans and cached
+        vector sum = ${name}_weights(head, first, ${span}, query, key, weights);
+% if terms.drops then
+        % slot("values")
+% else
+        weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
+        vector inverse = 1 / sum;
+        store(inverse_sum, inverse);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
+% end
+        store_columns(${PREFIX}HEAD_WIDTH, ${ranged and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
+    }
+}
+% section("back_to_queries")
+% local beside = paired and terms.beside
+% local twice = paired and not beside and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local gradient = terms.changes and "dscore" or "dlogit"
+% local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
+/* Writes gradients of queries, and the rows that the pass over keys reads. */
+INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
+        const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
+        real *restrict dquery) {
+    const int ${of_head};
+    const real *value = key + WIDTH;
+    const int first_group = ${name}_first_group(head);
+    const real *inverse_sum = kept.inverse_sum;
+    real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
+    real *pairs = scratch->pairs; % if beside
+    % slot("queries_begin")
+    % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.far
+    for (int first = ${first_group}; first < ${to_query}; first += LANES) {
+        vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
+                inverse = load(inverse_sum + first);
+        load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
+        load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
+        vector mean = g[0] * o[0];
+        UNROLL
+        for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
+        % slot("gradients_out")
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] = (vector){0};
+% if terms.again then
+        ${name}_queries queries;
+        load_${name}_queries(head, first, query, &queries);
+% end
+        % slot("group_back")
+        % include("attention/cpu/span.tpl", { first = "first" })
+        % slot("far", { from = from_key, to = to_key }) % if terms.again
+        for (int j = ${from_key}; j < ${to_key}; j++) {
+            vector logit = ${name}_logit(&queries, key, j); % if terms.again
+% if terms.drops then
+            % slot("weight_back", { gradient = gradient })
+% else
+            vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES);
+% end
+            % slot("pair_back")
+            if (${PREFIX}PAIRED) { % if paired then
+                store(${paired.pairs} + 2 * j * LANES,
+                        interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, 0));
+                store(${paired.pairs} + (2 * j + 1) * LANES,
+                        interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, LANES / 2));
+            % if not terms.beside then
+            } else {
+                store(dlogits + j * LANES, dlogit);
+            % end
+            }
+            store(dlogits + j * LANES, dlogit); % if terms.beside or not paired
+            UNROLL
+            for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
+        }
+        % slot("gathered")
+        % slot("queries_back")
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] *= inverse * ${PREFIX}LOGIT_SCALE;
+        store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
+        weights += ${name}_group_weights(${S});
+        dlogits += ${twice}${name}_group_${of_dlogits}(${S});
+        pairs += 2 * ${name}_group_weights(${S}); % if beside
+    }
+    % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.far
+}
 % section("trace_head")
 % local logit = name .. "_logit(&queries, key, j)"
 % local score = shown and invoke(shown, "head", "&queries", "j", logit) or logit

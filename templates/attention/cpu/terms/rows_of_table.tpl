@@ -21,7 +21,26 @@ static size_t ${name}_relative_bytes(${length_words}) {
 }
 
 % section("step_functions")
-% include("attention/cpu/offset_rows.tpl")
+% local shared, of_set = rows.sets == 1, rows.sets == 1 and "0" or "l"
+/* Makes the rows of distances of layer l. */
+static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *step, int l) {
+    const parameters *p = step->parameters;
+    const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
+    int stride = ${name}_row_stride(${T_S});
+    real *rows = ${name}_rows(step, l);
+    memset(rows, 0, ${name}_row_elements(${T_S}) * sizeof(real));
+    for (int x = 0; x < ${name}_distance_count(${T_S}); x++) {
+        int at = ${name}_table_row(${name}_distance(step, ${of_set}, x));
+        const real *row = p->${stack.member}[l].${prefix}relative_table + at * ${PREFIX}HEAD_WIDTH;
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];
+    }
+}
+% if shared then
+
+static void make_${name}_relative(const lh_cpu_step *step, int set) {
+    for (int l = 0; l < ${stack.count}; l++) make_${name}_rows(step, l);
+}
+% end
 
 % section("end_functions")
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
