@@ -102,8 +102,8 @@ typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors of the query; if PAIRED, [groups][keys][LANES][2]
      * pairs of a weight and this gradient */
     real *dlogits;
-    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks;
-     * if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
+    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks; if PAIRED,
+     * [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
     real *rows;
 } self_scratch;
 

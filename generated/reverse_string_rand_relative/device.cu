@@ -633,6 +633,96 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
+/* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. `left` is the number of
+ * channels that the head has from there on: `count`, unless the head's last thread has fewer channels. */
+
+INLINE void load_channels(const int count, const int left, real *x, const real *from) {
+    is_global(from);
+#pragma unroll
+    for (int d = 0; d < count; d += 4) {
+        quad part = {{0, 0, 0, 0}};
+        if (d < left) part = *(const quad *)(from + d);
+#pragma unroll
+        for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
+    }
+}
+
+INLINE void store_channels(const int count, const int left, const real *x, real scale, real *to) {
+    is_global(to);
+#pragma unroll
+    for (int d = 0; d < count; d += 4) {
+        quad part;
+#pragma unroll
+        for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
+        if (d < left) *(quad *)(to + d) = part;
+    }
+}
+
+INLINE void clear_channels(const int count, real *x) {
+#pragma unroll
+    for (int d = 0; d < count; d++) x[d] = 0;
+}
+
+INLINE real dot_channels(const int count, const real *x, const real *y) {
+    real sum = 0;
+#pragma unroll
+    for (int d = 0; d < count; d++) sum += x[d] * y[d];
+    return sum;
+}
+
+/* x += factor * y */
+INLINE void add_channels(const int count, real *x, real factor, const real *y) {
+#pragma unroll
+    for (int d = 0; d < count; d++) x[d] += factor * y[d];
+}
+
+/* The gradient of the bias of queries in their products with keys: the sum of keys, each times the sum of its logits'
+ * gradients. keys: rows `stride` elements apart; key_sums [rows][heads]; scale: the factor of logits. */
+INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
+                              real scale, real *dbias) {
+    is_global(dbias);
+    for (int first = 0; first < WIDTH; first += SPAN) {
+        const int c = first + threadIdx.x % SPAN, h = c / head_width;
+        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, stride, key_sums + h, WIDTH / head_width) : 0;
+        const real sum = add_parts(part, SPAN);
+        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * scale;
+    }
+}
+
+/* The gradient of the bias of queries in their products with `count` vectors of distances, in `columns` channels from
+ * channel `first` on; completes drows, the gradient of these vectors, in these channels. rows: head by head. */
+INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
+                               const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
+    is_global(row_sums);
+    is_global(drows);
+    is_global(dbias);
+    const int channel = first + threadIdx.x % columns, h = channel / head_width;
+    const real *row = rows + (size_t)h * count * head_width + channel % head_width;
+    const real sum = add_parts(dot_rows(count, columns, row, head_width, row_sums + h * count, 1), columns);
+    if ((int)threadIdx.x < columns) dbias[channel] = sum * scale;
+    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
+        const int x = e / columns, c = first + e % columns;
+        const quad part = *(const quad *)(bias + c);
+        const real row_sum = row_sums[c / head_width * count + x];
+        quad drow = *(const quad *)(drows + x * WIDTH + c);
+#pragma unroll
+        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * part.v[i]) * scale;
+        *(quad *)(drows + x * WIDTH + c) = drow;
+    }
+    __syncthreads();
+}
+
+/* Products of `here` vectors of each head of `columns` channels with a bias; rows: `count` vectors of a head. */
+INLINE void bias_rows(const int head_width, const int columns, int here, int count, real scale, const real *rows,
+                      const real *bias, real *row_bias) {
+    for (int e = threadIdx.x; e < columns / head_width * here; e += THREADS) {
+        const int h = e / here, x = h * count + e % here;
+        real sum = 0;
+        for (int d = 0; d < head_width; d++) sum += rows[x * head_width + d] * bias[h * head_width + d];
+        row_bias[x] = sum * scale;
+    }
+}
+
 /* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step); longhand/rng.h
  * describes the words of the counter. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
  * Reference: lh_philox. */
@@ -1240,12 +1330,7 @@ NOINLINE void make_rows(const step_view *v, int l, int first) {
     real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
     product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + ((size_t)l * room + first) * WIDTH, WIDTH, ROWS,
             v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
-    for (int e = threadIdx.x; e < WIDTH / HEAD_WIDTH * here; e += THREADS) {
-        const int h = e / here, x = h * count + e % here;
-        real sum = 0;
-        for (int d = 0; d < HEAD_WIDTH; d++) sum += rows[x * HEAD_WIDTH + d] * bias[h * HEAD_WIDTH + d];
-        row_bias[x] = sum * LOGIT_SCALE;
-    }
+    bias_rows(HEAD_WIDTH, WIDTH, here, count, LOGIT_SCALE, rows, bias, row_bias);
 }
 
 /* Makes the tables that all blocks of the step read; when it returns, all blocks may read them. */
@@ -1290,43 +1375,12 @@ INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequenc
     return a;
 }
 
-INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
-    is_global(from);
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d += 4) {
-        const quad part = *(const quad *)(from + d);
-#pragma unroll
-        for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
-    }
-}
-
-INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
-    is_global(to);
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d += 4) {
-        quad part;
-#pragma unroll
-        for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        *(quad *)(to + d) = part;
-    }
-}
-
-INLINE void clear_head(real x[HEAD_WIDTH]) {
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) x[d] = 0;
-}
-
-INLINE real dot_head(const real x[HEAD_WIDTH], const real y[HEAD_WIDTH]) {
-    real sum = 0;
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) sum += x[d] * y[d];
-    return sum;
-}
-
-/* x += factor * y */
-INLINE void add_head(real x[HEAD_WIDTH], real factor, const real y[HEAD_WIDTH]) {
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) x[d] += factor * y[d];
+INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEAD_WIDTH, x, from); }
+INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
+INLINE void clear_head(real *x) { clear_channels(HEAD_WIDTH, x); }
+INLINE void add_head(real *x, real factor, const real *y) { add_channels(HEAD_WIDTH, x, factor, y); }
+INLINE real dot_head(const real *x, const real *y) {
+    return dot_channels(HEAD_WIDTH, x, y);
 }
 
 /* The index of a pair's row, counted from a->rows. */
@@ -1498,19 +1552,6 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* The gradient of the content bias: the sum of keys, each times the sum of its logits' gradients. */
-INLINE void content_bias_grad(real *dbias) {
-    is_global(dbias);
-    const int rows = block()->sequences * block()->view.T;
-    const real *keys = block()->layer.query_key_value + WIDTH, *key_sums = block()->work.key_sums;
-    for (int first = 0; first < WIDTH; first += SPAN) {
-        const int c = first + threadIdx.x % SPAN, h = c / HEAD_WIDTH;
-        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, QUERY_STRIDE, key_sums + h, HEADS) : 0;
-        const real sum = add_parts(part, SPAN);
-        if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * LOGIT_SCALE;
-    }
-}
-
 /* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
  * entry and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
  * time. */
@@ -1557,7 +1598,8 @@ INLINE void attend_backward(layer_parameters *g) {
         __syncthreads();
         first += count;
     } while (first < sequences);
-    content_bias_grad(g->content_bias);
+    content_bias_grad(HEAD_WIDTH, QUERY_STRIDE, block()->sequences * block()->view.T,
+            block()->layer.query_key_value + WIDTH, block()->work.key_sums, LOGIT_SCALE, g->content_bias);
     __syncthreads();
 }
 
@@ -1926,30 +1968,6 @@ INLINE void train_shard(int shard) {
     embed_backward(b->gradient);
 }
 
-/* Computes the gradient of layer l's position bias in `columns` channels, from channel `first` on, and completes drows,
- * the gradient of the rows, in these channels. */
-INLINE void end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
-        real *dbias) {
-    is_global(row_sums);
-    is_global(drows);
-    is_global(dbias);
-    const step_view *v = &block()->view;
-    const int count = row_count(v), channel = first + threadIdx.x % columns, h = channel / HEAD_WIDTH;
-    const real *row = rows + (size_t)h * count * HEAD_WIDTH + channel % HEAD_WIDTH;
-    const real sum = add_parts(dot_rows(count, columns, row, HEAD_WIDTH, row_sums + h * count, 1), columns);
-    if ((int)threadIdx.x < columns) dbias[channel] = sum * LOGIT_SCALE;
-    for (int e = 4 * threadIdx.x; e < count * columns; e += 4 * THREADS) {
-        const int x = e / columns, c = first + e % columns;
-        const quad bias = *(const quad *)(v->p->layer[l].position_bias + c);
-        const real row_sum = row_sums[c / HEAD_WIDTH * count + x];
-        quad drow = *(const quad *)(drows + x * WIDTH + c);
-#pragma unroll
-        for (int i = 0; i < 4; i++) drow.v[i] = (drow.v[i] + row_sum * bias.v[i]) * LOGIT_SCALE;
-        *(quad *)(drows + x * WIDTH + c) = drow;
-    }
-    __syncthreads();
-}
-
 /* Converts the folded gradients of the step's tables to gradients of the parameters. */
 NOINLINE void end_tables(parameters *g) {
     is_global(g);
@@ -1962,8 +1980,8 @@ NOINLINE void end_tables(parameters *g) {
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
         const int count = row_count(v);
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
-        const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
-        end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
+        position_bias_grad(HEAD_WIDTH, WIDTH, count, 0, LOGIT_SCALE, v->p->layer[l].position_bias,
+                v->shared.rows + (size_t)l * room * WIDTH, row_sums, drows, g->layer[l].position_bias);
         product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)l * room * WIDTH, drows, g->layer[l].relative);
     }
 }

@@ -190,10 +190,8 @@ typedef struct self_scratch {
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
      * factors that dlogits lacks */
     real *rows;
-    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
-    real *pairs;
-    /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of each row, interleaved by channel */
-    real *pair_rows;
+    real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
+    real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */
 } self_scratch;
 
 static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
@@ -389,9 +387,8 @@ static void signed_sinusoid(const position_row *table, int distance, real *row) 
 static void draw_self_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
-    if (step->distances[0]) memcpy(s->distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
-    else
-        lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T, s->distance[d], s->distance_scratch[d]);
+    lh_take_distances(step->distances[0], &step->draw, (uint32_t)d + 1, MAX_POSITION, T, s->distance[d],
+            s->distance_scratch[d]);
 }
 
 static int make_self_codes(const lh_cpu_step *step, int set) {

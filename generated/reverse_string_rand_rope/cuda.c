@@ -150,9 +150,7 @@ static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *cons
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[0];
     for (int d = 0; d < DRAWS; d++, out += T) {
-        if (positions[0]) memcpy(out, positions[0], (size_t)T * sizeof(int));
-        else
-            lh_draw_positions(from, (uint32_t)d + 1, 0, MAX_POSITION, T, true, out, scratch);
+        lh_take_positions(positions[0], from, (uint32_t)d + 1, 0, MAX_POSITION, T, true, out, scratch);
     }
 }
 
@@ -184,7 +182,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "78eea86977d7b19e",
+        .source_digest = "d32410582a9e0eb3",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",

@@ -616,6 +616,59 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
+/* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. `left` is the number of
+ * channels that the head has from there on: `count`, unless the head's last thread has fewer channels. */
+
+INLINE void load_channels(const int count, const int left, real *x, const real *from) {
+    is_global(from);
+#pragma unroll
+    for (int d = 0; d < count; d += 4) {
+        quad part = {{0, 0, 0, 0}};
+        if (d < left) part = *(const quad *)(from + d);
+#pragma unroll
+        for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
+    }
+}
+
+INLINE void store_channels(const int count, const int left, const real *x, real scale, real *to) {
+    is_global(to);
+#pragma unroll
+    for (int d = 0; d < count; d += 4) {
+        quad part;
+#pragma unroll
+        for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
+        if (d < left) *(quad *)(to + d) = part;
+    }
+}
+
+INLINE void clear_channels(const int count, real *x) {
+#pragma unroll
+    for (int d = 0; d < count; d++) x[d] = 0;
+}
+
+INLINE real dot_channels(const int count, const real *x, const real *y) {
+    real sum = 0;
+#pragma unroll
+    for (int d = 0; d < count; d++) sum += x[d] * y[d];
+    return sum;
+}
+
+/* x += factor * y */
+INLINE void add_channels(const int count, real *x, real factor, const real *y) {
+#pragma unroll
+    for (int d = 0; d < count; d++) x[d] += factor * y[d];
+}
+
+/* Rotates four channels of a row, pairs of channels by the angles of `turn`, whose sines lie `period` elements after
+ * the cosines; direction -1: backward. */
+INLINE void rotate_quad(real *at, const real *turn, const int period, int direction) {
+    const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + period);
+    quad y;
+#pragma unroll
+    for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
+    *(quad *)at = y;
+}
+
 /* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step); longhand/rng.h
  * describes the words of the counter. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
  * Reference: lh_philox. */
@@ -1150,43 +1203,12 @@ INLINE head head_at(const step_view *v, const layer_state *s, int sequence, int 
     return a;
 }
 
-INLINE void load_head(real x[HEAD_WIDTH], const real *from) {
-    is_global(from);
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d += 4) {
-        const quad part = *(const quad *)(from + d);
-#pragma unroll
-        for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
-    }
-}
-
-INLINE void store_head(const real x[HEAD_WIDTH], real scale, real *to) {
-    is_global(to);
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d += 4) {
-        quad part;
-#pragma unroll
-        for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        *(quad *)(to + d) = part;
-    }
-}
-
-INLINE void clear_head(real x[HEAD_WIDTH]) {
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) x[d] = 0;
-}
-
-INLINE real dot_head(const real x[HEAD_WIDTH], const real y[HEAD_WIDTH]) {
-    real sum = 0;
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) sum += x[d] * y[d];
-    return sum;
-}
-
-/* x += factor * y */
-INLINE void add_head(real x[HEAD_WIDTH], real factor, const real y[HEAD_WIDTH]) {
-#pragma unroll
-    for (int d = 0; d < HEAD_WIDTH; d++) x[d] += factor * y[d];
+INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEAD_WIDTH, x, from); }
+INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
+INLINE void clear_head(real *x) { clear_channels(HEAD_WIDTH, x); }
+INLINE void add_head(real *x, real factor, const real *y) { add_channels(HEAD_WIDTH, x, factor, y); }
+INLINE real dot_head(const real *x, const real *y) {
+    return dot_channels(HEAD_WIDTH, x, y);
 }
 
 /* The scaled logit of a pair. */
@@ -1395,12 +1417,7 @@ NOINLINE void rotate(int direction, real *rotated) {
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
         const real *turn = v->tables[position[row % v->T]].rotation + c % ROTATION_PERIOD;
-        real *at = rotated + row * QUERY_STRIDE + c;
-        const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + ROTATION_PERIOD);
-        quad y;
-#pragma unroll
-        for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
-        *(quad *)at = y;
+        rotate_quad(rotated + row * QUERY_STRIDE + c, turn, ROTATION_PERIOD, direction);
     }
     __syncthreads();
 }

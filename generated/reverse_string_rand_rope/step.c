@@ -116,8 +116,8 @@ typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors of the query; if PAIRED, [groups][keys][LANES][2]
      * pairs of a weight and this gradient */
     real *dlogits;
-    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks;
-     * if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
+    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks; if PAIRED,
+     * [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
     real *rows;
 } self_scratch;
 
@@ -289,9 +289,8 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 static void draw_self_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[0];
-    if (step->positions[0]) memcpy(s->position[d], step->positions[0], (size_t)T * sizeof(int32_t));
-    else
-        lh_draw_positions(&step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true, s->position[d], s->scratch[d]);
+    lh_take_positions(step->positions[0], &step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true, s->position[d],
+            s->scratch[d]);
 }
 
 /* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
@@ -319,7 +318,9 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
-    for (int d = part; d < DRAWS; d += parts) draw_self_positions(step, d);
+    for (int d = part; d < DRAWS; d += parts) {
+        draw_self_positions(step, d);
+    }
     for (int i = part; i < 4 * LAYERS; i += parts)
         pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);

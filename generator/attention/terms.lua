@@ -41,7 +41,6 @@
 --   row maps:    rotates     rows are rotated by their positions
 --   any:         numbered    the loops over pairs need the number of the head
 --                sums        the blocks of a shard sum more than the gradient
---                after_positions   some tables or values are computed from sampled positions
 --                first_query the logits of a group depend on the number of its first query
 --
 -- vectors: the number of head-wide vectors that the backward pass reads per query. scalar: names for the pair scalar.
@@ -65,7 +64,7 @@ M.PROPERTIES = {
   "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "tables", "again", "trains", "changes",
   "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
   "scattered", "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums", "first_query",
-  "made", "after_positions",
+  "made",
 }
 
 local function enter(terms, term)

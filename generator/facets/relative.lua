@@ -176,7 +176,7 @@ function M.terms(family)
   local form = relative.rotated and "far" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
     properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
-      first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } } }
+      first_query = form == "by_pair", made = relative.behind } } }
   local function add(page)
     terms[#terms + 1] = { kind = "row_source", page = page, rows = relative, properties = {} }
   end

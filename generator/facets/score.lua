@@ -314,7 +314,7 @@ function M.terms(family)
   return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
     properties = { scaled = true, tables = true, numbered = true, again = score.recomputes, trains = score.trains,
       changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true, after_positions = score.after == "positions" } },
+      sums = score.trains, first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 

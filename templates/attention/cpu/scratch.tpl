@@ -2,32 +2,19 @@
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local twice = within and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
+% local layout = terms.by_offset and "[KEYS zeros, groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
+% local and_pairs = within and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
+% local and_both = within and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
     real *weights; /* [groups of a block][keys][LANES] recomputed weights */ % if recomputed
     % slot("scratch")
-% if terms.by_offset then
-    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without factors of the query */
-% elseif within then
-    /* [groups][keys][LANES] gradients of the logits, without factors of the query; if PAIRED, [groups][keys][LANES][2]
-     * pairs of a weight and this gradient */
-% else
-    /* [groups][keys][LANES] gradients of the logits, without factors of the query */
-% end
+    /* ${layout} gradients of the logits, without factors of the query${and_pairs} */
     real *dlogits;
-% if within then
-    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks;
-     * if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
-% else
-    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks */
-% end
+    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks${and_both} */
     real *rows;
-% if beside then
-    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
-    real *pairs;
-    /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of each row, interleaved by channel */
-    real *pair_rows;
-% end
+    real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if beside
+    real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if beside
     % slot("scratch_behind")
 } ${name}_scratch;
 

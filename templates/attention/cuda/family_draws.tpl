@@ -1,5 +1,7 @@
 % local T, S = "shape->length[" .. queries.stream .. "]", "shape->length[" .. keys.stream .. "]"
 % local tokens = cross and "(" .. T .. " + " .. S .. ")" or T
+% local signed = attends.distance_rows > 1
+% local take, width = signed and "lh_take_signed_distances" or "lh_take_distances", signed and "2 * T" or "T"
 % local given_distances = ("distances[%d], from, (uint32_t)d%s"):format(queries.stream, distance_site)
 % slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
 % if not terms.by_pair then
@@ -14,12 +16,9 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
         lh_take_positions(positions[${side.stream}], from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn},
                 ${side.count}, ${positions.sorted_text}, out, scratch);
     }
-    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += 2 * T) { % if attends.distance_rows > 1 then
-        out[0] = 0; /* belongs to no pair */
-        lh_take_signed_distances(${given_distances}, ${PREFIX}MAX_POSITION, T, out + T, scratch);
-    }
-    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += T) { % elseif attends.distance_draws > 0
-        lh_take_distances(${given_distances}, ${PREFIX}MAX_POSITION, T, out, scratch);
+    for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += ${width}) { % if attends.distance_draws > 0 then
+        out[0] = 0; /* belongs to no pair */ % if signed
+        ${take}(${given_distances}, ${PREFIX}MAX_POSITION, T, ${signed and "out + T" or "out"}, scratch);
     }
     % slot("end_draw")
 }

@@ -1,19 +1,11 @@
-% if terms.scaled then
-const real logit = logits[e / 4][e % 4];
-const real score = LOG2E * (${inline("score", "logit")});
-% else
-const real score = logits[e / 4][e % 4];
-% end
-% if terms.spans then
-const real of_pair = weight_of(score${terms.scaled and " - log_sum[of]" or ""});
-const real weight = ${inline("exists", "")} ? of_pair : 0;
-% else
-const real weight = weight_of(score${terms.scaled and " - log_sum[of]" or ""});
-% end
+% local of_pair, less = terms.spans and "of_pair" or "weight", terms.scaled and " - log_sum[of]" or ""
+% local dweight = "dweights[e / 4][e % 4]"
+% dweight = terms.drops and ("(%s - delta[of])"):format(inline("gradient_of_weight", dweight)) or dweight
+const real logit = logits[e / 4][e % 4]; % if terms.scaled
+const real score = LOG2E * (${inline("score", "logit")}); % if terms.scaled
+const real score = logits[e / 4][e % 4]; % else
+const real ${of_pair} = weight_of(score${less});
+const real weight = ${inline("exists", "")} ? of_pair : 0; % if terms.spans
 % slot("keep")
-% if terms.drops then
-const real ${attends.dscore} = weight * (${inline("gradient_of_weight", "dweights[e / 4][e % 4]")} - delta[of]);
-% else
-const real ${attends.dscore} = weight * dweights[e / 4][e % 4];
-% end
+const real ${attends.dscore} = weight * ${dweight};
 % slot("gradient_of_logit", { dlogit = true })

@@ -23,14 +23,10 @@ static void draw_${name}_distances(const lh_cpu_step *step, int d) {
 
 % end
 % section("begin")
-% if terms.after_positions then
-for (int d = part; d < ${PREFIX}DRAWS; d += parts) {
+for (int d = part; d < ${PREFIX}DRAWS; d += parts) { % if positions.kind == "randomized" then
     draw_${name}_positions(step, d);
     % slot("after_positions")
 }
-% elseif positions.kind == "randomized" then
-for (int d = part; d < ${PREFIX}DRAWS; d += parts) draw_${name}_positions(step, d);
-% end
 for (int d = part; d < ${PREFIX}DISTANCE_DRAWS; d += parts) { % if positions.distance.draws then
     draw_${name}_distances(step, d);
     % slot("after_distances")

@@ -1,3 +1,4 @@
+% local yarn = rope.scaling.kind == "yarn"
 % section("functions")
 def ${part.rotate}(vectors, positions):
     """Rotates adjacent pairs of channels by the token's position; vectors [B][HEADS][T][D]."""
@@ -19,13 +20,9 @@ def ${part.rotate}(vectors, positions):
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     rotated = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
-% if rope.scaling.kind == "yarn" and rope.scaling.attention_factor then
-    return ${f64(rope.scaling.attention_factor)} * rotated.flatten(-2)
-% elseif rope.scaling.kind == "yarn" then
-    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * rotated.flatten(-2)
-% else
-    return rotated.flatten(-2)
-% end
+    return ${f64(rope.scaling.attention_factor)} * rotated.flatten(-2) % if yarn and rope.scaling.attention_factor
+    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * rotated.flatten(-2) % elseif yarn
+    return rotated.flatten(-2) % else
 
 
 query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions}) % section("turn_rows")
