@@ -1337,7 +1337,7 @@ NOINLINE void begin_step(void) {
 enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
 
 typedef struct head {
-    const real *query, *key, *value; /* rows of token 0, HEAD_WIDTH channels each; rows are QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const score_tables *score;
     int h;
     int T;

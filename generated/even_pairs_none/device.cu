@@ -1165,7 +1165,7 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
 
 typedef struct head {
-    const real *query, *key, *value; /* rows of token 0, HEAD_WIDTH channels each; rows are QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     int T;
 } head;
 

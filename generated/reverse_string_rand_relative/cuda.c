@@ -204,7 +204,7 @@ static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *cons
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[0];
     for (int d = 0; d < DISTANCE_DRAWS; d++, out += T) {
-        lh_take_distances(distances[0], from, (uint32_t)d + 1, MAX_POSITION, T, out, scratch);
+        lh_draw_or_copy_distances(distances[0], from, (uint32_t)d + 1, MAX_POSITION, T, out, scratch);
     }
 }
 
@@ -237,7 +237,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "e1fc26c0cc42690e",
+        .source_digest = "026997641c7b6697",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

@@ -1355,7 +1355,7 @@ NOINLINE void begin_step(void) {
 enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
 
 typedef struct head {
-    const real *query, *key, *value; /* rows of token 0, HEAD_WIDTH channels each; rows are QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const real *rows; /* the row of query - key = 0; rows are HEAD_WIDTH apart */
     const real *row_bias; /* products of the rows with the position bias, in the order of rows */
     const real *key_bias; /* [T] products of the keys with the content bias */
@@ -1559,8 +1559,8 @@ NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int T = v->T, S = v->T, count = T + S - 1, l = block()->l;
-    const real *queries = block()->layer.query_key_value + (size_t)first * T * QUERY_STRIDE;
     const table_sums *sums = &block()->sums;
+    const real *queries = block()->layer.query_key_value + (size_t)first * T * QUERY_STRIDE;
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
         const int h = task / count, o = task % count - (T - 1);
         real *to = sums->rows + ((size_t)l * count + task % count) * WIDTH + h * HEAD_WIDTH;

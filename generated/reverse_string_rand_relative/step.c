@@ -387,7 +387,7 @@ static void signed_sinusoid(const position_row *table, int distance, real *row) 
 static void draw_self_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];
-    lh_take_distances(step->distances[0], &step->draw, (uint32_t)d + 1, MAX_POSITION, T, s->distance[d],
+    lh_draw_or_copy_distances(step->distances[0], &step->draw, (uint32_t)d + 1, MAX_POSITION, T, s->distance[d],
             s->distance_scratch[d]);
 }
 

@@ -150,7 +150,7 @@ static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *cons
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[0];
     for (int d = 0; d < DRAWS; d++, out += T) {
-        lh_take_positions(positions[0], from, (uint32_t)d + 1, 0, MAX_POSITION, T, true, out, scratch);
+        lh_draw_or_copy_positions(positions[0], from, (uint32_t)d + 1, 0, MAX_POSITION, T, true, out, scratch);
     }
 }
 
@@ -182,7 +182,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_rope[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_rope;
 const lh_cuda_program longhand_cuda_reverse_string_rand_rope = {
-        .source_digest = "d32410582a9e0eb3",
+        .source_digest = "47af9823da5df44f",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_rope",

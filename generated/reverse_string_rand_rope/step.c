@@ -289,8 +289,8 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 static void draw_self_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[0];
-    lh_take_positions(step->positions[0], &step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true, s->position[d],
-            s->scratch[d]);
+    lh_draw_or_copy_positions(step->positions[0], &step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true,
+            s->position[d], s->scratch[d]);
 }
 
 /* Packs the panels of one weight; in training also the transposed panels for the backward pass. */

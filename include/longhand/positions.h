@@ -37,12 +37,12 @@ void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, i
                       bool sorted, int32_t *out, int32_t *scratch);
 
 /* These functions copy `given` distances or positions, or draw them if there are none. */
-void lh_take_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range, int count,
-                       bool sorted, int32_t *out, int32_t *scratch);
-void lh_take_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out,
-                       int32_t *scratch);
-void lh_take_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
-                              int32_t *middle, int32_t *scratch);
+void lh_draw_or_copy_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range,
+                               int count, bool sorted, int32_t *out, int32_t *scratch);
+void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+                               int32_t *out, int32_t *scratch);
+void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+                                      int32_t *middle, int32_t *scratch);
 
 /* Sorts the pairs of T queries and S keys by the distance of their positions, limited to [low, high], and numbers the
  * distances that occur; or all of them, if `every`. `out` is the number of distances; distances[most]; index[S][T] of

@@ -393,8 +393,7 @@ INLINE void write_gains(const int D, const int stride, int T, const vector *g, v
         for (int u = 0; u < SIDE_BY_SIDE; u++)
             store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * (dweight[u] - mean));
     }
-    for (; j < T; j++)
-        store(gains + j * LANES, load(weights + j * LANES) * (dot_row(D, g, value + j * stride) - mean));
+    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * (dot_row(D, g, value + j * stride) - mean));
 }
 
 #endif

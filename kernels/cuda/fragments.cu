@@ -62,6 +62,16 @@ INLINE void load_rows_of_head(const real *upper, const real *lower, const int wi
     }
 }
 
+/* Makes the operands of all groups, from the rows whose indices are in `row` and from channel `first` of them on. */
+INLINE void load_groups_of_head(const int groups, const real *rows, const int row[], const int stride, const int first,
+                                const int width, const real factor, operand_word a[][4]) {
+#pragma unroll
+    for (int group = 0; group < groups; group++)
+        load_rows_of_head(row_of(rows, row[2 * group], stride) + first,
+                          row_of(rows, row[2 * group + 1], stride) + first, width, factor,
+                          a + group * ((width + STEP - 1) / STEP));
+}
+
 /* Sets the sums of a tile to the negative of a number: of each row of the lane, or of each of its columns. */
 INLINE void begin_with_rows(const int groups, const real subtracted[], real sum[][4]) {
 #pragma unroll
@@ -153,6 +163,17 @@ INLINE void store_row_of_head(const real sum[][4], const int r, const int width,
         const couple x = {{sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor}};
         if (width % TILE_COLUMNS == 0 || n * TILE_COLUMNS + tile_column() < width)
             *(couple *)(out + n * TILE_COLUMNS) = x;
+    }
+}
+
+/* Stores the lane's rows of all groups, times a factor, if they are below `count`; `row` is the number of the first. */
+INLINE void store_groups_of_head(const int groups, const real sum[][4], int row, int count, const int stride,
+                                 const int width, real factor, real *to) {
+    const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
+#pragma unroll
+    for (int r = 0; r < 2 * groups; r++) {
+        const int below = r * GROUP_ROWS / 2;
+        if (row + below < count) store_row_of_head(sum + r / 2 * tiles, r % 2, width, factor, to + below * stride);
     }
 }
 

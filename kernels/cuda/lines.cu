@@ -27,8 +27,8 @@ INLINE int next_key_of_lines(const opened_line *lines, const opened_line *stop, 
 }
 
 /* The term that lines add to the score of a visible pair. */
-INLINE real value_of_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal, int i,
-                           int j, int S) {
+INLINE real value_of_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal,
+                           int i, int j, int S) {
     real value = 0;
     bool found = false;
     if (i == 0 && j == S - 1 && corner) return 0;

@@ -81,20 +81,20 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
     lh_draw_distances(draw, layer, range, count, middle, scratch);
 }
 
-void lh_take_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range, int count,
-                       bool sorted, int32_t *out, int32_t *scratch) {
+void lh_draw_or_copy_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range,
+                               int count, bool sorted, int32_t *out, int32_t *scratch) {
     if (given) memcpy(out, given, (size_t)count * sizeof *out);
     else lh_draw_positions(draw, layer, first, range, count, sorted, out, scratch);
 }
 
-void lh_take_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out,
-                       int32_t *scratch) {
+void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+                               int32_t *out, int32_t *scratch) {
     if (given) memcpy(out, given, (size_t)count * sizeof *out);
     else lh_draw_distances(draw, layer, range, count, out, scratch);
 }
 
-void lh_take_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
-                              int32_t *middle, int32_t *scratch) {
+void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+                                      int32_t *middle, int32_t *scratch) {
     for (int i = 0; given && i < count; i++) {
         middle[i] = given[i];
         middle[-i] = -given[i];

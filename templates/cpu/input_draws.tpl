@@ -5,6 +5,6 @@ static void draw_input_positions(const lh_cpu_step *step, int stream) {
     static const uint32_t site[] = {${streams[1].first_site}, ${streams[2].first_site}};
     shared *s = step->shared;
     int count = step->shape.length[stream];
-    lh_take_positions(step->positions[stream], &step->draw, site[stream], ${first}, ${range}, count,
+    lh_draw_or_copy_positions(step->positions[stream], &step->draw, site[stream], ${first}, ${range}, count,
             ${input_draw.sorted_text}, s->input_position[stream], s->input_scratch[stream]);
 }

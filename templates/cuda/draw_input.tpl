@@ -7,6 +7,6 @@ static size_t ${prefix}draw_count(const lh_shape *shape) { return (size_t)shape-
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[${at}];
-    lh_take_positions(positions[${at}], from, ${stream.first_site}, ${first}, ${range}, T, ${positions.sorted_text}, out,
+    lh_draw_or_copy_positions(positions[${at}], from, ${stream.first_site}, ${first}, ${range}, T, ${positions.sorted_text}, out,
             scratch);
 }

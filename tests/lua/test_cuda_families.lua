@@ -160,7 +160,7 @@ function TestFamilies.test_draws_follow_those_of_the_previous_family()
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
   contains(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
   contains(host, { "out += self_draw_count(shape);",
-    "lh_take_distances(distances[0], from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
+    "lh_draw_or_copy_distances(distances[0], from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
 -- Every sequence has its own positions, for all attentions.

@@ -215,19 +215,19 @@ static void test_take_functions_copy_given_values_or_draw(void **state) {
     const int32_t given[] = {0, 4, 7};
     lh_draw draw = draw_of(3);
     int32_t out[5], want[5], scratch[64];
-    lh_take_positions(given, &draw, 1, 0, 64, 3, true, out, scratch);
+    lh_draw_or_copy_positions(given, &draw, 1, 0, 64, 3, true, out, scratch);
     assert_memory_equal(out, given, sizeof given);
-    lh_take_distances(given, &draw, 1, 64, 3, out, scratch);
+    lh_draw_or_copy_distances(given, &draw, 1, 64, 3, out, scratch);
     assert_memory_equal(out, given, sizeof given);
-    lh_take_signed_distances(given, &draw, 1, 64, 3, out + 2, scratch);
+    lh_draw_or_copy_signed_distances(given, &draw, 1, 64, 3, out + 2, scratch);
     assert_memory_equal(out, ((int32_t[]){-7, -4, 0, 4, 7}), sizeof out);
-    lh_take_positions(NULL, &draw, 1, 0, 64, 5, true, out, scratch);
+    lh_draw_or_copy_positions(NULL, &draw, 1, 0, 64, 5, true, out, scratch);
     lh_draw_positions(&draw, 1, 0, 64, 5, true, want, scratch);
     assert_memory_equal(out, want, sizeof out);
-    lh_take_distances(NULL, &draw, 1, 64, 5, out, scratch);
+    lh_draw_or_copy_distances(NULL, &draw, 1, 64, 5, out, scratch);
     lh_draw_distances(&draw, 1, 64, 5, want, scratch);
     assert_memory_equal(out, want, sizeof out);
-    lh_take_signed_distances(NULL, &draw, 1, 64, 3, out + 2, scratch);
+    lh_draw_or_copy_signed_distances(NULL, &draw, 1, 64, 3, out + 2, scratch);
     lh_draw_signed_distances(&draw, 1, 64, 3, want + 2, scratch);
     assert_memory_equal(out, want, sizeof out);
 }

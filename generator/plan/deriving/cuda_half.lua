@@ -141,6 +141,7 @@ local function kernels(plan, device, multiplies, by_team)
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
   end
   add(true, "cuda/sums.cu", "cuda/heads.cu")
+  add(any(plan, "outwards"), "cuda/geometric.cu")
   add(device.drops or plan.noise, "cuda/philox.cu")
   add(device.drops, "cuda/dropout.cu")
   add(plan.noise, "cuda/noise.cu")

@@ -6,6 +6,7 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int T = v->${attends.T}, S = v->${attends.S}, count = T + S - 1, l = block()->l;
+    % slot("begin_owner")
     % slot("begin_kept")
     for (int task = ${first_task}; task < ${PREFIX}HEADS * count; task += ${tasks}) {
         const int h = task / count, o = task % count - (${attends.keys} - 1);

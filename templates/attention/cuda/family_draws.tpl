@@ -1,7 +1,7 @@
 % local T, S = "shape->length[" .. queries.stream .. "]", "shape->length[" .. keys.stream .. "]"
 % local tokens = cross and "(" .. T .. " + " .. S .. ")" or T
 % local signed = attends.distance_rows > 1
-% local take, width = signed and "lh_take_signed_distances" or "lh_take_distances", signed and "2 * T" or "T"
+% local take, width = signed and "lh_draw_or_copy_signed_distances" or "lh_draw_or_copy_distances", signed and "2 * T" or "T"
 % local given_distances = ("distances[%d], from, (uint32_t)d%s"):format(queries.stream, distance_site)
 % slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
 % if not terms.by_pair then
@@ -13,7 +13,7 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
     const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];
     % slot("begin_draw")
     for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${side.count}) { % for _, side in ipairs(sides) do
-        lh_take_positions(positions[${side.stream}], from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn},
+        lh_draw_or_copy_positions(positions[${side.stream}], from, (uint32_t)d${side.site}, ${first_drawn}, ${range_drawn},
                 ${side.count}, ${positions.sorted_text}, out, scratch);
     }
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += ${width}) { % if attends.distance_draws > 0 then

@@ -8,11 +8,8 @@ for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     largest[r] = (real)-1e30;
     sum[r] = 0;
 }
-#pragma unroll
-for (int group = 0; group < ${PREFIX}GROUPS; group++)
-    load_rows_of_head(row_of(queries, query[2 * group], ${PREFIX}QUERY_STRIDE),
-            row_of(queries, query[2 * group + 1], ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
-            ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
+load_groups_of_head(${PREFIX}GROUPS, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
+        ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
 % include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1

@@ -1,9 +1,8 @@
+% local stride = PREFIX .. "QUERY_STRIDE"
+% local strides = (cross and ("rows of queries are %s apart, of keys and values %sKEY_STRIDE"):format(stride, PREFIX)
+%     or ("%sHEAD_WIDTH channels each, %s apart"):format(PREFIX, stride))
 typedef struct ${prefix}head {
-% if cross then
-    const real *query, *key, *value; /* rows of token 0; rows of queries are ${PREFIX}QUERY_STRIDE apart, of keys and values ${PREFIX}KEY_STRIDE */
-% else
-    const real *query, *key, *value; /* rows of token 0, ${PREFIX}HEAD_WIDTH channels each; rows are ${PREFIX}QUERY_STRIDE apart */
-% end
+    const real *query, *key, *value; /* rows of token 0; ${strides} */
     % slot("members")
     int h; % if terms.numbered
     % slot("members_of_weights")

@@ -5,13 +5,8 @@ const real *queries = computed(a.query + part_channel()), *keys = ${cross and "c
         *query_channels = computed(a.query + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 real dkey[${PREFIX}GROUPS * ${PREFIX}TILES][4], dvalue[${PREFIX}GROUPS * ${PREFIX}TILES][4];
-#pragma unroll
-for (int group = 0; group < ${PREFIX}GROUPS; group++) {
-    const real *upper = row_of(keys, key[2 * group], ${attends.key_stride});
-    const real *lower = row_of(keys, key[2 * group + 1], ${attends.key_stride});
-    load_rows_of_head(upper, lower, ${PREFIX}HEAD_WIDTH, 1, rows + group * ${PREFIX}STEPS);
-    load_rows_of_head(upper + WIDTH, lower + WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows + group * ${PREFIX}STEPS);
-}
+load_groups_of_head(${PREFIX}GROUPS, keys, key, ${attends.key_stride}, 0, ${PREFIX}HEAD_WIDTH, 1, rows);
+load_groups_of_head(${PREFIX}GROUPS, keys, key, ${attends.key_stride}, WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dkey);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dvalue);
 % include("attention/cuda/bounds_fragments.tpl")
@@ -51,11 +46,5 @@ for (int from = begin; from < end; from += STEP) {
 }
 real *to = w->${attends.dkv} + (size_t)(sequence * S + row) * ${attends.key_stride}${attends.to_keys};
 to += h * ${PREFIX}HEAD_WIDTH + tile_column();
-#pragma unroll
-for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-    const int below = r * GROUP_ROWS / 2, tile = r / 2 * ${PREFIX}TILES;
-    if (row + below >= S) continue;
-    store_row_of_head(dkey + tile, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
-            to + below * ${attends.key_stride});
-    store_row_of_head(dvalue + tile, r % 2, ${PREFIX}HEAD_WIDTH, 1, to + below * ${attends.key_stride} + WIDTH);
-}
+store_groups_of_head(${PREFIX}GROUPS, dkey, row, S, ${attends.key_stride}, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE, to);
+store_groups_of_head(${PREFIX}GROUPS, dvalue, row, S, ${attends.key_stride}, ${PREFIX}HEAD_WIDTH, 1, to + WIDTH);

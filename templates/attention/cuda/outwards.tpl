@@ -24,24 +24,11 @@ INLINE void ${prefix}load_seeker(const ${prefix}head *a, int i, ${prefix}seeker 
     % slot("load_seeker")
 }
 
-/* match = P = sigmoid(logit), and miss = 1 - P, computed without cancellation. */
-typedef struct ${prefix}chances {
-    real match, miss;
-} ${prefix}chances;
-
-INLINE ${prefix}chances ${prefix}chances_at(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j) {
+INLINE chances ${prefix}chances_at(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j) {
     real key[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
-    const real logit = ${prefix}dot_head(q->query, key) + ${inline("offset", "")};
-    const real tail = exp_negative(-abs_real(logit)), larger = 1 / (1 + tail), smaller = tail * larger;
-    const ${prefix}chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
-    return c;
+    return chances_of(${prefix}dot_head(q->query, key) + ${inline("offset", "")});
 }
-
-/* The key that query i tries at a step: i + 1, i - 1, i + 2, ... from step 2 on; it may lie outside the sequence. */
-INLINE int ${prefix}key_at(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
-INLINE bool ${prefix}exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
-INLINE int ${prefix}last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
 /* The state of a query's walk outwards over its keys. */
 typedef struct ${prefix}walk {
@@ -51,7 +38,7 @@ typedef struct ${prefix}walk {
 } ${prefix}walk;
 
 INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j, ${prefix}walk *m) {
-    const ${prefix}chances c = ${prefix}chances_at(a, q, i, j);
+    const chances c = ${prefix}chances_at(a, q, i, j);
     const real weight = c.match * m->unmatched;
     real value[${attends.head_part}];
     m->unmatched *= c.miss;
@@ -74,16 +61,13 @@ NOINLINE void ${prefix}attend(void) {
         m.unmatched = 1;
         % slot("begin_walk")
         ${prefix}clear_head(m.out);
-        for (int step = 2; step <= ${prefix}last_step(i, T); step++)
-            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}try_key(&a, &q, i, ${prefix}key_at(i, step), &m);
+        for (int step = 2; step <= last_step(i, T); step++)
+            if (key_exists(key_at(i, step), T)) ${prefix}try_key(&a, &q, i, key_at(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         % slot("end_walk")
     }
     __syncthreads();
 }
-
-/* The offset of pair (i, j) in an array [(key - query) modulo T][query]. */
-INLINE size_t ${prefix}pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
 /* Tries the keys of query i again, and stores the weights and 1 - P. */
 INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, real *misses) {
@@ -91,11 +75,11 @@ INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, rea
     real unmatched = 1;
     ${prefix}seeker q;
     ${prefix}load_seeker(a, i, &q);
-    for (int step = 2; step <= ${prefix}last_step(i, T); step++) {
-        const int j = ${prefix}key_at(i, step);
-        if (!${prefix}exists(j, T)) continue;
-        const ${prefix}chances c = ${prefix}chances_at(a, &q, i, j);
-        const size_t place = ${prefix}pair_place(i, j, T);
+    for (int step = 2; step <= last_step(i, T); step++) {
+        const int j = key_at(i, step);
+        if (!key_exists(j, T)) continue;
+        const chances c = ${prefix}chances_at(a, &q, i, j);
+        const size_t place = pair_place(i, j, T);
         weights[place] = c.match * unmatched;
         misses[place] = c.miss;
         unmatched *= c.miss;
@@ -115,7 +99,7 @@ typedef struct ${prefix}return_walk {
  * 1 - P of each pair and gets the gradient of its logit. */
 INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
-    const size_t place = ${prefix}pair_place(i, j, a->T);
+    const size_t place = pair_place(i, j, a->T);
     const real weight = weights[place], miss = pairs[place];
     real key[${attends.head_part}], value[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
@@ -150,8 +134,8 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         ${prefix}clear_head(m.dquery);
         % slot("begin_return")
         m.dunmatched = m.dright = m.dleft = 0;
-        for (int step = ${prefix}last_step(i, T); step > 1; step--)
-            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}return_key(&a, i, ${prefix}key_at(i, step),
+        for (int step = last_step(i, T); step > 1; step--)
+            if (key_exists(key_at(i, step), T)) ${prefix}return_key(&a, i, key_at(i, step),
                     weights, pairs, &m);
         real query[${attends.head_part}], bias[${attends.head_part}];
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
@@ -209,12 +193,7 @@ INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.${attends.T};
     strided_sums(rows, WIDTH, ${PREFIX}QUERY_STRIDE, w->${attends.dq}, g->${prefix}content_bias);
-    real *numbers = (real *)&g->${prefix}geometric; /* in the order of query_sums */
-    for (int k = 0; k < ${PREFIX}QUERY_SUMS; k++) {
-        const double sum = block_sum(sum_rows(rows * ${PREFIX}HEADS, 1, w->${prefix}query_sums + (size_t)k * rows * ${PREFIX}HEADS, 1));
-        if (threadIdx.x == 0) numbers[k] = (real)sum;
-    }
-    __syncthreads();
+    add_numbers(${PREFIX}QUERY_SUMS, rows * ${PREFIX}HEADS, w->${prefix}query_sums, (real *)&g->${prefix}geometric);
     % slot("number_grads")
 }
 

@@ -5,14 +5,9 @@ const real *queries = computed(a.query + part_channel()), *keys = ${cross and "c
         *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
-#pragma unroll
-for (int group = 0; group < ${PREFIX}GROUPS; group++) {
-    const int upper = query[2 * group], lower = query[2 * group + 1];
-    load_rows_of_head(row_of(queries, upper, ${PREFIX}QUERY_STRIDE), row_of(queries, lower, ${PREFIX}QUERY_STRIDE),
-            ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows + group * ${PREFIX}STEPS);
-    load_rows_of_head(row_of(douts, upper, WIDTH), row_of(douts, lower, WIDTH), ${PREFIX}HEAD_WIDTH, 1,
-            dout + group * ${PREFIX}STEPS);
-}
+load_groups_of_head(${PREFIX}GROUPS, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
+        ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows);
+load_groups_of_head(${PREFIX}GROUPS, douts, query, WIDTH, 0, ${PREFIX}HEAD_WIDTH, 1, dout);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
@@ -51,11 +46,5 @@ for (int first = begin; first < end; first += STEP) {
             ${PREFIX}HEAD_WIDTH, dquery);
 }
 real *to = w->${attends.dq} + ((size_t)sequence * T + row) * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH;
-to += tile_column();
-#pragma unroll
-for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-    const int below = r * GROUP_ROWS / 2;
-    if (row + below < T)
-        store_row_of_head(dquery + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
-                to + below * ${PREFIX}QUERY_STRIDE);
-}
+store_groups_of_head(${PREFIX}GROUPS, dquery, row, T, ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+        to + tile_column());

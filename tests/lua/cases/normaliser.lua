@@ -28,9 +28,9 @@ M.identifiers = {
 
 M.sections = {
   { "geometric.group", "geometric", "attention_self.inc",
-    { "load_self_queries", "write_self_logits", "write_self_group", "write_self_gains", "end_self_queries" } },
+    { "load_self_queries", "write_self_logits", "write_self_group", "end_self_queries" } },
   { "geometric.neither", "geometric, neither", "attention_self.inc",
-    { "load_self_queries", "write_self_group", "write_self_gains" } },
+    { "load_self_queries", "write_self_group" } },
   { "geometric.step", "geometric", "step.c", { "self_number_sums", "end_self_numbers" } },
 }
 

@@ -5,14 +5,14 @@
 static void draw_${name}_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-    lh_take_positions(step->positions[${side.stream}], &step->draw, (uint32_t)d${side.site}, % for _, side in ipairs(sides) do
+    lh_draw_or_copy_positions(step->positions[${side.stream}], &step->draw, (uint32_t)d${side.site}, % for _, side in ipairs(sides) do
             ${first_drawn}, ${range_drawn}, ${side.count}, ${positions.sorted_text},
             s->${prefix}${side.member}[d], s->${prefix}scratch[d]);
 }
 
 % end
 % if positions.distance.draws then
-% local take = positions.distance.independent and "lh_take_signed_distances" or "lh_take_distances"
+% local take = positions.distance.independent and "lh_draw_or_copy_signed_distances" or "lh_draw_or_copy_distances"
 /* Makes draw d of this step's distances: ${positions.distance.about}. */
 static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;

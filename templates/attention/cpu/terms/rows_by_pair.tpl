@@ -85,14 +85,7 @@ size_t rows = ${rows.rows_text};
 for (int l = 0; l < ${stack.count}; l++) {
     sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
 }
-% section("end_functions")
-static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parameters} *g) {
-    for (int x = 0; x < ${rows.rows_text}; x++) {
-        int row = x;
-        const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
-        real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) to[d] += sum[d];
-    }
-}
-
-for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(l, sums, &g->${stack.member}[l]); % section("end_sums")
+% section("end_sums")
+for (int l = 0; l < ${stack.count}; l++)
+    for (int e = 0; e < (${rows.rows_text}) * ${PREFIX}HEAD_WIDTH; e++)
+        g->${stack.member}[l].${prefix}relative_table[e] += sums->rows[l][e];

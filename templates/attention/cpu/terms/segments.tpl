@@ -13,5 +13,5 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     gains_of_lines(${lines}, first, begin, end, gain);
 }
-% section("gains")
+open_${name}_lines(head, first, ${from}, ${to}, ${room}); % section("gains")
 ${inner} + load(${room} + ${key} * LANES) % section("gained")

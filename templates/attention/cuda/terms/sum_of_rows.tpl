@@ -5,7 +5,6 @@ ${prefix}clear_head(drow);
 ${prefix}add_head(drow, dlogit, query); % section("add_pair")
 % section("begin_kept")
 const real *queries = block()->${attends.block}.${attends.q} + (size_t)first * T * ${PREFIX}QUERY_STRIDE;
-const table_sums *sums = &block()->sums;
 % section("resume")
 real *to = sums->${prefix}rows + ${inline("place_of_row", "")}${attends.channel};
 real drow[${attends.head_part}]${inline("bias_resumed", "")};

@@ -10,13 +10,9 @@ if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
 ${g.target} = out[${g.at}]; % if scalar.per_layer
 ${g.target} = l == ${stack.count} - 1 ? out[${g.at}] : ${g.target} + out[${g.at}]; % else
 % end
-% section("begin_kept")
-${prefix}score_gradients gradients, *d = &gradients;
-${prefix}score_gradients_of(d);
-% if gathered.statements.mentioned.s then
+% section("begin_kept") % if gathered.statements.mentioned.s
 ${prefix}score_tables tables;
 ${prefix}score_tables_of(v, l, &tables);
-% end
 % section("resume")
 real out[${gathered.count}];
 % for _, g in ipairs(gathered) do
