@@ -43,7 +43,7 @@ M.identifiers = {
   { "FIRST_POSITION", function(case) return case.family.positions.first == 1 end },
   { "lh_draw_sequence", function(case) return case.family.positions.kind == "sequence" end },
   { "position_scratch", function(case) return case.family.positions.kind == "sequence" end },
-  { "lh_draw_signed_distances", function(case) return case.family.positions.distance.independent or false end },
+  { "lh_draw_or_copy_signed_distances", function(case) return case.family.positions.distance.independent or false end },
   { "longhand/positions.h", draws },
   { "DISTANCE_DRAWS", function(case) return case.family.positions.distance.draws ~= nil end },
   { "drawn_distance", function(case) return case.family.positions.distance.draws ~= nil end },
