@@ -66,7 +66,7 @@ each() {
 }
 
 # Sets the results of `each` for a name: $file, the path without its ending, and $status.
-results_of() {
+read_results() {
     file=$logs/$(printf %s "$1" | tr / _)
     status=$(cat "$file.status" 2>/dev/null || echo 99)
 }
@@ -122,7 +122,7 @@ layer_lua() {
     set -- $({ [ -n "$quick" ] || echo "$slow"; } && ls tests/lua/test_*.lua | grep -vxF -e "$slow")
     printf '%s\n' "$@" | each env "LH_FUZZ_CASES=${LH_FUZZ_CASES:-$fuzz_cases}" "$LUA"
     for name in "$@"; do
-        results_of "$name"
+        read_results "$name"
         line=$(grep '^Ran [0-9]* tests in' "$file.out" | tail -1)
         if [ -z "$line" ]; then
             count 0 1 0
@@ -146,7 +146,7 @@ layer_stale() {
 
 # Counts the results of a cmocka binary. Its XML is parsed, because its other formats count a skipped test as failed.
 count_unit() {
-    results_of "$1"
+    read_results "$1"
     number='"\([0-9]*\)"'
     pattern=".*<testsuite .*tests=$number failures=$number errors=$number skipped=$number.*"
     counts=$(sed -n "s/$pattern/\1 \2 \3 \4/p" "$file.out" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
@@ -218,7 +218,7 @@ write_sources() {
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
     esac' "$LUA"
     for name in "$@"; do
-        results_of "$name"
+        read_results "$name"
         [ "$status" -eq 0 ] && continue
         count 0 1 0
         echo "FAILED: the sources of $name"
@@ -282,7 +282,7 @@ layer_system() {
     echo "$scripts" | each "$@" sh
     at_once='' PATH=$LH_PATH
     for script in $scripts; do
-        results_of "$script"
+        read_results "$script"
         good=$(grep -c '^ok ' "$file.out") bad=$(grep -c '^not ok ' "$file.out")
         skips=$(grep -c '^skip ' "$file.out")
         [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1

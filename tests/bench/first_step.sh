@@ -30,8 +30,8 @@ measure() {
     shift
     rm -rf runs
     began=$(date +%s.%N)
-    (./longhand train "$spec" "$@" -- --steps 1 --no-eval --out runs >said 2>&1 && times >used) ||
-        { cat said >&2 && exit 1; }
+    (./longhand train "$spec" "$@" -- --steps 1 --no-eval --out runs >output 2>&1 && times >used) ||
+        { cat output >&2 && exit 1; }
     ended=$(date +%s.%N)
     # The second line of `times` counts child processes: 0m1.230000s 0m0.450000s.
     tail -1 used | tr 'ms' '  ' | awk -v name="$name" -v wall="$began $ended" '{

@@ -13,21 +13,21 @@ mkdir -p "$out" || exit 4
 STEPS=20
 HUGE=abc_addition_vanilla
 
-spec_of() {
+find_spec() {
     for folder in spec/runs tests/specs; do
         [ -f "$folder/$1.lua" ] && echo "$folder/$1.lua"
     done
 }
 
 # Prints the flag for lengths, which differs for dataset files: TRAINER LENGTHS.
-lengths_of() {
+print_lengths() {
     "$1" info | grep -q '^data ' || echo "--lengths $2"
 }
 
 # Prints the levels of a trainer that this machine can run.
-levels_of() {
+print_levels() {
     for level in $(make -s print-levels LEVELS=all); do
-        LONGHAND_ISA=$level "$1" bench --seconds 0.01 $(lengths_of "$1" 1) >/dev/null 2>&1 && echo "$level"
+        LONGHAND_ISA=$level "$1" bench --seconds 0.01 $(print_lengths "$1" 1) >/dev/null 2>&1 && echo "$level"
     done
 }
 
@@ -35,7 +35,8 @@ levels_of() {
 at_level() {
     export LONGHAND_ISA="$2"
     "$1" train --out "$3" --steps $STEPS --seed 3 --threads 1 --no-eval >/dev/null &&
-        "$1" eval --checkpoint "$3"/*/*/*/checkpoint.safetensors $(lengths_of "$1" 3,10) --examples 40 --out "$3/eval" \
+        "$1" eval --checkpoint "$3"/*/*/*/checkpoint.safetensors $(print_lengths "$1" 3,10) \
+            --examples 40 --out "$3/eval" \
             >/dev/null &&
         ${LUA:-lua5.4} tests/bits/tensors.lua "$3"/*/*/*/checkpoint.safetensors | sed "s/^/$2 /" &&
         find "$3/eval" -name eval.jsonl -exec cat {} + | sed "s/^/$2 /"
@@ -44,9 +45,9 @@ at_level() {
 cpu_bits() {
     work=$out/$1.work
     rm -rf "$work"
-    ./longhand gen "$(spec_of "$1")" --out "$work/src" >/dev/null &&
+    ./longhand gen "$(find_spec "$1")" --out "$work/src" >/dev/null &&
         make -s trainer LEVELS=all ID="$1" SOURCES="$work/src" OUT="$work" || return
-    for level in $(levels_of "$work/trainer"); do
+    for level in $(print_levels "$work/trainer"); do
         at_level "$work/trainer" "$level" "$work/runs.$level" || return
     done
 }

@@ -67,13 +67,13 @@ if [ "$mode" = --all ]; then
     done
 fi
 
-text_of() { ls "generated/$1/device.cu" "$texts/$1/device.cu" 2>/dev/null | head -1; }
+find_device_text() { ls "generated/$1/device.cu" "$texts/$1/device.cu" 2>/dev/null | head -1; }
 
-least_of() { sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' "$(dirname "$(text_of "$1")")/cuda.c"; }
+read_least() { sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' "$(dirname "$(find_device_text "$1")")/cuda.c"; }
 
 # Prints the architectures to compile a run for, out of those in $known.
-architectures_of() {
-    least=$(least_of "$1")
+print_architectures() {
+    least=$(read_least "$1")
     for architecture in $known; do
         [ "$mode" != --few ] || [ "$architecture" = sm_90 ] || [ "$1" = $WIDEST ] || continue
         [ "${architecture#sm_}" -lt "$least" ] || echo "$architecture"
@@ -89,7 +89,7 @@ compile_all() {
     folder=build/cuda/$(echo "$toolkit" | cut -d ' ' -f 1,2 | tr ' ' -)
     goals=''
     for run in $showcase $specs; do
-        for architecture in $(architectures_of "$run"); do goals="$goals $folder/$run.$architecture"; done
+        for architecture in $(print_architectures "$run"); do goals="$goals $folder/$run.$architecture"; done
     done
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -k -j"$jobs" $goals TOOLKIT="$toolkit" >"$work/log" 2>&1
     for goal in $goals; do

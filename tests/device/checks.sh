@@ -26,12 +26,12 @@ agree() {
         train "$gpu" "$gpu.cuda" cuda 5 --seed $seed --log-every 1 --overwrite || return
     for file in cpu0 cpu; do mv "$(one "$work/$cpu.$file" checkpoint.safetensors)" "$work/$file" || return; done
     mv "$(one "$work/$gpu.cuda" checkpoint.safetensors)" "$work/cuda" || return
-    compare parameters "$work/cpu" "$work/cuda" "$work/cpu0" "$3" >"$work/said" 2>&1
+    compare parameters "$work/cpu" "$work/cuda" "$work/cpu0" "$3" >"$work/output" 2>&1
     status=$?
-    parameters=$(cat "$work/said")
+    parameters=$(cat "$work/output")
     compare metrics "$(one "$work/$cpu.cpu" metrics.jsonl)" "$(one "$work/$gpu.cuda" metrics.jsonl)" "$4" "$5" \
-        >"$work/said" 2>&1 || status=1
-    echo "$parameters; $(cat "$work/said")"
+        >"$work/output" 2>&1 || status=1
+    echo "$parameters; $(cat "$work/output")"
     return $status
 }
 
@@ -50,7 +50,7 @@ evaluation() {
     for where in cpu cuda; do
         evaluator=$([ $where = cpu ] && echo "$2" || echo "$1")
         rm -rf "$work/$1.eval.$where"
-        timeout "$(at_most 60)" "$(trainer_of "$evaluator")" eval --checkpoint "$checkpoint" --device $where \
+        timeout "$(at_most 60)" "$(get_trainer "$evaluator")" eval --checkpoint "$checkpoint" --device $where \
             --lengths 1,41,200,500 --examples 16 --out "$work/$1.eval.$where" 2>&1 || return
     done
     compare eval "$work/$1.eval.cpu/eval.jsonl" "$work/$1.eval.cuda/eval.jsonl" "$7" "$8"
@@ -58,7 +58,7 @@ evaluation() {
 
 # logits NAME ENCODING PRECISION: compares logits of the GPU with those of the CPU that prepare.sh stored.
 logits() {
-    encoding=$2 trainer=$(trainer_of "$1") task=${1%%_*}
+    encoding=$2 trainer=$(get_trainer "$1") task=${1%%_*}
     set -- $(bounds "$3")
     bound=$7
     : >"$work/cpu.jsonl"
@@ -72,7 +72,7 @@ logits() {
 }
 
 # gradients NAME: compares the device's gradients of a float64 model with differences of its own losses.
-gradients() { timeout "$(at_most 60)" "$(trainer_of "$1")" gradcheck --device cuda; }
+gradients() { timeout "$(at_most 60)" "$(get_trainer "$1")" gradcheck --device cuda; }
 
 # Whether a wide model finds cuBLASLt, by one step. Without the library its checks are skipped by name.
 multiplies() {
@@ -121,11 +121,11 @@ part_checks() {
 # --- bits: a GPU against itself -----------------------------------------------------------------------------------
 
 # Prints the folder of one run: FOLDER SEED.
-run_of() { find "$work/$1" -type d -name "lr*-seed$2" | head -n 1; }
+find_run() { find "$work/$1" -type d -name "lr*-seed$2" | head -n 1; }
 
 again() {
     for name in first second; do train "$1" "bits.$name" cuda 60 --seed 2 --log-every 7 --overwrite || return; done
-    compare bits "$(run_of bits.first 2)" "$(run_of bits.second 2)"
+    compare bits "$(find_run bits.first 2)" "$(find_run bits.second 2)"
 }
 
 # Trains eight runs side by side, two runs as a pair, and single runs with the same variant: all have the same bits.
@@ -133,9 +133,9 @@ side_by_side() {
     train "$1" bits.eight cuda 60 --seeds 0:7 --log-every 7 --overwrite &&
         train "$1" bits.two cuda 60 --seeds 2:3 --log-every 7 --overwrite &&
         train "$1" bits.one cuda 60 --seeds 3:3 --log-every 7 --overwrite &&
-        compare bits "$(run_of bits.eight 2)" "$(run_of bits.two 2)" &&
-        compare bits "$(run_of bits.eight 3)" "$(run_of bits.two 3)" &&
-        compare bits "$(run_of bits.eight 3)" "$(run_of bits.one 3)"
+        compare bits "$(find_run bits.eight 2)" "$(find_run bits.two 2)" &&
+        compare bits "$(find_run bits.eight 3)" "$(find_run bits.two 3)" &&
+        compare bits "$(find_run bits.eight 3)" "$(find_run bits.one 3)"
 }
 
 # resumed NAME STEPS: trains STEPS and STEPS more, and compares the result with that of one training.
@@ -143,12 +143,12 @@ resumed() {
     train "$1" bits.whole cuda $((2 * $2)) --seed 4 --log-every 30 --overwrite &&
         train "$1" bits.half cuda "$2" --seed 4 --log-every 30 --overwrite &&
         train "$1" bits.half cuda $((2 * $2)) --seed 4 --log-every 30 --resume &&
-        compare bits "$(run_of bits.whole 4)" "$(run_of bits.half 4)"
+        compare bits "$(find_run bits.whole 4)" "$(find_run bits.half 4)"
 }
 
 # Kills a training after its first checkpoint, resumes it, and compares it with the uninterrupted training of `resumed`.
 killed() {
-    "$(trainer_of "$1")" train --device cuda --steps 2000 --seed 4 --log-every 30 --checkpoint-every 50 --no-eval \
+    "$(get_trainer "$1")" train --device cuda --steps 2000 --seed 4 --log-every 30 --checkpoint-every 50 --no-eval \
         --out "$work/bits.killed" 2>/dev/null &
     victim=$! tries=0
     while [ -z "$(one "$work/bits.killed" checkpoint.safetensors 2>/dev/null)" ] && [ $tries -lt 2000 ]; do
@@ -158,7 +158,7 @@ killed() {
     kill -9 $victim || { echo "it was done before it could be killed" && return 1; }
     wait $victim
     train "$1" bits.killed cuda 2000 --seed 4 --log-every 30 --resume &&
-        compare bits "$(run_of bits.whole 4)" "$(run_of bits.killed 4)"
+        compare bits "$(find_run bits.whole 4)" "$(find_run bits.killed 4)"
 }
 
 part_bits() {

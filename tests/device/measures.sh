@@ -6,7 +6,7 @@
 bench_one() {
     models=$([ "$5" -eq 1 ] || echo "--replicas $5")
     # shellcheck disable=SC2086
-    timeout "$(at_most 60)" "$(trainer_of "$1")" bench --device cuda --json --seconds 0.3 --lengths "$4" $models \
+    timeout "$(at_most 60)" "$(get_trainer "$1")" bench --device cuda --json --seconds 0.3 --lengths "$4" $models \
         >"$work/bench"
     status=$?
     sed "s/^{/{\"name\":\"$1\",\"encoding\":\"$2\",\"precision\":\"$3\",/; s/\"replicas\":0/\"replicas\":1/" \
@@ -59,7 +59,7 @@ profile_one() {
     metrics=$1
     shift
     timeout "$(at_most 45)" "$ncu" --clock-control none --kernel-name regex:train --launch-skip 2 --launch-count 1 \
-        --csv --metrics "$metrics" "$(trainer_of $profiled)" bench --device cuda --seconds 0.05 --lengths 20 "$@" \
+        --csv --metrics "$metrics" "$(get_trainer $profiled)" bench --device cuda --seconds 0.05 --lengths 20 "$@" \
         >"$work/ncu.csv" 2>>"$log"
     cat "$work/ncu.csv" >>"$log"
     sed 's/^"//; s/"$//; s/","/\t/g' "$work/ncu.csv" | awk -F '\t' -v models="$profiled, ${*:-one model}" '
@@ -98,7 +98,7 @@ part_profile() {
 sanitize_one() {
     rm -rf "$work/sanitize"
     timeout -k 5 "$(at_most 40)" "$sanitizer" --tool "$2" --error-exitcode 9 --report-api-errors no --print-limit 5 \
-        "$(trainer_of "$1")" train --device cuda --steps 2 --seed $seed --out "$work/sanitize" >"$work/sanitized" 2>&1
+        "$(get_trainer "$1")" train --device cuda --steps 2 --seed $seed --out "$work/sanitize" >"$work/sanitized" 2>&1
     status=$?
     cat "$work/sanitized"
     [ $status -ne 0 ] || return 0
@@ -155,17 +155,17 @@ peer() {
     cat "$work/$1.log" >>"$log"
     logits=$(grep -c ' logits ' "$work/$1.log") timed=$(grep -c ' steps/s' "$work/$1.log")
     bad=$(grep -c ' Case(' "$work/$1.log")
-    said=$(grep '^[a-z]*: *[0-9.]* s  ' "$work/$1.log" | tail -n 1)
-    said="$logits checks of logits, $timed rates, $bad failed; $said"
+    summary=$(grep '^[a-z]*: *[0-9.]* s  ' "$work/$1.log" | tail -n 1)
+    summary="$logits checks of logits, $timed rates, $bad failed; $summary"
     if [ $status -eq 124 ] && [ $((logits + timed)) -eq 0 ]; then
         record "peer $1" null "took too long; $(tail -n 1 "$work/$1.log")"
     elif [ $status -ne 0 ] && [ $status -ne 124 ]; then
         why=$(grep -e ', expected at most' -e 'not finite' -e rror "$work/$1.log" | tail -n 1)
-        record "peer $1" false "exit status $status; $why; $said"
+        record "peer $1" false "exit status $status; $why; $summary"
     elif [ "$timed" -eq 0 ] && [ "$bad" -gt 0 ]; then
-        record "peer $1" false "$said"
+        record "peer $1" false "$summary"
     else
-        record "peer $1" true "$said"
+        record "peer $1" true "$summary"
     fi
 }
 

@@ -156,11 +156,11 @@ compare() { "$PYTHON" tests/device/compare.py "$@"; }
 # one FOLDER NAME: prints the path of the only file of that name in a folder.
 one() { find "$1" -name "$2" | head -n 1; }
 
-trainer_of() { echo "$prepared/$1/trainer"; }
+get_trainer() { echo "$prepared/$1/trainer"; }
 
 # train NAME FOLDER DEVICE STEPS FLAG...: trains in a folder of its own, without output.
 train() {
-    trainer=$(trainer_of "$1") folder=$work/$2 where=$3 steps=$4
+    trainer=$(get_trainer "$1") folder=$work/$2 where=$3 steps=$4
     shift 4
     timeout "$(at_most 60)" "$trainer" train --device "$where" --steps "$steps" --no-eval --out "$folder" "$@" \
         2>"$folder.log" || { status=$? && tail -n 3 "$folder.log" && return $status; }
@@ -170,7 +170,7 @@ train() {
 
 # Whether a trainer has code for this GPU and runs on this machine.
 runs() {
-    [ -x "$(trainer_of "$1")" ] && train "$1" try cuda 1 --seed $seed --overwrite >>"$log" 2>&1
+    [ -x "$(get_trainer "$1")" ] && train "$1" try cuda 1 --seed $seed --overwrite >>"$log" 2>&1
 }
 
 # Prints trainers of a kind (showcase, rates, double, sanitize, wide) or of all kinds; without a manifest those in
@@ -199,7 +199,7 @@ build_all() {
 build() {
     first=$(names | head -n 1) missing=no
     [ -n "$first" ] || { record build false "no device code in generated/ and nothing prepared" && return 1; }
-    for name in $(names); do [ -x "$(trainer_of "$name")" ] || missing=yes; done
+    for name in $(names); do [ -x "$(get_trainer "$name")" ] || missing=yes; done
     if [ -z "$build_here" ] && [ $missing = no ] && runs "$first"; then
         record build true "prepared trainers run here"
         return

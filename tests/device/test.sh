@@ -93,7 +93,7 @@ right_passes() {
 
 sanitizer_is_heard() {
     FOUND=nothing ends_with 0 " 0 failed, 1 skipped" run right.d --parts sanitize &&
-        grep -q "ok small, memcheck" "$work/.got" && grep -q "skip small, initcheck: .*not supported" "$work/.got" &&
+        grep -q "ok small, memcheck" "$work/.out" && grep -q "skip small, initcheck: .*not supported" "$work/.out" &&
         FOUND=race ends_with 1 "not ok small, racecheck: ========= RACECHECK SUMMARY: 1 hazard" \
             run right.d --parts sanitize
 }
@@ -122,7 +122,7 @@ END
 
 wrong_fails() {
     prepared wrong.d "$work/wrong" && ends_with 1 "not ok small, 5 steps" run wrong.d --parts checks &&
-        grep -q "not ok reverse_sinusoid_tf32, 5 steps" "$work/.got"
+        grep -q "not ok reverse_sinusoid_tf32, 5 steps" "$work/.out"
 }
 
 # A wide model without its library is skipped by name; the others are checked.
@@ -133,7 +133,7 @@ echo "error: no cuBLASLt for the products of a model as wide as this one; looked
 exit 4
 END
     ends_with 0 " 0 failed, 1 skipped" run narrow.d --parts checks &&
-        grep -q "skip wide_sinusoid_float32, cuBLASLt: error: no cuBLASLt" "$work/.got"
+        grep -q "skip wide_sinusoid_float32, cuBLASLt: error: no cuBLASLt" "$work/.out"
 }
 
 # A missing package is reported before any file is written.
@@ -266,8 +266,8 @@ cpu_peers_skipped() {
     fi
     PYTORCH=/none/python JAX=/none/python ends_with 4 "nothing to compare with" \
         "$PYTHON" tests/peers/cpu.py --peers eager,compile,jax --out "$work/none" || return
-    has "$work/.got" "skip eager: /none/python has no torch" && has "$work/.got" "skip compile: /none/python" &&
-        has "$work/.got" "skip jax: /none/python has no jax or no numpy; pip install jax numpy" || return
+    has "$work/.out" "skip eager: /none/python has no torch" && has "$work/.out" "skip compile: /none/python" &&
+        has "$work/.out" "skip jax: /none/python has no jax or no numpy; pip install jax numpy" || return
     mkdir -p "$work/modules" && touch "$work/modules/torch.py" "$work/modules/numpy.py" || return
     PYTHONPATH=$work/modules:tests/peers CXX=/none/g++ "$PYTHON" -B -c 'import contenders, sys
 usable, skipped = contenders.installed(["eager", "compile"], {"PYTORCH": sys.executable, "JAX": "/none/python"})
@@ -310,11 +310,11 @@ assert "longer than 0.1 s" in failure({"sleep": 60, "answer": {}}, 0.1) and proc
 assert process.ask({"sleep": 0, "answer": {}}, 600) == {}
 process.end()
 
-for said in ("Welcome!", "5", '{"no": "version"}'):
-    loud = Process([sys.executable, "-c", f"import time; print({said!r}, flush=True); time.sleep(60)"], {}, work / "log")
+for text in ("Welcome!", "5", '{"no": "version"}'):
+    loud = Process([sys.executable, "-c", f"import time; print({text!r}, flush=True); time.sleep(60)"], {}, work / "log")
     try:
         loud.ask({}, 600)
-        raise SystemExit(f"took for an answer: {said}")
+        raise SystemExit(f"took for an answer: {text}")
     except Failed as error:
         assert "expected an answer" in str(error) and loud.running is None, error
 END
@@ -338,8 +338,8 @@ END
     [ ! -d "/proc/$(cat "$work/worker.pid")" ] || { echo "a worker is left" && return 1; }
     mkdir -p "$work/loud" && echo 'print("Welcome!")' >"$work/loud/numpy.py" || return
     echo '{"do": "forget"}' | PYTHONPATH=$work/loud:tests/peers "$PYTHON" -B -c 'import worker
-worker.serve(None, "stand-in")' >"$work/said" 2>"$work/.got" || { cat "$work/.got" && return 1; }
-    [ "$(head -n 1 "$work/said")" = '{"version": "stand-in"}' ] && has "$work/.got" "Welcome!"
+worker.serve(None, "stand-in")' >"$work/output" 2>"$work/.out" || { cat "$work/.out" && return 1; }
+    [ "$(head -n 1 "$work/output")" = '{"version": "stand-in"}' ] && has "$work/.out" "Welcome!"
 }
 
 expect device_stand_ins_build stand_ins

@@ -32,14 +32,14 @@ say() {
 
 make_goals() { "$MAKE" -s -j"$jobs" LEVELS=best TOOLKIT="${toolkit:-}" "$@" >"$work/log" 2>&1; }
 
-# start NAME COMMAND...: starts a program that prints such lines, in the background; lines_of NAME waits for it, prints
-# them, and prints "not ok" if the program itself failed.
+# start NAME COMMAND...: starts a program that prints such lines, in the background; collect_lines NAME waits for it,
+# prints them, and prints "not ok" if the program itself failed.
 start() {
     into=$work/$1
     shift
     { "$@" >"$into" 2>&1 || echo "not ok $* (status $?)" >>"$into"; } &
 }
-lines_of() {
+collect_lines() {
     wait
     cat "$work/$1"
     ! grep -q '^not ok' "$work/$1" || failed=1
@@ -57,7 +57,7 @@ write_showcase() {
     models="$models $id"
 }
 
-binary_of() {
+get_binary() {
     case $1 in
         ptx_*) echo "build/release/tests/ptx/test_model.$1" ;;
         *) echo "build/release/tests/emulation/test_model.$1" ;;
@@ -90,9 +90,9 @@ make_models() {
         goals="$goals $programs/$model.program"
         # Other scripts of the long suite run at the same time and add objects to the tests of emulated specs.
         case "$mode $model" in
-            "--all emulated_"*) ! takes_programs "$(binary_of "$model")" || continue ;;
+            "--all emulated_"*) ! takes_programs "$(get_binary "$model")" || continue ;;
         esac
-        goals="$goals $(binary_of "$model")"
+        goals="$goals $(get_binary "$model")"
     done
     make_goals -k $goals || cat "$work/log"
 }
@@ -100,7 +100,7 @@ make_models() {
 check_models() {
     echo "$models" | tr ' ' '\n' | grep . | run_models
     for model in $models; do
-        if [ "$(cat "$work/$model.status" 2>/dev/null)" = 0 ] && takes_programs "$(binary_of "$model")"; then
+        if [ "$(cat "$work/$model.status" 2>/dev/null)" = 0 ] && takes_programs "$(get_binary "$model")"; then
             say ok "compiled code of $model does as its CPU half, without races"
         else
             say not ok "compiled code of $model does as its CPU half, without races"
@@ -122,8 +122,8 @@ fi
 mkdir -p $out/instructions $out/races $out/mutants
 start instructions "$LUA" tests/ptx/check_instructions.lua build/release/tests/ptx/run $out/instructions
 start races "$LUA" tests/ptx/check_races.lua build/release/tests/ptx/run $out/races
-lines_of instructions
-lines_of races
+collect_lines instructions
+collect_lines races
 
 if ! toolkit=$(sh runtime/cuda/toolkit.sh --kind nvrtc --arch sm_90 2>"$work/problem" ||
     sh runtime/cuda/toolkit.sh --kind nvcc --arch sm_90 2>"$work/problem"); then
@@ -144,8 +144,8 @@ else
     write_showcase bucket_sort_sinusoid bf16
 fi
 make_models
-start mutants "$LUA" tests/ptx/check_mutants.lua "$(binary_of $MUTATED)" "$programs/$MUTATED.ptx" $out/mutants \
+start mutants "$LUA" tests/ptx/check_mutants.lua "$(get_binary $MUTATED)" "$programs/$MUTATED.ptx" $out/mutants \
     $([ "$mode" = check ] || echo all)
 check_models
-lines_of mutants
+collect_lines mutants
 exit $failed

@@ -33,14 +33,14 @@ expect_python() {
 
 # Runs a command that must end with a status and print a text: status, text, command.
 ends_with() {
-    want=$1 text=$2
+    expected=$1 text=$2
     shift 2
-    "$@" >"$work/.got" 2>&1
-    got=$?
-    if [ "$got" -ne "$want" ] || ! grep -qF -e "$text" "$work/.got"; then
-        echo "wanted status $want and: $text"
-        echo "got status $got and:"
-        cat "$work/.got"
+    "$@" >"$work/.out" 2>&1
+    actual=$?
+    if [ "$actual" -ne "$expected" ] || ! grep -qF -e "$text" "$work/.out"; then
+        echo "expected status $expected and: $text"
+        echo "got status $actual and:"
+        cat "$work/.out"
         return 1
     fi
 }

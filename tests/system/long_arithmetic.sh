@@ -31,7 +31,7 @@ results() {
 }
 
 same_results() {
-    results "$1" >"$work/want" && results "$2" >"$work/got" && cmp "$work/want" "$work/got"
+    results "$1" >"$work/expected" && results "$2" >"$work/actual" && cmp "$work/expected" "$work/actual"
 }
 
 # 3584 numbers in batches of 256: 14 in an epoch.
@@ -103,8 +103,9 @@ frames() {
             --set 'eval.by={ digits = { list = { 1, 2, 3, 4, 5, 6, 9 } }, frame = { list = { 0, 6, 12 } } }' &&
         "$work/framed/trainer" train --out "$work/framed_runs" --steps 20 &&
         cmp "$(folder plain_runs)/checkpoint.safetensors" "$(folder framed_runs)/checkpoint.safetensors" || return
-    grep -v during "$(folder plain_runs)/eval.jsonl" >"$work/want" &&
-        grep -v 'during\|"frame"' "$(folder framed_runs)/eval.jsonl" >"$work/got" && cmp "$work/want" "$work/got" &&
+    grep -v during "$(folder plain_runs)/eval.jsonl" >"$work/expected" &&
+        grep -v 'during\|"frame"' "$(folder framed_runs)/eval.jsonl" >"$work/actual" &&
+        cmp "$work/expected" "$work/actual" &&
         has 6 '"by":{"digits":[1-6],"frame":0}' "$(folder framed_runs)" &&
         has 5 '"by":{"digits":[1-9],"frame":6}' "$(folder framed_runs)" &&
         has 7 '"by":{"digits":[1-9],"frame":12}' "$(folder framed_runs)" &&

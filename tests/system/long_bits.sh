@@ -14,12 +14,12 @@ if [ -z "$base" ]; then
     exit 0
 fi
 commit=$(git rev-parse --verify --short=12 "$base^{commit}") || exit 2
-kept=build/bits/$commit-$(${CC:-cc} --version | cksum | cut -d ' ' -f 1)
+base_lists=build/bits/$commit-$(${CC:-cc} --version | cksum | cut -d ' ' -f 1)
 
 lists_of_base() {
     mkdir -p "$work/base" && git archive "$commit" | tar -x -C "$work/base" || return
     [ -d "$work/base/tests/bits" ] || cp -r tests/bits "$work/base/tests/bits" || return
-    mkdir -p "$kept" && (cd "$work/base" && sh tests/bits/list.sh "$root/$kept" "$@")
+    mkdir -p "$base_lists" && (cd "$work/base" && sh tests/bits/list.sh "$root/$base_lists" "$@")
 }
 
 comparable() {
@@ -28,8 +28,8 @@ comparable() {
 
 # A spec that BASE lacks is not compared.
 same() {
-    [ -f "$kept/$1" ] || { echo "$commit has no $1" && return; }
-    comparable "$kept/$1" >"$work/old" && comparable "$work/lists/$1" >"$work/new" && diff "$work/old" "$work/new"
+    [ -f "$base_lists/$1" ] || { echo "$commit has no $1" && return; }
+    comparable "$base_lists/$1" >"$work/old" && comparable "$work/lists/$1" >"$work/new" && diff "$work/old" "$work/new"
 }
 
 expect "bits_of_$commit" lists_of_base "$@"

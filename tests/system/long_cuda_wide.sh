@@ -64,9 +64,9 @@ fits_registers() {
 }
 
 numbers_of_the_cpu() {
-    train cpu --seed 3 --threads 1 && device chip '' --seed 3 2>"$work/said" || return
-    cat "$work/said"
-    grep -q 'one model on 4 of 4 resident blocks, products by cuBLASLt 13.1.0' "$work/said" || return
+    train cpu --seed 3 --threads 1 && device chip '' --seed 3 2>"$work/output" || return
+    cat "$work/output"
+    grep -q 'one model on 4 of 4 resident blocks, products by cuBLASLt 13.1.0' "$work/output" || return
     same_numbers "$work"/cpu/*/*/*/metrics.jsonl "$work"/chip/*/*/*/metrics.jsonl
 }
 
@@ -87,16 +87,16 @@ chip_same_bits_on_any_device() {
 }
 
 fleet_same_bits_as_alone() {
-    device alone '' --seeds 4:4 && device fleet order=2,multiprocessors=2 --seeds 3:5 2>"$work/said" || return
-    cat "$work/said"
-    grep -q '3 replicas, one after the other, on 2 of 2 resident blocks' "$work/said" || return
+    device alone '' --seeds 4:4 && device fleet order=2,multiprocessors=2 --seeds 3:5 2>"$work/output" || return
+    cat "$work/output"
+    grep -q '3 replicas, one after the other, on 2 of 2 resident blocks' "$work/output" || return
     same_tensors "$(checkpoints alone 4)" "$(checkpoints fleet 4)"
 }
 
-goes_on_to_same_bits() {
+continues_to_same_bits() {
     device parts '' --seeds 4:5 --steps 2 &&
         ends_with 1 'on 6 multiprocessors, algorithms' device parts multiprocessors=6 --seeds 4:5 --resume &&
-        grep -q 'on 4 multiprocessors, algorithms' "$work/.got" && device parts '' --seeds 3:5 --resume || return
+        grep -q 'on 4 multiprocessors, algorithms' "$work/.out" && device parts '' --seeds 3:5 --resume || return
     for seed in 3 4 5; do
         same_tensors "$(checkpoints fleet $seed)" "$(checkpoints parts $seed)" || return
     done
@@ -111,7 +111,7 @@ evaluates_either_on_either() {
     same_numbers "$work/each.cpu" "$work/each.cuda" && same_numbers "$work/eval.cpu/eval.jsonl" "$work/eval.cuda/eval.jsonl"
 }
 
-says_what_is_missing() {
+reports_what_is_missing() {
     ends_with 4 'no cuBLASLt for the products of a model as wide as this one; looked in: ' env \
         LONGHAND_CUDA_DRIVER="$root/$library" LONGHAND_CUDA_ROOT="$work/nowhere" \
         "$trainer" train --out "$work/none" --device cuda --steps 1 &&
@@ -123,7 +123,7 @@ expect cuda_wide_builds builds
 printf 'int nothing;\n' | ${CC:-cc} -shared -fPIC -x c -o "$work/other.so" -
 if [ "$failures" -eq 0 ]; then
     for name in fits_registers numbers_of_the_cpu chip_same_bits_on_any_device fleet_same_bits_as_alone \
-        goes_on_to_same_bits evaluates_either_on_either says_what_is_missing; do
+        continues_to_same_bits evaluates_either_on_either reports_what_is_missing; do
         expect "cuda_wide_$name" $name
     done
 fi

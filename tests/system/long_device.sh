@@ -100,7 +100,7 @@ builds_elsewhere() {
         cd "$copy" && sed -i '/^rates/d; /^wide/d' $base/manifest || exit
         PATH=$copy/bin:$tools:$PATH PREPARED=$base ends_with 1 "3 trainers built here" \
             sh tests/device/run.sh --parts checks --build --limit 300
-        cat "$work/.got" && [ -s $base/trainers/device_shown/resources.jsonl ] &&
+        cat "$work/.out" && [ -s $base/trainers/device_shown/resources.jsonl ] &&
             $base/trainers/device_shown/trainer train --steps 2 --no-eval --out "$copy/run"
     )
 }

@@ -55,73 +55,73 @@ exports() {
     return $status
 }
 
-case_of() {
+try() {
     case $1 in ${LH_EXPORT:-*}) expect "$1_is_exported" exports "$@" ;; esac
 }
 
 for file in spec/encodings/*.lua; do
     name=$(basename "$file" .lua)
     case $name in lst_2d* | abc_*) continue ;; esac # presets for grids and encoder-decoders: see below
-    case_of "$name" "" "kind = \"$name\""
+    try "$name" "" "kind = \"$name\""
 done
 
 DRAWN='positions = { kind = "randomized", max_position = 64'
-case_of drawn_rope "" "$DRAWN }, kind = \"rope\""
-case_of drawn_pass "" "$DRAWN, draw = \"pass\" }, kind = \"relative\""
-case_of drawn_sides "" "$DRAWN, sides = \"independent\" }, kind = \"alibi\""
-case_of drawn_difference "" "$DRAWN, reading = \"difference\" }, kind = \"shaw\""
-case_of drawn_sequence "" "$DRAWN, draw = \"sequence\" }, kind = \"learned\""
+try drawn_rope "" "$DRAWN }, kind = \"rope\""
+try drawn_pass "" "$DRAWN, draw = \"pass\" }, kind = \"relative\""
+try drawn_sides "" "$DRAWN, sides = \"independent\" }, kind = \"alibi\""
+try drawn_difference "" "$DRAWN, reading = \"difference\" }, kind = \"shaw\""
+try drawn_sequence "" "$DRAWN, draw = \"sequence\" }, kind = \"learned\""
 
 BLOCKS='at = "block", dropout = 0.2'
-case_of block_tables "" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, relative = { kind = \"shaw\", clip = 3,
+try block_tables "" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, relative = { kind = \"shaw\", clip = 3,
     sides = \"left\" }, mask = { kind = \"causal\" }, normaliser = { temperature = 0.5 },
     projections = { bias = true, output = false }"
-case_of block_drawn "" "additive = { kind = \"learned\", rows = 64, learned = false, $BLOCKS }, $DRAWN, draw = \"layer\" },
+try block_drawn "" "additive = { kind = \"learned\", rows = 64, learned = false, $BLOCKS }, $DRAWN, draw = \"layer\" },
     rotation = { kind = \"rope\" }"
-case_of block_sequence "" "additive = { kind = \"sinusoid\", $BLOCKS }, $DRAWN, draw = \"sequence\" },
+try block_sequence "" "additive = { kind = \"sinusoid\", $BLOCKS }, $DRAWN, draw = \"sequence\" },
     projections = { output = false }"
 sed 's/lh_task_reverse_string/lh_task_mirrored/; s/^ [*] chance:.*/&\n * grid: 3/' runtime/data/tasks/reverse_string.c \
     >"$work/mirrored.c"
-case_of grid "" "additive = { kind = \"sinusoid\", channels = \"interleaved\", $BLOCKS }, positions = { kind = \"grid\" }" \
+try grid "" "additive = { kind = \"sinusoid\", channels = \"interleaved\", $BLOCKS }, positions = { kind = \"grid\" }" \
     'task = { source = "mirrored.c" }'
 
 PRE='norm = { place = "pre" }' DECODER='kind = "decoder"'
 for encoding in none rope relative alibi; do
-    case_of "decoder_$encoding" "$DECODER" "kind = \"$encoding\""
-    case_of "decoder_${encoding}_pre" "$DECODER, norm = { kind = \"rms\", place = \"pre\" }, activation = \"swiglu\",
+    try "decoder_$encoding" "$DECODER" "kind = \"$encoding\""
+    try "decoder_${encoding}_pre" "$DECODER, norm = { kind = \"rms\", place = \"pre\" }, activation = \"swiglu\",
         tied = true" "kind = \"$encoding\""
 done
-case_of decoder_tied "$DECODER, tied = true" 'kind = "sinusoid"'
-case_of decoder_blocks "$DECODER" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, kind = \"alibi\",
+try decoder_tied "$DECODER, tied = true" 'kind = "sinusoid"'
+try decoder_blocks "$DECODER" "additive = { kind = \"learned\", rows = 40, $BLOCKS }, kind = \"alibi\",
     normaliser = { temperature = 2 }"
-case_of decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "learned", rows = 30 },
+try decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "learned", rows = 30 },
     mask = { kind = "window", left = 3 }'
-case_of decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
-case_of decoder_log_length "$DECODER, $PRE" 'kind = "log_length"'
-case_of decoder_pauses "$DECODER" 'kind = "rope"' 'task = { kind = "reverse_string", computation = 2 }'
-case_of decoder_double "$DECODER, $PRE, bias = \"none\"" 'kind = "rope"' \
+try decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
+try decoder_log_length "$DECODER, $PRE" 'kind = "log_length"'
+try decoder_pauses "$DECODER" 'kind = "rope"' 'task = { kind = "reverse_string", computation = 2 }'
+try decoder_double "$DECODER, $PRE, bias = \"none\"" 'kind = "rope"' \
     'precision = "float64", task = { kind = "bucket_sort" }'
-case_of encoder_geometric_bias "bias = \"all\", $PRE" 'kind = "geometric"'
+try encoder_geometric_bias "bias = \"all\", $PRE" 'kind = "geometric"'
 for activation in gelu gelu_tanh silu swiglu geglu; do
-    case_of "encoder_$activation" "activation = \"$activation\"" 'kind = "rope"' \
+    try "encoder_$activation" "activation = \"$activation\"" 'kind = "rope"' \
         'precision = "float64", task = { kind = "reverse_string" }'
 done
-case_of encoder_rms 'norm = { kind = "rms" }, bias = "none", init = "torch"' 'kind = "t5"'
-case_of encoder_rms_pre 'norm = { kind = "rms", place = "pre" }, bias = "all", init = "xavier"' 'kind = "none"'
-case_of encoder_without_spare 'spare_token = false' 'kind = "none"'
+try encoder_rms 'norm = { kind = "rms" }, bias = "none", init = "torch"' 'kind = "t5"'
+try encoder_rms_pre 'norm = { kind = "rms", place = "pre" }, bias = "all", init = "xavier"' 'kind = "none"'
+try encoder_without_spare 'spare_token = false' 'kind = "none"'
 
 LATIN='embedding = "linear", branch_activation = "gelu", bias = "all", init = "torch"'
-case_of encoder_last "$LATIN, readout = \"last\"" 'kind = "rope"' 'task = { kind = "even_pairs" }'
+try encoder_last "$LATIN, readout = \"last\"" 'kind = "rope"' 'task = { kind = "even_pairs" }'
 lengths="$TRAIN_LENGTHS" eval_lengths="$EVAL_LENGTHS" TRAIN_LENGTHS='' EVAL_LENGTHS=''
-case_of encoder_probe "$LATIN, readout = \"probe\"" 'kind = "learned", additive = { rows = 20 }' \
+try encoder_probe "$LATIN, readout = \"probe\"" 'kind = "learned", additive = { rows = 20 }' \
     'task = { kind = "latin_square" }'
 TRAIN_LENGTHS="$lengths" EVAL_LENGTHS="$eval_lengths"
 
 STACK='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
 for encoding in abc_a abc_b abc_c abc_d; do
-    case_of "$encoding" "" "kind = \"$encoding\""
+    try "$encoding" "" "kind = \"$encoding\""
 done
-case_of lines "" 'encoder = { mask = { kind = "antidiagonal", width = 1, stride = 2 } },
+try lines "" 'encoder = { mask = { kind = "antidiagonal", width = 1, stride = 2 } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1.5 },
         { head = 1, direction = -1, line = 2, value = 0.5 } } },
     cross = { rotation = { kind = "rope" }, positions = { kind = "cyclic", period = 3 },
@@ -129,10 +129,10 @@ case_of lines "" 'encoder = { mask = { kind = "antidiagonal", width = 1, stride 
 STACK='layers = 2'
 
 cp examples/own_network/parallel_block.lua tests/specs/descriptions/blocks.lua "$work"
-case_of own_block 'source = "parallel_block.lua"' 'kind = "relative"'
-case_of own_block_drawn 'source = "parallel_block.lua", options = { gate = "gelu" }' "$DRAWN }, kind = \"rope\""
-case_of own_blocks 'source = "blocks.lua"' 'kind = "t5"'
-case_of own_decoder "$DECODER, source = \"blocks.lua\"" 'kind = "sinusoid"'
+try own_block 'source = "parallel_block.lua"' 'kind = "relative"'
+try own_block_drawn 'source = "parallel_block.lua", options = { gate = "gelu" }' "$DRAWN }, kind = \"rope\""
+try own_blocks 'source = "blocks.lua"' 'kind = "t5"'
+try own_decoder "$DECODER, source = \"blocks.lua\"" 'kind = "sinusoid"'
 
 # Lines of an exported forward pass compute the operations of its graph: random networks agree with an interpreter.
 networks_agree() {

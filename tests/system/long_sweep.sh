@@ -36,7 +36,7 @@ results() {
 }
 
 same_as_whole() {
-    results "$work/whole" >"$work/want" && results "$1" | cmp - "$work/want"
+    results "$work/whole" >"$work/expected" && results "$1" | cmp - "$work/expected"
 }
 
 whole() {
@@ -80,7 +80,7 @@ two_at_once() {
 full_disk() {
     need=$(du -sk "$work/whole" | cut -f1)
     mount -o remount,size=$((need / 2))k "$work/disk" || return
-    ends_with 4 "nothing new is started" sweep "$work/disk" && grep -q 'No space left' "$work/.got" || return
+    ends_with 4 "no further run is started" sweep "$work/disk" && grep -q 'No space left' "$work/.out" || return
     mount -o remount,size=50m "$work/disk" && ends_with 0 "long: 16 of 16 runs done" sweep "$work/disk" &&
         same_as_whole "$work/disk"
 }

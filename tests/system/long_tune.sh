@@ -25,9 +25,9 @@ stops() {
     mkdir -p "$TMPDIR"
     setsid python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL) # a shell ignores SIGINT in its background jobs
-os.execv(sys.argv[1], sys.argv[1:])' ./longhand tune tests/specs/parity_none.lua --seconds 600 >"$work/said" 2>&1 &
+os.execv(sys.argv[1], sys.argv[1:])' ./longhand tune tests/specs/parity_none.lua --seconds 600 >"$work/output" 2>&1 &
     child=$!
-    while ! grep -q "product_tile.* against" "$work/said"; do kill -0 $child && sleep 1 || return; done
+    while ! grep -q "product_tile.* against" "$work/output"; do kill -0 $child && sleep 1 || return; done
     kill -INT "-$child"
     wait $child
     [ $? -eq 75 ] && [ -z "$(ls "$TMPDIR")" ]

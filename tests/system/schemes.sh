@@ -21,10 +21,10 @@ CAPPED='parameters = { log_cap = { init = 0.5 } }'
 PAIRS='parameters = { rows = 5, columns = 9, bias = { shape = 45 } }' # a table smaller than the frame of sums
 
 # Prints the facets of a scheme by its name; schemes without a preset have their fields here.
-facets_of() {
+print_facets() {
     case $1 in
         sums_abc_[bcd]) echo "use = \"${1#sums_}\", cross = { mask = { stride = 2 } }" ;;
-        sums_lines) facets_of lines ;;
+        sums_lines) print_facets lines ;;
         sums_alibi) echo 'use = "sinusoid", decoder = { use = "alibi_causal" }, cross = { use = "alibi" }' ;;
         sums_alibi_learned) echo 'use = "sinusoid", score = { use = "alibi_learned" }' ;;
         sums_pair_table) echo "use = \"pair_table\", $PAIRS" ;;
@@ -62,7 +62,7 @@ facets_of() {
 # or a draw; sums_<scheme> adds numbers, whose digits are aligned, in an encoder-decoder; wide_<scheme> has the width of
 # a model whose products a library computes on a GPU; heads_<scheme> and wide_heads_<scheme> have heads too wide for a
 # thread, of 36 and 72 channels.
-spec_of() {
+print_spec() {
     positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train
     case $scheme in
@@ -90,7 +90,7 @@ spec_of() {
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { $task },
-  encoding = { $(facets_of "$scheme")$positions },
+  encoding = { $(print_facets "$scheme")$positions },
   model = { $stack, $sizes, dropout = 0.1, hidden_dropout = 0.3, embedding_dropout = 0.15$weights },
   train = { $train },
   eval = { $eval },

@@ -105,4 +105,4 @@ nothing_to_do() {
 }
 
 # Whether all files of all runs equal those of the study without failures.
-same() { sums whole >"$work/want" && sums failing | cmp - "$work/want"; }
+same() { sums whole >"$work/expected" && sums failing | cmp - "$work/expected"; }

@@ -20,12 +20,12 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-number_of() { # prints a number below a million that depends on TEXT alone
+hash_text() { # prints a number below a million that depends on TEXT alone
     set -- $(printf %s "$1" | cksum)
     echo $(($1 % 1000000))
 }
 
-fate=$(number_of "${out##*/} $id")
+fate=$(hash_text "${out##*/} $id")
 how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # victim: index of the run with the event, limited to the last run
 [ $((fate % 100)) -lt "${SIMULATED_FAILING:-0}" ] || how=none
 [ -z "${SIMULATED_FATE:-}" ] || how=$SIMULATED_FATE victim=0
@@ -91,7 +91,7 @@ for rate in $(echo "$rates" | tr , ' '); do
     while [ "$seed" -le "${seeds#*:}" ]; do
         dir=$out/$id/$digest/lr$rate-seed$seed
         mkdir -p "$dir" && cd "$dir" || exit 4
-        score=$(number_of "$id $rate $seed")
+        score=$(hash_text "$id $rate $seed")
         [ $how != none ] && [ $count -eq $victim ] && train dies || train lives
         count=$((count + 1)) seed=$((seed + 1))
     done

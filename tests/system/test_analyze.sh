@@ -50,8 +50,8 @@ analyze() {
 }
 
 pca() {
-    analyze pca --sequences 5 --out "$work/pca" >"$work/said" && cat "$work/said" &&
-        grep -q '^drawn: accuracy [01].[0-9]* at length 4, [01].[0-9]* at length 8' "$work/said" || return
+    analyze pca --sequences 5 --out "$work/pca" >"$work/output" && cat "$work/output" &&
+        grep -q '^drawn: accuracy [01].[0-9]* at length 4, [01].[0-9]* at length 8' "$work/output" || return
     # There are 3 sites x 5 sequences x (4 + 8) input tokens; the fitted points have drift 1 and their centre at 0.
     [ "$(wc -l <"$work/pca/pca.csv")" -eq $((1 + 3 * 5 * 12)) ] &&
         [ "$(wc -l <"$work/pca/summary.csv")" -eq 7 ] &&
@@ -178,9 +178,9 @@ not_finite() {
                 --lengths 4,8 --sequences 5 --out "$work/nothing" && [ ! -e "$work/nothing" ] || return
         echo '{"input":[0,1]}' >"$work/line" &&
             ends_with 1 'line 1: the logits of token 0 are not finite' "$work/drawn/trainer" predict \
-                --checkpoint "$1/checkpoint.safetensors" <"$work/line" && ! grep nan "$work/.got" || return
+                --checkpoint "$1/checkpoint.safetensors" <"$work/line" && ! grep nan "$work/.out" || return
         weights $value plain && ends_with 1 "finite" ./longhand export pytorch "$work"/weights/plain/*/* \
-            --out "$work/nothing" && ! grep 'stack traceback' "$work/.got" && [ ! -e "$work/nothing" ] || return
+            --out "$work/nothing" && ! grep 'stack traceback' "$work/.out" && [ ! -e "$work/nothing" ] || return
     done
 }
 

@@ -29,18 +29,18 @@ submit() {
     cell=$work/$1/$2/$3 place=$2/$3
 }
 
-# Runs the task of a job: NUMBER CODE. Its output is in $work/said.
+# Runs the task of a job: NUMBER CODE. Its output is in $work/output.
 task() {
-    PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=$1 SLURM_ARRAY_TASK_ID=1 sh "$script/job.sh" >"$work/said" 2>&1
-    got=$?
-    cat "$work/said"
-    [ "$got" -eq "$2" ]
+    PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=$1 SLURM_ARRAY_TASK_ID=1 sh "$script/job.sh" >"$work/output" 2>&1
+    actual=$?
+    cat "$work/output"
+    [ "$actual" -eq "$2" ]
 }
 
-stopped_at() { SIMULATED_FATE=2 SIMULATED_AT=$1 task 1 75; } # QUARTER
-killed_at() { SIMULATED_FATE=0 SIMULATED_AT=$1 task 1 1; }
-attempts_at() { (cd "$cell/.attempts" && ls -d */"$place/$1") | wc -l; } # RUN
-level_of() { sed -n 's/.*"level":"\([^"]*\)".*/\1/p' "$cell/$1/checkpoint.safetensors"; }
+stop_at_step() { SIMULATED_FATE=2 SIMULATED_AT=$1 task 1 75; } # QUARTER
+kill_at_step() { SIMULATED_FATE=0 SIMULATED_AT=$1 task 1 1; }
+count_attempts() { (cd "$cell/.attempts" && ls -d */"$place/$1") | wc -l; } # RUN
+read_level() { sed -n 's/.*"level":"\([^"]*\)".*/\1/p' "$cell/$1/checkpoint.safetensors"; }
 
 whole() { # both runs have all of their lines, and no other file exists
     for run in $first $second; do
@@ -51,23 +51,23 @@ whole() { # both runs have all of their lines, and no other file exists
 
 # A task that is requeued on a node of another level begins anew, although an attempt of the first level exists.
 other_level() {
-    submit level && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && task 1 0 && whole &&
-        [ "$(level_of $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/said"
+    submit level && SIMULATED_LEVEL=x86-64-v4 stop_at_step 3 && task 1 0 && whole &&
+        [ "$(read_level $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/output"
 }
 
 # A trainer that cannot report its level refuses the furthest attempt, and continues the next one.
 refused() {
-    submit refused && stopped_at 2 || return
+    submit refused && stop_at_step 2 || return
     cp -R "$cell/.attempts/1_1-1" "$cell/.attempts/7_1-1" && from=$cell/.attempts/7_1-1/$place/$first &&
         sed -i 's/x86-64-v3/x86-64-v4/; s/"step":"[0-9]*"/"step":"390"/' "$from/checkpoint.safetensors" || return
-    SIMULATED_SILENT=yes task 1 0 && whole && [ "$(grep -c 'does not go on' "$work/said")" -eq 1 ] &&
-        grep -q "$first: does not go on from the checkpoint of step 390" "$work/said"
+    SIMULATED_SILENT=yes task 1 0 && whole && [ "$(grep -c 'does not go on' "$work/output")" -eq 1 ] &&
+        grep -q "$first: does not go on from the checkpoint of step 390" "$work/output"
 }
 
 # The steps of a study become fewer while its tasks run: attempts beyond the new number are not continued.
 fewer_steps() {
-    submit fewer && stopped_at 3 && grid 100 && submit fewer && task 2 0 && whole &&
-        grep -q '"step":100,"exit":0' "$cell/$first/run.json" && ! grep 'does not go on' "$work/said"
+    submit fewer && stop_at_step 3 && grid 100 && submit fewer && task 2 0 && whole &&
+        grep -q '"step":100,"exit":0' "$cell/$first/run.json" && ! grep 'does not go on' "$work/output"
     code=$?
     grid 400
     return $code
@@ -76,8 +76,9 @@ fewer_steps() {
 # Attempts that have ended are deleted once another has as many steps; a killed attempt is kept, since it may be
 # running.
 older() {
-    submit older && stopped_at 1 && stopped_at 2 && [ "$(attempts_at $first)" -eq 1 ] && killed_at 3 &&
-        [ "$(attempts_at $first)" -eq 1 ] && stopped_at 4 && [ "$(attempts_at $first)" -eq 2 ] && task 1 0 && whole
+    submit older && stop_at_step 1 && stop_at_step 2 && [ "$(count_attempts $first)" -eq 1 ] && kill_at_step 3 &&
+        [ "$(count_attempts $first)" -eq 1 ] && stop_at_step 4 && [ "$(count_attempts $first)" -eq 2 ] && task 1 0 &&
+        whole
 }
 
 # Two arrays have the same run: one finishes the run while the other trains it. The second trainer ends, and its task
@@ -100,16 +101,16 @@ overlapping() { # new | again
 
 # A sweep without Slurm continues the furthest attempt that fits, and deletes the others once all runs are done.
 swept_here() {
-    submit here && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && stopped_at 2 && rm "$SIMULATED"/queue/* &&
+    submit here && SIMULATED_LEVEL=x86-64-v4 stop_at_step 3 && stop_at_step 2 && rm "$SIMULATED"/queue/* &&
         ends_with 0 'continues runs that tasks of Slurm left: 1 run' simulate sweep here && whole &&
-        [ "$(level_of $first)" = x86-64-v3 ]
+        [ "$(read_level $first)" = x86-64-v3 ]
 }
 
 # Runs start again if no attempt fits.
 swept_anew() {
-    submit anew && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && rm "$SIMULATED"/queue/* &&
+    submit anew && SIMULATED_LEVEL=x86-64-v4 stop_at_step 3 && rm "$SIMULATED"/queue/* &&
         ends_with 0 'of 1 run is of another level, compiler or source' simulate sweep anew && whole &&
-        [ "$(level_of $first)" = x86-64-v3 ]
+        [ "$(read_level $first)" = x86-64-v3 ]
 }
 
 # Files that a user has added to a run's folder are kept when the run is replaced, even if the task dies in between.
@@ -118,7 +119,7 @@ replaced() {
         echo mine >"$cell/$first/export/model.pt" && echo old >"$cell/$first/metrics.jsonl" || return
     printf '#!/bin/sh\ncase "$1 $3" in "-T %s") kill -9 $PPID ;; *) exec %s "$@" ;; esac\n' "$cell/$first" \
         "$(command -v mv)" >"$work/dies/mv" && chmod +x "$work/dies/mv" || return
-    PATH=$work/dies:$PATH task 1 137 || [ "$got" -eq 137 ] || return
+    PATH=$work/dies:$PATH task 1 137 || [ "$actual" -eq 137 ] || return
     [ ! -e "$cell/$first" ] && [ -e "$cell/.attempts/1_1-1/replaced/$first/export/model.pt" ] && task 1 0 && whole &&
         grep -q mine "$cell/$first/export/model.pt"
 }
@@ -126,7 +127,7 @@ replaced() {
 # A task that is cancelled while it runs writes its checkpoint and is not queued again; the next task continues its
 # runs.
 cancelled() {
-    submit cancelled && echo "RUNNING x" >"$SIMULATED/queue/1_1" && : >"$script/cancelled" && stopped_at 2 &&
+    submit cancelled && echo "RUNNING x" >"$SIMULATED/queue/1_1" && : >"$script/cancelled" && stop_at_step 2 &&
         [ -z "$(ls "$SIMULATED/requeued")" ] && submit cancelled && task 2 0 && whole
 }
 
@@ -148,9 +149,9 @@ linked_attempt() {
 linked_cell() {
     submit cell && foreign cell && mkdir -p "${cell%/*}" && ln -s "$theirs" "$cell" &&
         sed -i "s/'$first $second'/$second/; s/--seeds 0:1/--seeds 1:1/" "$script/runs.txt" && task 1 1 && untouched &&
-        [ ! -e "$theirs/$second" ] && grep -q "$cell is a link" "$work/said" || return
+        [ ! -e "$theirs/$second" ] && grep -q "$cell is a link" "$work/output" || return
     rm "$cell" && mkdir "$cell" && ln -s "$theirs" "$cell/.attempts" && task 1 1 && untouched &&
-        grep -q "$cell/.attempts is a link" "$work/said"
+        grep -q "$cell/.attempts is a link" "$work/output"
 }
 
 # A sweep that deletes the attempts of tasks follows no link either.
@@ -162,7 +163,7 @@ linked_sweep() {
 
 # A pipe in place of a checkpoint or a log does not block a task.
 piped() {
-    submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place/$first &&
+    submit piped && stop_at_step 2 && from=$cell/.attempts/1_1-1/$place/$first &&
         other=$cell/.attempts/9-1/$place/$first && mkdir -p "$other" && rm -f "$from/eval.jsonl" "$from/metrics.jsonl" &&
         mkfifo "$from/eval.jsonl" "$from/metrics.jsonl" "$other/checkpoint.safetensors" &&
         PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 \
@@ -221,8 +222,8 @@ expect attempts_of_another_level other_level
 expect attempts_that_are_refused refused
 expect attempts_beyond_the_steps fewer_steps
 expect attempts_that_have_ended_go older
-expect attempts_that_a_sweep_goes_on_with swept_here
-expect attempts_that_no_sweep_goes_on_with swept_anew
+expect attempts_that_a_sweep_continues_with swept_here
+expect attempts_that_no_sweep_continues_with swept_anew
 expect attempts_of_two_arrays overlapping new
 expect attempts_of_two_arrays_that_replace overlapping again
 expect attempts_replace_a_folder replaced

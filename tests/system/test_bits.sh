@@ -27,7 +27,7 @@ results() {
 }
 
 same_results() {
-    results "$1" "$3" >"$work/want" && results "$2" "$3" >"$work/got" && cmp "$work/want" "$work/got"
+    results "$1" "$3" >"$work/expected" && results "$2" "$3" >"$work/actual" && cmp "$work/expected" "$work/actual"
 }
 
 # Trains seed s alone on s + 1 threads, and a group of all three that is killed at three moments and resumed on three

@@ -71,16 +71,16 @@ archive_is_complete() {
 # Starts a bundle, and halts its trainers once both cells train with two threads each, so that no trainer ends before
 # the signal.
 begin() {
-    env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/said" 2>&1 &
-    until_true both_train && halt $(trainers) || { cat "$work/said" && return 1; }
+    env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/output" 2>&1 &
+    until_true both_train && halt $(trainers) || { cat "$work/output" && return 1; }
 }
 
 # run.sh also passes on Ctrl-C as SIGTERM.
 stops() {
     begin && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
-    grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/said" && grep -q '^stopped; ' "$work/said" &&
-        grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
+    grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/output" && grep -q '^stopped; ' "$work/output" &&
+        grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/output"
 }
 
 # No process is left to stop the trainers: they stop by themselves.
@@ -92,7 +92,7 @@ killed() {
 
 goes_on() {
     rm "$work/own.jsonl" && ends_with 0 '4 of 4 runs done' run_in "$there" --threads 4 &&
-        grep -q '^\[2/2\] [a-z]*: 2 of 2 runs done$' "$work/.got"
+        grep -q '^\[2/2\] [a-z]*: 2 of 2 runs done$' "$work/.out"
 }
 
 # An archive is unpacked again in the same place: finished runs are not changed.
@@ -155,7 +155,7 @@ can_mount() {
 full_disk_there() {
     unpack "$work/disk" && mount -o remount,size=$(($(du -sk "$work/disk" | cut -f 1) + 16))k "$work/disk" || return
     ends_with 4 "this machine prevents it" run_in "$work/disk/packed" parity &&
-        grep -qi "no space left" "$work/.got" && mount -o remount,size=64m "$work/disk" &&
+        grep -qi "no space left" "$work/.out" && mount -o remount,size=64m "$work/disk" &&
         ends_with 0 '2 of 2 runs done' run_in "$work/disk/packed" parity &&
         cmp "$work"/disk/packed/runs/parity/*/*seed1/checkpoint.safetensors \
             "$work"/local/parity/*/*seed1/checkpoint.safetensors && rm -r "$work/disk/packed"
@@ -164,7 +164,7 @@ full_disk_there() {
 full_disk_here() {
     mount -o remount,size=600k "$work/disk" && ends_with 4 'No space left on device' ./longhand bundle \
         "$work/packed.lua" --levels "$level" --out "$work/disk/packed.tar.gz" &&
-        grep -q '^longhand: nothing was bundled: ' "$work/.got" && [ -z "$(ls -A "$work/disk")" ]
+        grep -q '^longhand: nothing was bundled: ' "$work/.out" && [ -z "$(ls -A "$work/disk")" ]
 }
 
 cannot_be_written() {
@@ -217,7 +217,7 @@ case "\$1 \$2" in
 esac
 END
     chmod +x "$work/managers/rpm" && PATH=$work/managers:$PATH sh lab/study/bundle/licences.sh "$work/licences" \
-        "$work/libx.a" >"$work/said" && grep -q "libx.a libx.a-static 1$" "$work/said" &&
+        "$work/libx.a" >"$work/output" && grep -q "libx.a libx.a-static 1$" "$work/output" &&
         cmp "$work/COPYING" "$work/licences/libx.a-static/COPYING" || return
     ! command -v dpkg-query >/dev/null 2>&1 || [ ! -f /usr/share/doc/libjansson-dev/copyright ] ||
         cmp /usr/share/doc/libjansson-dev/copyright "$there/licences/libjansson-dev/copyright"

@@ -28,12 +28,13 @@ trace() {
 # Decodes numbers of up to 15 digits after training on 4: `calibrate` uses the numbers that greedy decoding solves.
 exact() {
     trace --split test --shuffle --seed 5 --examples 60 --out "$work/kept" &&
-        trace --split test --shuffle --seed 5 --examples 60 --average --exact --json --out "$work/mean" >"$work/said" &&
+        trace --split test --shuffle --seed 5 --examples 60 --average --exact --json --out "$work/mean" \
+            >"$work/output" &&
         $LUA tests/support/check_trace.lua inputs "$work/kept" |
         "$work/counts/trainer" predict --checkpoint "$run/checkpoint.safetensors" >"$work/answers" &&
         $LUA tests/support/check_trace.lua exact "$work/kept" "$work/mean" "$work/answers" &&
         count=$($LUA tests/support/check_trace.lua meta "$work/mean" exact) &&
-        grep -q "^{\"length\":18,\"outputs\":17,\"passes\":60,\"exact\":${count%/*}}$" "$work/said"
+        grep -q "^{\"length\":18,\"outputs\":17,\"passes\":60,\"exact\":${count%/*}}$" "$work/output"
 }
 
 # Another seed samples other examples; without --shuffle they are the first ones.
@@ -64,20 +65,20 @@ trace_refuses() {
 # compared with the task's own answer.
 literals() {
     far=123456789999999
-    trace --text 1999 --text $far --json --out "$work/own" >"$work/said" &&
-        trace --text 1999 --frame 0 --out "$work/short" >"$work/text" && cat "$work/said" "$work/text" &&
+    trace --text 1999 --text $far --json --out "$work/own" >"$work/output" &&
+        trace --text 1999 --frame 0 --out "$work/short" >"$work/text" && cat "$work/output" "$work/text" &&
         grep -q '^input   \$01999&$' "$work/text" || return
-    near='\$0000000000001999&' want='0002000000000000&'
-    grep -q "^{\"index\":0,\"input\":\"$near\",\"answer\":\"$want\",\"right\":true}$" "$work/said" &&
+    near='\$0000000000001999&' expected='0002000000000000&'
+    grep -q "^{\"index\":0,\"input\":\"$near\",\"answer\":\"$expected\",\"right\":true}$" "$work/output" &&
         answer=$("$work/counts/trainer" predict --checkpoint "$run/checkpoint.safetensors" --text "\$0$far&") &&
         grep -q "\"input\":\".0$far&\",\"answer\":\"$answer[0-9&]*\",\"right\":false,\"target\":\"0000000976543210&\"" \
-            "$work/said"
+            "$work/output"
 }
 
 # Answers are reported for every kind of trace, and the file of means has all answers.
 answers_without_maps() {
-    trace --text 1999 --what entropy >"$work/said" && cat "$work/said" &&
-        grep -q '^answer  0002000000000000&  right$' "$work/said" &&
+    trace --text 1999 --what entropy >"$work/output" && cat "$work/output" &&
+        grep -q '^answer  0002000000000000&  right$' "$work/output" &&
         trace --text 1999 --text 5 --average --out "$work/mean" | grep -q '^answer  0002000000000000&  right$' &&
         $LUA tests/support/check_trace.lua tensors "$work/mean" >"$work/tensors" && cat "$work/tensors" &&
         grep -q 'n18.answers	I32	2 17' "$work/tensors" && grep -q 'n18.targets	I32	2 17' "$work/tensors" &&
@@ -94,10 +95,10 @@ marks() {
         trace --what entropy --json --input "$work/$lines.jsonl" | sed 1q >"$work/$lines.json" || return
     done
     cat "$work/wrong" "$work/masked" "$work/wrong.json" "$work/masked.json"
-    printf '%s\n' 'answer  0002000000000000&  wrong' '        ^  ^' 'right   1003000000000000&' >"$work/want" &&
-        sed -n 2,4p "$work/wrong" | cmp - "$work/want" &&
-        printf '%s\n' 'answer  0002000000000000&  wrong' 'wrong   4' 'right   (1)003000000000000&' >"$work/want" &&
-        sed -n 2,4p "$work/masked" | cmp - "$work/want" &&
+    printf '%s\n' 'answer  0002000000000000&  wrong' '        ^  ^' 'right   1003000000000000&' >"$work/expected" &&
+        sed -n 2,4p "$work/wrong" | cmp - "$work/expected" &&
+        printf '%s\n' 'answer  0002000000000000&  wrong' 'wrong   4' 'right   (1)003000000000000&' >"$work/expected" &&
+        sed -n 2,4p "$work/masked" | cmp - "$work/expected" &&
         grep -qF '"target":"1003000000000000&","wrong":[0,3]}' "$work/wrong.json" &&
         grep -qF '"target":"(1)003000000000000&","wrong":[3]}' "$work/masked.json"
 }
@@ -127,8 +128,8 @@ decoded() {
 # The heat maps of a run have symbols on the axes; the bias of a student is drawn from its spec.
 maps() {
     analyze() { ./longhand analyze decoding "$run" --trainer "$work/counts/trainer" "$@"; }
-    analyze --text 1999 --text 12345678 --out "$work/maps" >"$work/said" && cat "$work/said" &&
-        grep -q '^counts: 1999 -> 0002000000000000&  right$' "$work/said" &&
+    analyze --text 1999 --text 12345678 --out "$work/maps" >"$work/output" && cat "$work/output" &&
+        grep -q '^counts: 1999 -> 0002000000000000&  right$' "$work/output" &&
         [ "$(grep -c '^counts,1999,' "$work/maps/decoding.csv")" -eq 17 ] &&
         grep -q '</svg>' "$work/maps/decoding.svg" && [ -s "$work/maps/decoding.png" ] &&
         $LUA tests/support/check_trace.lua tensors "$work/maps/trace-2.safetensors" | grep -q n18.answers &&
@@ -142,10 +143,10 @@ student() { calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" -
 
 # The last digits of training lie on an anti-diagonal of the cross-attention, which some head shows.
 finds_lines() {
-    student >"$work/said" && cat "$work/said" && cat "$work/out/reads_lines.lua" &&
-        grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/said" &&
-        grep -q 'cross-attention, 17 queries and 18 keys; in the first 4 rows lines of k = 2' "$work/said" &&
-        grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/said" &&
+    student >"$work/output" && cat "$work/output" && cat "$work/out/reads_lines.lua" &&
+        grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/output" &&
+        grep -q 'cross-attention, 17 queries and 18 keys; in the first 4 rows lines of k = 2' "$work/output" &&
+        grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/output" &&
         grep -q '{ head = [01], direction = -1, line = 1, value = 0 },' "$work/out/reads_lines.lua" &&
         grep -q '^  use = "./counts.lua",$' "$work/out/reads_lines.lua" &&
         grep -q 'additive = { kind = "none" }' "$work/out/reads_lines.lua" &&
@@ -153,7 +154,7 @@ finds_lines() {
 }
 
 # The table has every line; lines in the spec are marked with their bias.
-tells_all_lines() {
+prints_all_lines() {
     table=$run/calibration/lines.csv
     [ "$(grep -c '^cross,0,-1,' "$table")" -eq 21 ] && [ "$(grep -c '^decoder,1,0,' "$table")" -eq 17 ] &&
         [ "$(awk -F, 'NR > 1 && $9 != ""' "$table" | wc -l)" -eq "$(grep -c '{ head' "$work/out/reads_lines.lua")" ]
@@ -175,11 +176,11 @@ leaves_what_is_there() {
 # choices in the comment.
 beside_the_teacher() {
     of_code="--trainer $work/counts/trainer --spec $work/counts.lua --reading code"
-    made=$work/counts_calibrated.lua
+    written=$work/counts_calibrated.lua
     calibrate $of_code --positions keep --set threshold.cross=2 &&
-        grep -q 'reading code --samples 64 --seed 1 --set rows=4 --set threshold.cross=2$' "$made" &&
-        grep -q 'use = "./counts.lua"' "$made" && ! grep -q additive "$made" &&
-        ends_with 0 'encoding.cross.lines.zero_corner   = "all"' ./longhand check "$made" --print &&
+        grep -q 'reading code --samples 64 --seed 1 --set rows=4 --set threshold.cross=2$' "$written" &&
+        grep -q 'use = "./counts.lua"' "$written" && ! grep -q additive "$written" &&
+        ends_with 0 'encoding.cross.lines.zero_corner   = "all"' ./longhand check "$written" --print &&
         calibrate $of_code --out "$work/deep/er/reads_code.lua" &&
         grep -q 'use = "../../counts.lua"' "$work/deep/er/reads_code.lua"
 }
@@ -187,12 +188,13 @@ beside_the_teacher() {
 digest() { ./longhand plan "$@" --json 2>/dev/null | grep '"digest"'; }
 
 # A student begins with its teacher's parameters: its spec names the checkpoint, fits it, and is another plan.
-goes_on() {
-    made=$work/out/goes_on.lua
-    calibrate --trainer "$work/counts/trainer" --set threshold.cross=2 --init --out "$made" &&
-        grep -qF "  init = \"../runs/counts/" "$made" && grep -q -- '--init$' "$made" && ! grep -q additive "$made" &&
-        ./longhand check "$made" && [ "$(digest "$made")" != "$(digest "$made" --set init=false)" ] &&
-        ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$made" \
+continues() {
+    written=$work/out/continues.lua
+    calibrate --trainer "$work/counts/trainer" --set threshold.cross=2 --init --out "$written" &&
+        grep -qF "  init = \"../runs/counts/" "$written" && grep -q -- '--init$' "$written" &&
+        ! grep -q additive "$written" &&
+        ./longhand check "$written" && [ "$(digest "$written")" != "$(digest "$written" --set init=false)" ] &&
+        ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$written" \
             --set model.width=64 &&
         ends_with 2 'the parameters were trained with' calibrate --init --positions none
 }
@@ -202,7 +204,7 @@ nothing_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
         [ -s "$work/none/lines.csv" ] &&
-        grep -qF '21 lines are too few: z is at most 4.47; r strong lines need K > r (k^2 + 1) = 21.25 r lines' "$work/.got"
+        grep -qF '21 lines are too few: z is at most 4.47; r strong lines need K > r (k^2 + 1) = 21.25 r lines' "$work/.out"
 }
 
 refuses() {
@@ -239,14 +241,14 @@ exec "$work/counts/trainer" "\$@"
 END
     chmod +x "$work/slow"
     exec_calibrate() { exec ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
-    exec_calibrate --set threshold.cross=2 --trainer "$work/slow" --out "$work/late/student.lua" >"$work/said" 2>&1 &
+    exec_calibrate --set threshold.cross=2 --trainer "$work/slow" --out "$work/late/student.lua" >"$work/output" 2>&1 &
     pid=$!
-    until_true test -s "$work/slow.began" && kill -TERM $pid || { cat "$work/said" && return 1; }
+    until_true test -s "$work/slow.began" && kill -TERM $pid || { cat "$work/output" && return 1; }
     wait $pid
     status=$?
     : >"$work/slow.on"
     until_true nobody_works || { echo "somebody goes on" && return 1; }
-    [ $status -eq 143 ] && [ ! -e "$work/late/student.lua" ] || { echo "status $status" && cat "$work/said" && return 1; }
+    [ $status -eq 143 ] && [ ! -e "$work/late/student.lua" ] || { echo "status $status" && cat "$work/output" && return 1; }
 }
 
 expect calibrate_teacher teacher
@@ -261,10 +263,10 @@ if [ "$failures" -eq 0 ]; then
     expect trace_decodes_lines_to_the_bits_of_examples decoded
     expect analyze_decoding_draws_symbols maps
     expect calibrate_finds_lines finds_lines
-    expect calibrate_tells_all_lines tells_all_lines
+    expect calibrate_prints_all_lines prints_all_lines
     expect calibrate_leaves_what_is_there leaves_what_is_there
     expect calibrate_beside_the_teacher beside_the_teacher
-    expect calibrate_goes_on_from_its_teacher goes_on
+    expect calibrate_continues_from_its_teacher continues
     expect calibrate_nothing_passes nothing_passes
     expect calibrate_refuses refuses
     expect calibrate_ends_with_a_signal ends_with_a_signal

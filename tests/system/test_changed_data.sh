@@ -52,7 +52,7 @@ more_epochs_train_on() {
 fewer_epochs_leave_what_is_there() {
     checkpoints >"$work/before"
     study 2 && ends_with 0 '0 of 2 runs done, 2 trained further' sweep &&
-        grep -q 'trained further: 2 runs of none: at step 20, of 10 (2 epochs) requested' "$work/.got" &&
+        grep -q 'trained further: 2 runs of none: at step 20, of 10 (2 epochs) requested' "$work/.out" &&
         checkpoints | cmp - "$work/before" && grep -q '"step":20,.*"exit":0}' "$(run 0)/run.json" || return
     ends_with 0 '2 of 2 runs done (2 trained further)' ./longhand sweep watch "$study" --out "$runs" --once || return
     cp -r "$runs" "$work/mixed" && rm -r "$work"/mixed/none/*/lr0.0003-seed1-* &&
@@ -118,7 +118,7 @@ older_folder_of_masked_labels() {
 
 file_that_is_gone() {
     mv "$work/test.jsonl" "$work/away.jsonl"
-    ends_with 0 'task.eval: there is no file' sweep && grep -q '2 done, 0 to do' "$work/.got" &&
+    ends_with 0 'task.eval: there is no file' sweep && grep -q '2 done, 0 to do' "$work/.out" &&
         ends_with 0 '2 of 2 runs have a score' ./longhand report "$runs" --out "$work/report" || return
     study 6 && ends_with 1 '0 of 2 runs done, 2 without their files' sweep && mv "$work/away.jsonl" "$work/test.jsonl"
 }

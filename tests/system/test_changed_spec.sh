@@ -36,7 +36,7 @@ swept() {
 
 # The scores do not change with the spec, and the difference is reported.
 shows() {
-    ends_with 0 '4 of 4 runs have a score' report && tr -s '\n ' '  ' <"$work/.got" >"$work/words" &&
+    ends_with 0 '4 of 4 runs have a score' report && tr -s '\n ' '  ' <"$work/.out" >"$work/words" &&
         grep -qF "$1" "$work/words" && scores | cmp - "$work/before"
 }
 
@@ -49,7 +49,7 @@ comment_in_the_sampler() {
 
 comment_in_the_study() {
     cp examples/own_task/first_repeat.c "$work" && sed -i '1i -- A remark.' "$study" &&
-        ends_with 0 '4 of 4 runs have a score' report && ! grep -q 'earlier version' "$work/.got" &&
+        ends_with 0 '4 of 4 runs have a score' report && ! grep -q 'earlier version' "$work/.out" &&
         ends_with 0 '4 done, 0 to do' sweep
 }
 
@@ -64,7 +64,7 @@ study_that_is_gone() {
 swept_anew() {
     study 32 20 && ends_with 0 'none: model.feedforward was 16 and is 32 now' sweep none && [ "$(plans)" -eq 2 ] &&
         ends_with 0 '1 of 2 cells shows runs of an earlier version' report &&
-        tr -s '\n ' '  ' <"$work/.got" | grep -qF 'Left out: 2 runs of an earlier version of none'
+        tr -s '\n ' '  ' <"$work/.out" | grep -qF 'Left out: 2 runs of an earlier version of none'
 }
 
 # If the learning rate falls until the last step, another number of steps makes another run.

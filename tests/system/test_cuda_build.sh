@@ -19,17 +19,17 @@ generates_halves() {
 
 # A build prints no message of a compiler.
 builds() {
-    build --target cpu,cuda --arch sm_80,sm_90 --out "$work/both" >"$work/said" 2>&1
-    cat "$work/said"
-    grep -q '^building its CUDA half: sm_80, sm_90, compute_80, compute_90 by nv' "$work/said" &&
-        grep -q 'trainer: built for CPU and CUDA' "$work/said" && ! grep -qE 'warning|error' "$work/said"
+    build --target cpu,cuda --arch sm_80,sm_90 --out "$work/both" >"$work/output" 2>&1
+    cat "$work/output"
+    grep -q '^building its CUDA half: sm_80, sm_90, compute_80, compute_90 by nv' "$work/output" &&
+        grep -q 'trainer: built for CPU and CUDA' "$work/output" && ! grep -qE 'warning|error' "$work/output"
 }
 
-says_what_it_has() {
-    "$work/both/trainer" info >"$work/said" || return
-    cat "$work/said"
-    grep -q "^cuda *sm_80 sm_90 compute_80 compute_90 by toolkit $version;" "$work/said" &&
-        grep -q "^ *needs a driver of .*(CUDA ${version%%.*}\.0)" "$work/said" &&
+reports_what_it_has() {
+    "$work/both/trainer" info >"$work/output" || return
+    cat "$work/output"
+    grep -q "^cuda *sm_80 sm_90 compute_80 compute_90 by toolkit $version;" "$work/output" &&
+        grep -q "^ *needs a driver of .*(CUDA ${version%%.*}\.0)" "$work/output" &&
         ends_with 0 '"targets":["cpu","cuda"],"architectures":["sm_80","sm_90"]' "$work/both/trainer" info --json
 }
 
@@ -96,10 +96,10 @@ carries_both() {
 by_nvrtc() {
     mkdir -p "$work/root/lib64"
     for file in "$(dirname "$nvrtc")"/libnvrtc*; do ln -s "$file" "$work/root/lib64/"; done
-    build --target cpu,cuda --arch sm_75 --cuda-root "$work/root" --out "$work/both" >"$work/said" 2>&1
-    cat "$work/said"
-    grep -q "sm_75, compute_75 by nvrtc $version ($work/root/lib64/" "$work/said" &&
-        grep -q 'built for CPU and CUDA' "$work/said" &&
+    build --target cpu,cuda --arch sm_75 --cuda-root "$work/root" --out "$work/both" >"$work/output" 2>&1
+    cat "$work/output"
+    grep -q "sm_75, compute_75 by nvrtc $version ($work/root/lib64/" "$work/output" &&
+        grep -q 'built for CPU and CUDA' "$work/output" &&
         ends_with 0 'cuda           sm_75 compute_75 by toolkit' "$work/both/trainer" info
 }
 
@@ -162,7 +162,7 @@ version=$(echo "$toolkit" | cut -d ' ' -f 2)
 nvrtc=$(sh runtime/cuda/toolkit.sh --kind nvrtc 2>/dev/null | cut -d ' ' -f 3)
 expect cuda_builds builds
 if [ "$failures" -eq 0 ]; then
-    expect cuda_says_what_it_has says_what_it_has
+    expect cuda_reports_what_it_has reports_what_it_has
     expect cuda_links_libc_alone links_libc_alone "$work/both/trainer"
     expect cuda_no_driver_exit_4 no_driver "$work/both/trainer"
     expect cuda_same_bits_without_a_gpu same_bits_without_a_gpu

@@ -63,13 +63,13 @@ chip_same_bits_on_any_device() {
 }
 
 fleet_same_bits_as_alone() {
-    device alone '' --seeds 4:4 && device fleet order=2,multiprocessors=2 --seeds 3:5 2>"$work/said" || return
-    cat "$work/said"
-    grep -q '3 replicas in 2 rounds of 2, a block each: 2 blocks are resident' "$work/said" || return
+    device alone '' --seeds 4:4 && device fleet order=2,multiprocessors=2 --seeds 3:5 2>"$work/output" || return
+    cat "$work/output"
+    grep -q '3 replicas in 2 rounds of 2, a block each: 2 blocks are resident' "$work/output" || return
     cmp "$(checkpoints alone 4)" "$(checkpoints fleet 4)"
 }
 
-goes_on_to_same_bits() {
+continues_to_same_bits() {
     device parts '' --seeds 4:5 --steps 2 && device parts multiprocessors=6 --seeds 3:5 --resume || return
     for seed in 3 4 5; do
         cmp "$(checkpoints fleet $seed)" "$(checkpoints parts $seed)" || return
@@ -121,7 +121,7 @@ END
 
 expect cuda_runs_builds builds
 if [ "$failures" -eq 0 ]; then
-    for name in numbers_of_the_cpu chip_same_bits_on_any_device fleet_same_bits_as_alone goes_on_to_same_bits \
+    for name in numbers_of_the_cpu chip_same_bits_on_any_device fleet_same_bits_as_alone continues_to_same_bits \
         evaluates_either_on_either predicts_the_same refuses_the_other_device bundled; do
         expect "cuda_runs_$name" $name
     done

@@ -29,7 +29,8 @@ results() {
 }
 
 same_results() {
-    results "$1" "$3" "$4" >"$work/want" && results "$2" "$3" "$4" >"$work/got" && cmp "$work/want" "$work/got"
+    results "$1" "$3" "$4" >"$work/expected" && results "$2" "$3" "$4" >"$work/actual" &&
+        cmp "$work/expected" "$work/actual"
 }
 
 # 70 steps are more than three epochs of 21 batches.
@@ -77,12 +78,12 @@ names_and_ids() {
     head -1 "$work/names.jsonl" | grep -q '^{"input":\["[0-9+]".*"target":\["[0-9]"' || return
     "$trainer" train --out "$work/ids" --steps 30 $FLAGS &&
         "$trainer" train --out "$work/named" --steps 30 --data "$work/names.jsonl" $FLAGS || return
-    sed 's/,"steps_per_second":[^}]*//' "$(folder ids)/metrics.jsonl" >"$work/want" &&
-        sed 's/,"steps_per_second":[^}]*//' "$(folder named)/metrics.jsonl" | cmp "$work/want" - || return
+    sed 's/,"steps_per_second":[^}]*//' "$(folder ids)/metrics.jsonl" >"$work/expected" &&
+        sed 's/,"steps_per_second":[^}]*//' "$(folder named)/metrics.jsonl" | cmp "$work/expected" - || return
     grep -q '"train_lengths":\[3,4,5\],' "$(folder ids)/run.json" || return
     file=$(folder ids)/checkpoint.safetensors
-    echo '{"input":[1,10,2],"outputs":2}' | "$trainer" predict --checkpoint "$file" >"$work/want" &&
-        echo '{"input":["1","+","2"],"outputs":2}' | "$trainer" predict --checkpoint "$file" | cmp "$work/want" - &&
+    echo '{"input":[1,10,2],"outputs":2}' | "$trainer" predict --checkpoint "$file" >"$work/expected" &&
+        echo '{"input":["1","+","2"],"outputs":2}' | "$trainer" predict --checkpoint "$file" | cmp "$work/expected" - &&
         ends_with 0 '' "$trainer" predict --checkpoint "$file" --text '1 + 2' &&
         echo '{"input":["1","-","2"]}' | ends_with 1 'line 1: input[1] is "-", which is no symbol' \
             "$trainer" predict --checkpoint "$file" || return
@@ -137,18 +138,18 @@ other_bytes_refused() {
     grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(folder parts)/run.json" || return
     sed '1s/3/4/' examples/dataset/train.jsonl >"$work/other.jsonl"
     mine=$(folder parts) && mkdir "$work/before" && cp "$mine"/* "$work/before" || return
-    ends_with 0 "trained on other data: $work/same.jsonl, whose SHA-256 is $(sum_of "$work/same.jsonl")" \
+    ends_with 0 "trained on other data: $work/same.jsonl, whose SHA-256 is $(hash "$work/same.jsonl")" \
         "$trainer" train --out "$work/parts" --steps 80 --resume --data "$work/other.jsonl" $FLAGS &&
-        grep -q "is trained on $work/other.jsonl, whose SHA-256 is $(sum_of "$work/other.jsonl")" "$work/.got" &&
-        [ -e "${mine%-data*}-data$(sum_of "$work/other.jsonl" | cut -c 1-8)/checkpoint.safetensors" ] &&
+        grep -q "is trained on $work/other.jsonl, whose SHA-256 is $(hash "$work/other.jsonl")" "$work/.out" &&
+        [ -e "${mine%-data*}-data$(hash "$work/other.jsonl" | cut -c 1-8)/checkpoint.safetensors" ] &&
         diff -r "$mine" "$work/before" || return
     # The checkpoint comes from a training elsewhere.
-    cp "$mine/checkpoint.safetensors" "${mine%-data*}-data$(sum_of "$work/other.jsonl" | cut -c 1-8)" &&
-        ends_with 1 "data_sha256 is \"$(sum_of "$work/same.jsonl")\" there, \"$(sum_of "$work/other.jsonl")\" here" \
+    cp "$mine/checkpoint.safetensors" "${mine%-data*}-data$(hash "$work/other.jsonl" | cut -c 1-8)" &&
+        ends_with 1 "data_sha256 is \"$(hash "$work/same.jsonl")\" there, \"$(hash "$work/other.jsonl")\" here" \
             "$trainer" train --out "$work/parts" --steps 81 --resume --data "$work/other.jsonl" $FLAGS
 }
 
-sum_of() {
+hash() {
     sha256sum <"$1" | cut -d' ' -f1
 }
 
@@ -166,7 +167,7 @@ refused_writes_nothing() {
 }
 
 # A folder of an earlier version has no file in its name, and its lines name no file.
-older_folder_goes_on() {
+older_folder_continues() {
     "$trainer" train --out "$work/older" --steps 42 --log-every 10 && mine=$(folder older) || return
     mv "$mine" "${mine%-data*}" && sed -i 's/,"data":"[0-9a-f]*"//' "${mine%-data*}/eval.jsonl" &&
         ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 42 --missing &&
@@ -182,12 +183,12 @@ new_evaluation_data() {
         ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
         cksum "$mine/checkpoint.safetensors" | cmp - "$work/sum" || return
     for file in examples/dataset/test.jsonl "$work/fewer.jsonl"; do
-        [ "$(grep -c "\"step\":63.*\"data\":\"$(sum_of "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
+        [ "$(grep -c "\"step\":63.*\"data\":\"$(hash "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
     done
     ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 63 --missing \
         --eval-data "$work/fewer.jsonl" &&
         "$trainer" train --out "$work/older" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
-        [ "$(grep -c "\"eval_sha256\":\"$(sum_of examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
+        [ "$(grep -c "\"eval_sha256\":\"$(hash examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
 
 # A limit chooses examples by a hash of their line, the same in sample and eval. --seed chooses other examples, --order
@@ -196,17 +197,18 @@ caps() {
     file=$(folder whole)/checkpoint.safetensors
     for flags in '--seed 1' '--seed 2' '--order file' '--examples all'; do
         ends_with 0 'examples' "$trainer" eval --checkpoint "$file" --out "$work/caps" --lengths 5 --examples 20 $flags &&
-            grep -q "^test  *5 .* $([ "$flags" = '--examples all' ] && echo 41 || echo 20) of 41 examples" "$work/.got" ||
+            grep -q "^test  *5 .* $([ "$flags" = '--examples all' ] && echo 41 || echo 20) of 41 examples" "$work/.out" ||
             return
     done
-    sed 's/"accuracy.*,"data":"[0-9a-f]*"/X/; s/.*"examples"/"examples"/' "$work/caps/eval.jsonl" >"$work/got" &&
+    sed 's/"accuracy.*,"data":"[0-9a-f]*"/X/; s/.*"examples"/"examples"/' "$work/caps/eval.jsonl" >"$work/actual" &&
         printf '%s\n' '"examples":20,"of":41,"draws":1,X}' '"examples":20,"of":41,"draws":1,X,"seed":2}' \
-            '"examples":20,"of":41,"order":"file","draws":1,X}' '"examples":41,"draws":1,X}' | cmp - "$work/got" || return
-    "$trainer" sample --split test --length 5 --count 41 --order file | sed 's/,"mask.*//' >"$work/got" &&
-        awk -F'[][]' 'split($2, a, ",") == 5' examples/dataset/test.jsonl | sed 's/}$//' | cmp - "$work/got" &&
-        "$trainer" sample --split test --length 5 --count 20 >"$work/got" &&
-        "$trainer" sample --split test --length 5 --count 7 >"$work/few" && head -7 "$work/got" | cmp - "$work/few" &&
-        "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/want" && ! cmp -s "$work/want" "$work/got" &&
+            '"examples":20,"of":41,"order":"file","draws":1,X}' '"examples":41,"draws":1,X}' | cmp - "$work/actual" || return
+    "$trainer" sample --split test --length 5 --count 41 --order file | sed 's/,"mask.*//' >"$work/actual" &&
+        awk -F'[][]' 'split($2, a, ",") == 5' examples/dataset/test.jsonl | sed 's/}$//' | cmp - "$work/actual" &&
+        "$trainer" sample --split test --length 5 --count 20 >"$work/actual" &&
+        "$trainer" sample --split test --length 5 --count 7 >"$work/few" &&
+        head -7 "$work/actual" | cmp - "$work/few" &&
+        "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/expected" && ! cmp -s "$work/expected" "$work/actual" &&
         [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
         ends_with 2 'expected: hash' "$trainer" sample --order random || return
     # A trace of 20 examples has the 20 examples of an evaluation, sorted by their numbers of outputs.
@@ -231,13 +233,13 @@ overlaps() {
         ! grep -q trained "$(folder overlap)/eval.jsonl" || return
     awk -F'[][]' 'split($2, a, ",") > 5' examples/dataset/test.jsonl >"$work/longer.jsonl" &&
         ends_with 0 'step 5' "$trainer" train --steps 5 --out "$work/apart" --eval-data "$work/longer.jsonl" $FLAGS &&
-        ! grep -q 'examples:' "$work/.got" || return
+        ! grep -q 'examples:' "$work/.out" || return
     ./longhand build $SPEC --set 'eval.by={ trained = true }' --levels best --out "$work/trained" &&
         ends_with 0 'all test' "$work/trained/trainer" eval --checkpoint "$(folder overlap)/checkpoint.safetensors" \
             --eval-data "$work/overlap.jsonl" --out "$work/trained/eval" || return
-    sed 's/"draws.*//' "$work/trained/eval/eval.jsonl" >"$work/got" &&
+    sed 's/"draws.*//' "$work/trained/eval/eval.jsonl" >"$work/actual" &&
         printf '%s\n' '{"step":5,"split":"test","by":{"trained":0},"examples":2,' \
-            '{"step":5,"split":"test","by":{"trained":1},"examples":7,' | cmp - "$work/got"
+            '{"step":5,"split":"test","by":{"trained":1},"examples":7,' | cmp - "$work/actual"
 }
 
 # The files of a run are found from any folder, also after all of them were moved; files with other bytes are not used.
@@ -253,8 +255,8 @@ found_from_elsewhere() {
     echo >>"$work/moved/examples/dataset/test.jsonl"
     (cd / && ends_with 1 "test.jsonl: no such file" "$trainer" eval \
         --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --out "$work/elsewhere" &&
-        grep -q "in: $work/there, $work/moved/runs/$run, .*$work/moved," "$work/.got" &&
-        grep -q 'hint: --eval-data FILE' "$work/.got") || return
+        grep -q "in: $work/there, $work/moved/runs/$run, .*$work/moved," "$work/.out" &&
+        grep -q 'hint: --eval-data FILE' "$work/.out") || return
     (cd / && "$root/longhand" analyze attention "$(folder whole)" --trainer "$trainer" --lengths 3 --out "$work/elsewhere/a")
 }
 
@@ -281,7 +283,7 @@ trains_from_elsewhere() {
 }
 
 other_verbs() {
-    ends_with 0 '"mask":[1' "$trainer" sample --length 4 --count 3 && [ "$(wc -l <"$work/.got")" -eq 3 ] &&
+    ends_with 0 '"mask":[1' "$trainer" sample --length 4 --count 3 && [ "$(wc -l <"$work/.out")" -eq 3 ] &&
         ends_with 0 '+' "$trainer" sample --length 3 --count 1 --text &&
         ends_with 1 'train.jsonl has no example with an input of 9 tokens' "$trainer" sample --length 9 &&
         ends_with 0 'train      3      4 ' "$trainer" bench --seconds 0.02 --threads 1 &&
@@ -308,7 +310,7 @@ predicts() {
             if (count != (NR == 1 ? 4 : 2) || wrong != $3 "") exit 1
         }' "$work/answers" || return
     echo '{"input":[1,10,2],"output":6}' | ends_with 1 'line 1: there is no "output"' \
-        "$trainer" predict --checkpoint "$file" && grep -q 'did you mean "outputs"' "$work/.got" &&
+        "$trainer" predict --checkpoint "$file" && grep -q 'did you mean "outputs"' "$work/.out" &&
         echo '{"input":[1,10,2],"target":[1],"outputs":2}' | ends_with 1 'line 1: a target of 1 tokens' \
             "$trainer" predict --checkpoint "$file" || return
     for line in '{"input":[1,10,2],"outputs":0}' '{"input":[1,10,2],"outputs":14}'; do
@@ -320,16 +322,16 @@ predicts() {
 # trace.
 traces() {
     file=$(folder whole)/checkpoint.safetensors
-    "$trainer" trace --checkpoint "$file" --length 3 --examples 2 --out "$work/short" >"$work/said" &&
+    "$trainer" trace --checkpoint "$file" --length 3 --examples 2 --out "$work/short" >"$work/output" &&
         "$trainer" trace --checkpoint "$file" --what attention,scores,activations,entropy --lengths 4:6 \
-            --examples 1000 --out "$work/all" --json >"$work/said" || return
+            --examples 1000 --out "$work/all" --json >"$work/output" || return
     $LUA tests/support/check_trace.lua attention "$work/all" &&
         $LUA tests/support/check_trace.lua tensors "$work/all" >"$work/tensors" || return
     for shape in 4,2 4,3 5,2 5,3; do
         count=$(shape_lines $shape | wc -l)
         [ "$count" -gt 0 ] && tokens="$count $((${shape%,*} + ${shape#*,}))" || return
         grep -q "^n${shape%,*}o${shape#*,}.tokens	I32	$tokens$" "$work/tensors" &&
-            grep -q "{\"length\":${shape%,*},\"outputs\":${shape#*,},\"layer\":\"layers.0\"," "$work/said" || return
+            grep -q "{\"length\":${shape%,*},\"outputs\":${shape#*,},\"layer\":\"layers.0\"," "$work/output" || return
     done
     [ "$($LUA tests/support/check_trace.lua meta "$work/all" source)" = examples/dataset/test.jsonl ] &&
         ends_with 1 'test.jsonl has no example with such an input' \
@@ -381,7 +383,7 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_evaluates_training_examples evaluates_training_examples
     expect dataset_other_bytes_refused other_bytes_refused
     expect dataset_refused_writes_nothing refused_writes_nothing
-    expect dataset_older_folder older_folder_goes_on
+    expect dataset_older_folder older_folder_continues
     expect dataset_new_evaluation_data new_evaluation_data
     expect dataset_caps caps
     expect dataset_found_from_elsewhere found_from_elsewhere

@@ -42,7 +42,7 @@ overfit() {
 fails_with() {
     cause=$1 hint=$2
     shift 2
-    ends_with 1 "$cause" "$@" && grep -qF -e "$hint" "$work/.got" || { cat "$work/.got" && return 1; }
+    ends_with 1 "$cause" "$@" && grep -qF -e "$hint" "$work/.out" || { cat "$work/.out" && return 1; }
 }
 
 # Hints of --overfit are right: the same training with their flags learns its data. Arguments: the largest number of
@@ -51,13 +51,13 @@ hint_works() {
     hints=$1
     shift
     while [ "$hints" -gt 0 ]; do
-        flags=$(sed -n 's/.*hint: \(--[a-z-]* [0-9.e+-]*\).*/\1/p' "$work/.got")
+        flags=$(sed -n 's/.*hint: \(--[a-z-]* [0-9.e+-]*\).*/\1/p' "$work/.out")
         echo "trying: $flags"
         [ -n "$flags" ] || return
-        overfit sorts "$@" $flags >"$work/.got" 2>&1 && grep 'accuracy 1.0000' "$work/.got" && return
+        overfit sorts "$@" $flags >"$work/.out" 2>&1 && grep 'accuracy 1.0000' "$work/.out" && return
         hints=$((hints - 1))
     done
-    cat "$work/.got"
+    cat "$work/.out"
     return 1
 }
 
@@ -90,10 +90,10 @@ no_positions() {
 # is usable.
 infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
-        --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.got" || return
-    grep -q 'warning: step 1: the training may be running away: the update has a norm of' "$work/.got" || return
-    grep -q 'it was written after the warning of a runaway' "$work/.got" || return
-    file=$(sed -n 's/.*last checkpoint is of step [0-9]*: //p' "$work/.got")
+        --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.out" || return
+    grep -q 'warning: step 1: the training may be running away: the update has a norm of' "$work/.out" || return
+    grep -q 'it was written after the warning of a runaway' "$work/.out" || return
+    file=$(sed -n 's/.*last checkpoint is of step [0-9]*: //p' "$work/.out")
     "$work/sorts/trainer" eval --checkpoint "$file" --out "$work/eval"
 }
 

@@ -28,15 +28,15 @@ predicts() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     right=0
     for text in 0000 0001 0010 0011 0100 0101 0110 0111 1000 1001 1010 1011 1100 1101 1110 1111; do
-        want=$(echo $text | awk '{ for (i = length($0); i; i--) printf "%s", substr($0, i, 1) }')
-        got=$("$work/trainer/trainer" predict --text $text --checkpoint "$run/checkpoint.safetensors") || return
-        [ "$got" = "$want" ] && right=$((right + 1))
+        expected=$(echo $text | awk '{ for (i = length($0); i; i--) printf "%s", substr($0, i, 1) }')
+        actual=$("$work/trainer/trainer" predict --text $text --checkpoint "$run/checkpoint.safetensors") || return
+        [ "$actual" = "$expected" ] && right=$((right + 1))
     done
     echo "$right of 16" && [ $right -ge 14 ]
 }
 
 # --wrong writes twenty wrong answers for strings of an untrained length; predict gives the same answers.
-tells_wrong_answers() {
+prints_wrong_answers() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     "$work/trainer/trainer" eval --checkpoint "$run/checkpoint.safetensors" --lengths 4,9 --examples 100 --batch 30 \
         --out "$work/eval" --wrong "$work/wrong" >/dev/null || return
@@ -78,7 +78,7 @@ expect decoder_builds ./longhand build "$work/reverse_decoder.lua" --levels best
 if [ "$failures" -eq 0 ]; then
     expect decoder_learns learns
     expect decoder_predicts_token_by_token predicts
-    expect decoder_tells_wrong_answers tells_wrong_answers
+    expect decoder_prints_wrong_answers prints_wrong_answers
     expect_python decoder_counts_own_answers counts_own_answers
     expect decoder_bench_has_decoding benches
     expect decoder_is_exported exports

@@ -39,9 +39,9 @@ passes_lua_tests() {
 if ! command -v git >/dev/null || ! git rev-parse HEAD >/dev/null 2>&1; then
     echo "skip dist: no git repository"
     exit 0
-elif ! archive=$(make -s dist 2>"$work/said"); then
-    grep -q 'cannot be had here' "$work/said" && echo "skip dist: $(tail -n 1 "$work/said")" && exit 0
-    cat "$work/said"
+elif ! archive=$(make -s dist 2>"$work/output"); then
+    grep -q 'cannot be had here' "$work/output" && echo "skip dist: $(tail -n 1 "$work/output")" && exit 0
+    cat "$work/output"
     exit 1
 fi
 archive=$root/$archive

@@ -44,9 +44,9 @@ batches() {
     evaluate --draws 3 --out "$work/whole" && ! grep -q batch "$work/whole/eval.jsonl" || return
     # The accuracy of a draw is the mean over its batches of 8, 8 and 4.
     awk -F'[:,}]' '$2 == 9 { n = int($4 / 8); right[$6, n] += $8; all[$6, n] += $10 }
-        END { for (at in right) sum += right[at] / all[at]; printf "%.9f\n", sum / 9 }' "$work/each" >"$work/want"
+        END { for (at in right) sum += right[at] / all[at]; printf "%.9f\n", sum / 9 }' "$work/each" >"$work/expected"
     sed -n 's/.*"length":9.*"accuracy":\([0-9.]*\).*/\1/p' "$work/batches1/eval.jsonl" |
-        awk '{ printf "%.9f\n", $1 }' | cmp - "$work/want"
+        awk '{ printf "%.9f\n", $1 }' | cmp - "$work/expected"
 }
 
 too_many_draws() {

@@ -50,9 +50,9 @@ predicts() {
     run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
     right=0
     for text in 0000 0001 0010 0011 0100 0101 0110 0111 1000 1001 1010 1011 1100 1101 1110 1111; do
-        want=$(echo $text | awk '{ for (i = length($0); i; i--) printf "%s", substr($0, i, 1) }')
-        got=$("$work/trainer/trainer" predict --text $text --checkpoint "$run/checkpoint.safetensors") || return
-        [ "$got" = "$want" ] && right=$((right + 1))
+        expected=$(echo $text | awk '{ for (i = length($0); i; i--) printf "%s", substr($0, i, 1) }')
+        actual=$("$work/trainer/trainer" predict --text $text --checkpoint "$run/checkpoint.safetensors") || return
+        [ "$actual" = "$expected" ] && right=$((right + 1))
     done
     echo "$right of 16" && [ $right -ge 12 ]
 }

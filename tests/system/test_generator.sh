@@ -49,7 +49,7 @@ draws_the_network() {
         ends_with 4 'is not a directory' env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph \
             --out "$root/Makefile/x.svg" &&
         ends_with 0 'product with query_key_value' env PATH="$work/without" ./longhand plan $SPEC --graph &&
-        grep -q 'graphviz is not installed' "$work/.got" &&
+        grep -q 'graphviz is not installed' "$work/.out" &&
         ends_with 2 'is for the pictures' ./longhand plan $SPEC --out "$work/z.svg"
 }
 

@@ -45,7 +45,7 @@ traces() {
 expect geometric_builds build
 if [ "$failures" -eq 0 ]; then
     expect geometric_same_bits_on_any_threads threads_same
-    expect geometric_learns_and_goes_on learns
+    expect geometric_learns_and_continues learns
     expect geometric_traces traces
 fi
 finish

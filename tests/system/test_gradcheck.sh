@@ -11,7 +11,7 @@ seeds=4 many="none relative fire_softcap"
 [ -z "${LONG_SEEDS:-}" ] || { seeds=$LONG_SEEDS many="$SCHEMES $MORE_SCHEMES" && SCHEMES=$many; }
 
 build_one() {
-    spec_of "$1"
+    print_spec "$1"
     ./longhand gen "$work/gradcheck_$1.lua" --out "$work/src/$1" >/dev/null || return
     make -s trainer LEVELS=best ID="gradcheck_$1" SOURCES="$work/src/$1" OUT="$work/$1"
 }

@@ -19,11 +19,11 @@ completes() {
 . "$1"
 shift
 try() {
-    want=$1
+    expected=$1
     shift
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _longhand
-    [ "${COMPREPLY[*]}" = "$want" ] || { echo "$*: found ${COMPREPLY[*]}, expected $want"; exit 1; }
+    [ "${COMPREPLY[*]}" = "$expected" ] || { echo "$*: found ${COMPREPLY[*]}, expected $expected"; exit 1; }
 }
 try plan ./longhand pla
 try parity_check_sinusoid ./longhand train parity_check_s
@@ -52,17 +52,17 @@ manual() {
 
 user_builds() {
     mkdir "$work/home" && chown 65534:65534 "$work/home" && cd "$work/home" || return
-    as_user "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best >"$work/said" &&
-        trainer=$(sed -n 's#^\(/.*/trainer\): .*#\1#p' "$work/said") &&
-        case $trainer in "$work"/home/.cache/longhand/build-*/trainers/*) ;; *) cat "$work/said"; return 1 ;; esac &&
+    as_user "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best >"$work/output" &&
+        trainer=$(sed -n 's#^\(/.*/trainer\): .*#\1#p' "$work/output") &&
+        case $trainer in "$work"/home/.cache/longhand/build-*/trainers/*) ;; *) cat "$work/output"; return 1 ;; esac &&
         as_user "$trainer" train --steps 2 --no-eval --out "$work/home/runs"
 }
 
 # The user names another folder for the output, then builds the same trainer again: nothing is compiled twice.
-user_says_where() {
+user_reports_where() {
     cd "$work/home" && as_user cp -R "$(echo "$work"/home/.cache/longhand/build-*)" mine &&
         as_user env LONGHAND_BUILD=mine "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best \
-            >"$work/said" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/said"
+            >"$work/output" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/output"
 }
 
 # An installed tree is not changed: the sources of the showcase are generated in the user's cache.
@@ -160,7 +160,7 @@ else
 fi
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     expect install_user_builds user_builds
-    expect install_user_says_where user_says_where
+    expect install_user_reports_where user_reports_where
     expect install_user_generates user_generates
     expect install_builds_beside_a_space builds_beside_a_space
     expect install_builds_without_home builds_without_home

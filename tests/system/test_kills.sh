@@ -73,11 +73,11 @@ kills() {
     steps=$((${reached:-0} + 10))
     "$trainer" train --out "$work/$name" --steps $steps --resume "$@" &&
         "$trainer" train --out "$work/$name.whole" --steps $steps "$@" || return
-    results "$work/$name" >"$work/$name.got"
+    results "$work/$name" >"$work/$name.out"
     results "$work/$name.whole" >"$work/$name.want"
     echo "the run got to step $reached before the last kill; $writing kills came while a checkpoint was written"
     [ "${reached:-0}" -gt 0 ] && grep -q checkpoint "$work/$name.want" && grep -q '"accuracy"' "$work/$name.want" &&
-        cmp "$work/$name.got" "$work/$name.want"
+        cmp "$work/$name.out" "$work/$name.want"
 }
 
 one_run() {
@@ -94,21 +94,21 @@ group() {
 ends_soon() {
     condition=$1
     shift
-    "$trainer" "$@" --checkpoint "$work"/one/*/*/*/checkpoint.safetensors 2>"$work/said" &
+    "$trainer" "$@" --checkpoint "$work"/one/*/*/*/checkpoint.safetensors 2>"$work/output" &
     child=$!
     until_true test $condition
     sleep 0.5
     kill -TERM $child && began=$(date +%s) && wait $child
     status=$?
-    [ $status -eq 75 ] && [ $(($(date +%s) - began)) -le 60 ] && grep -q "stopped by a signal; " "$work/said" ||
-        { echo "status $status" && cat "$work/said" && return 1; }
+    [ $status -eq 75 ] && [ $(($(date +%s) - began)) -le 60 ] && grep -q "stopped by a signal; " "$work/output" ||
+        { echo "status $status" && cat "$work/output" && return 1; }
 }
 
 # Conditions with millions of examples, and a trace with as many passes, are stopped.
 long_condition() {
     ends_soon "-e $work/eval/lock" eval --out "$work/eval" --lengths 18 --examples 5000000 --draws 1 &&
         [ ! -e "$work/eval/eval.jsonl" ] &&
-        ends_soon "-s $work/said" trace --out "$work/trace" --what entropy --length 18 --examples 5000000 &&
+        ends_soon "-s $work/output" trace --out "$work/trace" --what entropy --length 18 --examples 5000000 &&
         [ ! -e "$work/trace" ]
 }
 

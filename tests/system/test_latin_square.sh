@@ -32,7 +32,7 @@ results() {
 }
 
 same_results() {
-    results "$1" >"$work/want" && results "$2" >"$work/got" && cmp "$work/want" "$work/got"
+    results "$1" >"$work/expected" && results "$2" >"$work/actual" && cmp "$work/expected" "$work/actual"
 }
 
 # 270 puzzles in batches of 32: 9 batches in an epoch, the last of 14. The resumes are within epochs and between them.
@@ -148,15 +148,15 @@ epoch_accuracy() {
         grep -q '"data":{"epoch_batches":9,' "$(folder whole)/run.json"
 }
 
-steps_of() { grep "$1" "$(folder epochs)/$2" | sed 's/{"step":\([0-9]*\).*/\1/' | uniq | tr '\n' ' '; }
+print_steps() { grep "$1" "$(folder epochs)/$2" | sed 's/{"step":\([0-9]*\).*/\1/' | uniq | tr '\n' ' '; }
 
 # All cadences count epochs of 9 batches; the trainer differs in its defaults alone.
 cadence() {
     ./longhand build "$work/latin_small.lua" --levels best --out "$work/out" --set train.cadence=epochs \
         --set train.log_every=2 --set 'train.checkpoint={ every = 4, keep = { 0, 3 } }' \
         --set 'eval.during={ every = 5, by = { vectors = true }, splits = { "test" } }' &&
-        "$trainer" train --out "$work/epochs" --no-eval && [ "$(steps_of . metrics.jsonl)" = '18 36 54 ' ] &&
-        [ "$(steps_of during eval.jsonl)" = '45 ' ] && [ "$(steps_of . window.jsonl)" = '0 27 36 54 ' ] &&
+        "$trainer" train --out "$work/epochs" --no-eval && [ "$(print_steps . metrics.jsonl)" = '18 36 54 ' ] &&
+        [ "$(print_steps during eval.jsonl)" = '45 ' ] && [ "$(print_steps . window.jsonl)" = '0 27 36 54 ' ] &&
         [ -e "$(folder epochs)/checkpoint-0.safetensors" ] && [ -e "$(folder epochs)/checkpoint-27.safetensors" ] &&
         cmp "$(folder epochs)/checkpoint.safetensors" "$(folder whole)/checkpoint.safetensors"
 }
@@ -170,11 +170,12 @@ noise() {
         "$work/loud/trainer" train --out "$work/noise$threads" --threads $threads >"$work/log" || return
     done
     same_results noise1 noise3 &&
-        ${LUA:-lua5.4} tests/bits/tensors.lua "$(folder whole)/checkpoint.safetensors" >"$work/want" &&
-        ${LUA:-lua5.4} tests/bits/tensors.lua "$(folder noise1)/checkpoint.safetensors" >"$work/got" &&
-        cmp "$work/want" "$work/got" &&
-        grep -v during "$(folder whole)/eval.jsonl" >"$work/want" &&
-        sed -n 's/,"noise":0}/}/p' "$(folder noise1)/eval.jsonl" >"$work/got" && cmp "$work/want" "$work/got" &&
+        ${LUA:-lua5.4} tests/bits/tensors.lua "$(folder whole)/checkpoint.safetensors" >"$work/expected" &&
+        ${LUA:-lua5.4} tests/bits/tensors.lua "$(folder noise1)/checkpoint.safetensors" >"$work/actual" &&
+        cmp "$work/expected" "$work/actual" &&
+        grep -v during "$(folder whole)/eval.jsonl" >"$work/expected" &&
+        sed -n 's/,"noise":0}/}/p' "$(folder noise1)/eval.jsonl" >"$work/actual" &&
+        cmp "$work/expected" "$work/actual" &&
         [ "$(grep -c '"split":"validation","by":{"vectors":[123],"puzzle":[0-9]*,"noise":0.5},"examples":1,"draws":4' \
             "$(folder noise1)/eval.jsonl")" -eq 108 ] &&
         [ "$(grep -c '"by":{"vectors":1,"noise":9}' "$(folder noise1)/eval.jsonl")" -eq 2 ] &&

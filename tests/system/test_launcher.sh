@@ -124,8 +124,8 @@ stopped_by() {
 # The plan's memory is within a tenth of the memory that the process reports.
 memory_is_planned() {
     planned=$(./longhand plan $SPEC | sed -n 's/^memory *\([0-9.]*\) MB in training with 2 threads.*/\1/p')
-    ./longhand train $SPEC -- --steps 3 --no-eval --threads 2 --out "$work/memory" >"$work/said" 2>/dev/null &&
-        took=$(sed -n 's/.* 3 steps in .*, \([0-9.]*\) MB of memory$/\1/p' "$work/said") &&
+    ./longhand train $SPEC -- --steps 3 --no-eval --threads 2 --out "$work/memory" >"$work/output" 2>/dev/null &&
+        took=$(sed -n 's/.* 3 steps in .*, \([0-9.]*\) MB of memory$/\1/p' "$work/output") &&
         echo "planned $planned, took $took" && awk "BEGIN { exit !($took > 0.9 * $planned && $took < 1.1 * $planned) }"
 }
 
@@ -134,7 +134,7 @@ passes_exit_codes() {
     ends_with 2 '--seed and --seeds exclude each other' ./longhand train $SPEC -- --seed 1 --seeds 1:2
 }
 
-says_nothing_on_stdout() {
+reports_nothing_on_stdout() {
     ./longhand train $SPEC -- --help >"$work/out" 2>/dev/null && ! grep -q building "$work/out"
 }
 
@@ -170,5 +170,5 @@ expect train_stopped_by_TERM_exit_75 stopped_by TERM
 expect train_stopped_by_INT_exit_75 stopped_by INT
 expect train_takes_the_memory_that_is_planned memory_is_planned
 expect train_passes_exit_codes passes_exit_codes
-expect train_says_nothing_on_stdout says_nothing_on_stdout
+expect train_reports_nothing_on_stdout reports_nothing_on_stdout
 finish

@@ -47,7 +47,7 @@ link_together() {
     } >"$work/all.c"
     $CC $includes -o "$work/all" "$work/all.c" "$work"/objects/*.o -Wl,--whole-archive build/lib/liblonghand.a \
         -Wl,--no-whole-archive -ljansson -fopenmp -pthread -ldl -lm || return
-    printf '%s\n' $IDS >"$work/want" && "$work/all" >"$work/said" && cmp "$work/want" "$work/said"
+    printf '%s\n' $IDS >"$work/expected" && "$work/all" >"$work/output" && cmp "$work/expected" "$work/output"
 }
 
 # Builds a whole trainer with its device code, by the Makefile.
@@ -71,8 +71,8 @@ in_their_name_space() {
 # Symbols of the runtime begin with lh_, those of samplers with lh_task_.
 runtime_stays_out() {
     externals build/lib/liblonghand.a >"$work/names" || return
-    ls runtime/data/tasks | sed -n 's/\(.*\)\.c$/lh_task_\1/p' | sort >"$work/want"
-    grep '^lh_task_' "$work/names" | sort | cmp "$work/want" - && ! grep -v '^lh_' "$work/names"
+    ls runtime/data/tasks | sed -n 's/\(.*\)\.c$/lh_task_\1/p' | sort >"$work/expected"
+    grep '^lh_task_' "$work/names" | sort | cmp "$work/expected" - && ! grep -v '^lh_' "$work/names"
 }
 
 expect names_compile compile

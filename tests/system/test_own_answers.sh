@@ -26,7 +26,7 @@ learns() {
 # Some answers end too early or never; their number depends on the bits of this level and compiler.
 counts() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$checkpoint" 9 80 $END_TOKEN &&
-        awk '{ exit !($3 + $4 > 0) }' "$work/own/got"
+        awk '{ exit !($3 + $4 > 0) }' "$work/own/actual"
 }
 
 # The counts of lines for single examples add up to the evaluation's, and each line names its decoding.
@@ -35,7 +35,7 @@ lines_are_of_own_answers() {
         --per-example "$work/each" --wrong "$work/wrong" >/dev/null || return
     [ "$(grep -c '"decoding":"greedy"' "$work/each")" -eq 80 ] && [ "$(grep -c '"decoding":"greedy"' "$work/wrong")" -eq 20 ] &&
         sed 's/.*"correct":\([0-9]*\),"counted":\([0-9]*\),"exact":\([01]\).*/\1 \2 \3/' "$work/each" |
-        awk -v a="$(number_of accuracy "$work/lines/eval.jsonl")" -v e="$(number_of exact_match "$work/lines/eval.jsonl")" \
+        awk -v a="$(read_number accuracy "$work/lines/eval.jsonl")" -v e="$(read_number exact_match "$work/lines/eval.jsonl")" \
             '{ c += $1; n += $2; x += $3 } END { exit !((c / n - a) ^ 2 < 1e-18 && (x / NR - e) ^ 2 < 1e-18) }'
 }
 
@@ -46,9 +46,9 @@ decodings_are_apart() {
     [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ] || return
     first=$(head -n 1 "$work/apart/eval.jsonl")
     case $first in *'"accuracy":'*) return 1 ;; esac
-    [ "$(number_of accuracy_teacher_forced "$work/apart/eval.jsonl")" = \
+    [ "$(read_number accuracy_teacher_forced "$work/apart/eval.jsonl")" = \
         "$(echo "$first" | sed 's/.*"accuracy_teacher_forced":\([0-9.]*\).*/\1/')" ] || return
-    [ "$(number_of exact_match "$work/apart/eval.jsonl")" = \
+    [ "$(read_number exact_match "$work/apart/eval.jsonl")" = \
         "$(echo "$first" | sed 's/.*"exact_match":\([0-9.]*\).*/\1/')" ] || return
     echo "$first" | sed 's/"decoding":"teacher_forced",//; s/accuracy_teacher_forced/accuracy/' >"$work/apart/eval.jsonl"
     $eval --decoding teacher_forced >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 1 ] || return

@@ -7,7 +7,7 @@ SPEC=examples/own_network/own_network.lua
 
 plan_names_the_network() {
     ends_with 0 'network examples/own_network/parallel_block.lua, gate = silu' ./longhand plan $SPEC &&
-        grep -q '  layer, 4 times: Parallel branches and a gate.' "$work/.got" &&
+        grep -q '  layer, 4 times: Parallel branches and a gate.' "$work/.out" &&
         ./longhand plan $SPEC --json | grep -q '"name":"gate_up"'
 }
 
@@ -45,7 +45,7 @@ refused() {
     cp examples/own_network/*.lua "$work" &&
         sed -i "s/^  local gated = .*/  $1/" "$work/parallel_block.lua" &&
         ends_with 1 "parallel_block.lua:22:" ./longhand build "$work/own_network.lua" --levels best --out "$work/none" &&
-        grep -qF -e "$2" "$work/.got" && [ ! -e "$work/none" ]
+        grep -qF -e "$2" "$work/.out" && [ ! -e "$work/none" ]
 }
 
 mistakes_write_nothing() {

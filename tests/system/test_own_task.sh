@@ -23,7 +23,7 @@ results() {
 }
 
 same_results() {
-    results "$1" >"$work/want" && results "$2" >"$work/got" && cmp "$work/want" "$work/got"
+    results "$1" >"$work/expected" && results "$2" >"$work/actual" && cmp "$work/expected" "$work/actual"
 }
 
 trains_and_resumes() {
@@ -96,7 +96,7 @@ refused_later() {
         ends_with 1 "example 100 of step 8: target[0] is 9" "$work/elsewhere/trainer" train --out "$work/late" \
             --steps 20 \
             --threads $threads || return
-        ! grep -q learning-rate "$work/.got" && [ -z "$(find "$work/late" -name 'checkpoint*')" ] || return
+        ! grep -q learning-rate "$work/.out" && [ -z "$(find "$work/late" -name 'checkpoint*')" ] || return
     done
 }
 

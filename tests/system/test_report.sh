@@ -30,8 +30,8 @@ command -v gnuplot >/dev/null 2>&1 || drawn=4
 
 report() {
     ends_with $drawn "4 of 4 runs have a score" "$LUA" generator/main.lua report "$work/runs" --max --out "$work/report" &&
-        want=$(for dir in "$work"/runs/*/*/*; do score "$dir"; done | sort -rn | head -1) &&
-        grep -q "^even_pairs *$want\$" "$work/report/report.txt" &&
+        expected=$(for dir in "$work"/runs/*/*/*; do score "$dir"; done | sort -rn | head -1) &&
+        grep -q "^even_pairs *$expected\$" "$work/report/report.txt" &&
         [ "$(grep -c ,beyond, "$work/report/report.csv")" -eq 8 ] &&
         [ "$(wc -l <"$work/report/runs.csv")" -eq 5 ] &&
         grep -q toprule "$work/report/tables.tex" &&

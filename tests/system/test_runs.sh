@@ -66,7 +66,7 @@ killed_run_equals_straight_run() {
 
 logs() { [ -s "$(folder "$1")/metrics.jsonl" ]; }
 
-terminated_run_goes_on() {
+terminated_run_continues() {
     "$trainer" train --out "$work/term" --no-eval --log-every 7 --threads 2 --steps 100000000 &
     child=$!
     until_true logs term
@@ -108,7 +108,7 @@ damaged_checkpoint() {
     ends_with 1 checkpoint train damaged --steps $STEPS --resume
 }
 
-usage_is_told() {
+usage_is_reported() {
     ends_with 2 'did you mean --steps?' "$trainer" train --stepz 5 && ends_with 2 'usage:' "$trainer" &&
         ends_with 2 'did you mean predict?' "$trainer" predct && ends_with 1 'nowhere' "$trainer" eval \
         --checkpoint nowhere && ends_with 4 'no CUDA half' "$trainer" train --device cuda &&
@@ -124,8 +124,8 @@ predict_agrees_with_eval() {
     sed 's/.*"target":\[\([^]]*\)\].*/\1/' "$work/samples" | tr , '\n' >"$work/targets"
     sed 's/.*"argmax":\[\([^]]*\)\].*/\1/' "$work/answers" | tr , '\n' >"$work/guesses"
     right=$(paste -d ' ' "$work/targets" "$work/guesses" | awk '$1 == $2 { n++ } END { printf "%.6f", n / NR }')
-    grep -o '"accuracy":[0-9.]*' "$work/eval/eval.jsonl" | awk -F : -v want="$right" \
-        '{ d = $2 - want; exit d * d < 1e-10 ? 0 : 1 }'
+    grep -o '"accuracy":[0-9.]*' "$work/eval/eval.jsonl" | awk -F : -v expected="$right" \
+        '{ d = $2 - expected; exit d * d < 1e-10 ? 0 : 1 }'
 }
 
 long_evaluation() {
@@ -139,7 +139,7 @@ if [ "$failures" -eq 0 ]; then
     expect run_thread_counts_same_bits thread_counts
     expect run_longer_same_bits longer_run_equals_straight_run
     expect run_killed_resumes_to_same_bits killed_run_equals_straight_run
-    expect run_terminated_goes_on terminated_run_goes_on
+    expect run_terminated_continues terminated_run_continues
     expect run_limited_file_size_keeps_checkpoint limited_file_size
     if can_mount; then
         expect run_full_disk_told full_disk
@@ -147,7 +147,7 @@ if [ "$failures" -eq 0 ]; then
         echo "skip run_full_disk_told: no right to mount"
     fi
     expect run_damaged_checkpoint_falls_back damaged_checkpoint
-    expect run_usage_told usage_is_told
+    expect run_usage_told usage_is_reported
     expect run_predict_agrees_with_eval predict_agrees_with_eval
     expect run_limit_told long_evaluation
 fi

@@ -42,7 +42,7 @@ factor_one_is_no_scaling() {
     evaluate unit && cmp "$work/eval/plain/eval.jsonl" "$work/eval/unit/eval.jsonl"
 }
 
-training_goes_on_with_a_scaling() {
+training_continues_with_a_scaling() {
     "$work/yarn/trainer" train --init "$work/checkpoint.safetensors" --steps 5 --no-eval --out "$work/tuned"
 }
 
@@ -54,6 +54,6 @@ if [ "$failures" -eq 0 ]; then
     for kind in $SCALINGS; do
         expect "scaling_${kind}_takes_a_plain_checkpoint" scaling_takes_the_checkpoint $kind
     done
-    expect scaling_yarn_trains_on training_goes_on_with_a_scaling
+    expect scaling_yarn_trains_on training_continues_with_a_scaling
 fi
 finish

@@ -71,8 +71,9 @@ results() {
 }
 
 same_results() {
-    results "$1" "$3" >"$work/want" && results "$2" "$3" >"$work/got" && [ "$(wc -l <"$work/want")" -ge 10 ] &&
-        cmp "$work/want" "$work/got"
+    results "$1" "$3" >"$work/expected" && results "$2" "$3" >"$work/actual" &&
+        [ "$(wc -l <"$work/expected")" -ge 10 ] &&
+        cmp "$work/expected" "$work/actual"
 }
 
 two_threads_same_bits() {

@@ -23,8 +23,8 @@ without() { SIMULATED_FAILING=0 complete whole 200; }
 failing() { SIMULATED_FAILING=30 complete failing 200 && [ $rounds -gt 1 ]; }
 
 report() {
-    ./longhand report "$work/failing" --study "$work/grid.lua" --no-cache >"$work/said" 2>&1
-    grep -q '^200 of 200 runs have a score' "$work/said"
+    ./longhand report "$work/failing" --study "$work/grid.lua" --no-cache >"$work/output" 2>&1
+    grep -q '^200 of 200 runs have a score' "$work/output"
 }
 
 export SIMULATED_FAILING

@@ -130,15 +130,15 @@ trainers() {
     done | grep .
 }
 one_waits() { [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ]; }
-parent_of() { cut -d ' ' -f 4 "/proc/$1/stat"; }
+get_parent() { cut -d ' ' -f 4 "/proc/$1/stat"; }
 
 local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
 
 # --dry-run prints the script and writes nothing.
 dry_run() {
-    sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/said" || return
+    sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/output" || return
     [ ! -e "$work/none" ] && sh -n "$work/job.sh" && grep -q '^#SBATCH --array=1-4$' "$work/job.sh" &&
-        grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/said"
+        grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/output"
 }
 
 # An older run has fewer steps: its folder is replaced.
@@ -171,10 +171,10 @@ two_are_halted() { [ "$(halted | grep -c .)" -eq 2 ]; }
 is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
 
 # Whether the trainers of a task have received SIGTERM: PROCESSES of the task. Sets own, their numbers.
-task_is_told() {
+task_is_reported() {
     own=''
     for one in $(trainers cluster); do
-        case " $(echo $1) " in *" $(parent_of "$one") "*) own="$own $one" ;; esac
+        case " $(echo $1) " in *" $(get_parent "$one") "*) own="$own $one" ;; esac
     done
     got_signal $own
 }
@@ -183,16 +183,16 @@ task_is_told() {
 # one task and all processes of another task are killed.
 strikes() {
     until_true all_are_halted && script=$(processes "$work/etc/d/job00001/") && kill -TERM $script &&
-        until_true task_is_told "$script" && kill -CONT $own && until_true goes_back_by_itself &&
+        until_true task_is_reported "$script" && kill -CONT $own && until_true goes_back_by_itself &&
         until_true one_waits && scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" &&
         until_true two_are_halted || return
     first=$(halted | head -1) last=$(halted | tail -1)
-    kill -9 "$first" && until_true is_gone "$first" && kill -9 "$(parent_of "$last")" "$last" && until_true idle
+    kill -9 "$first" && until_true is_gone "$first" && kill -9 "$(get_parent "$last")" "$last" && until_true idle
 }
 
-says_what_is_missing() {
+reports_what_is_missing() {
     ends_with 0 "in no task of the queue: ./longhand sweep resubmit" sweep cluster status "$work/grid.lua" || return
-    cp "$work/.got" "$work/status" && ! grep -q '24 of 24' "$work/status"
+    cp "$work/.out" "$work/status" && ! grep -q '24 of 24' "$work/status"
 }
 
 # sweep watch shows the runs of tasks in the folders of their attempts, and ends with the last run.
@@ -206,7 +206,8 @@ resubmits() {
 }
 
 same_bits() {
-    results local >"$work/want" && results cluster | cmp - "$work/want" && [ "$(grep -c . "$work/want")" -gt 100 ]
+    results local >"$work/expected" && results cluster | cmp - "$work/expected" &&
+        [ "$(grep -c . "$work/expected")" -gt 100 ]
 }
 
 # Compares reports without times, and without the width of columns that have them.
@@ -246,7 +247,7 @@ other_build_in_between() {
 
 no_such_partition() {
     ends_with 1 "sbatch failed" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
-        grep -q 'invalid partition' "$work/.got" && [ -z "$(ls -A "$work"/bad/.slurm/[0-9]*)" ]
+        grep -q 'invalid partition' "$work/.out" && [ -z "$(ls -A "$work"/bad/.slurm/[0-9]*)" ]
 }
 
 nothing_of_this_study() {
@@ -264,7 +265,7 @@ two_at_once() {
 
 waits_in_the_queue() {
     ends_with 0 "1 task, 24 runs" sweep held "$work/grid.lua" --slurm "$work/held.lua" &&
-        ends_with 0 "24 queued" sweep held status "$work/grid.lua" >"$work/said" 2>&1 ||
+        ends_with 0 "24 queued" sweep held status "$work/grid.lua" >"$work/output" 2>&1 ||
         ends_with 0 "12 queued" sweep held status "$work/grid.lua" || return
     ends_with 1 "tasks of Slurm work in this folder" sweep held "$work/grid.lua"
 }
@@ -272,7 +273,7 @@ waits_in_the_queue() {
 edited_study() {
     sed 's/batch = 4/batch = 5/' "$work/grid.lua" >"$work/edited" && cp "$work/grid.lua" "$work/kept" &&
         cp "$work/edited" "$work/grid.lua" &&
-        ends_with 0 "24 runs of job" sweep held status "$work/grid.lua" && grep -q 'it was edited' "$work/.got" &&
+        ends_with 0 "24 runs of job" sweep held status "$work/grid.lua" && grep -q 'it was edited' "$work/.out" &&
         cp "$work/kept" "$work/grid.lua"
 }
 
@@ -308,8 +309,9 @@ twice_at_once() {
     SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/first" 2>&1 &
     first=$!
     SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
-    results held >"$work/got" && [ "$(grep -c eval.jsonl "$work/got")" -eq 2 ] &&
-        ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
+    results held >"$work/actual" && [ "$(grep -c eval.jsonl "$work/actual")" -eq 2 ] &&
+        ! grep -vxF -f "$work/expected" "$work/actual" &&
+        [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }
 
 # The controller accepts a job, but answers too late.
@@ -332,14 +334,14 @@ foreign_folder() {
     # shellcheck disable=SC2046
     set -- $(tr -d "'" <"$script/runs.txt") # TASK new ID DIGEST DEFAULTS TRAINER RUN ...
     mkdir -p "$work/foreign/$3/$4/$7" && echo mine >"$work/foreign/$3/$4/$7/note"
-    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=78 sh "$script/job.sh" >"$work/said" 2>&1
+    SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=78 sh "$script/job.sh" >"$work/output" 2>&1
     [ $? -eq 1 ] && [ -e "$work/foreign/$3/$4/$7/note" ] &&
         grep -q '"exit":0}' "$work/foreign/$3/$4/.attempts/78_1-1/$3/$4/$7/run.json"
 }
 
 # A student and its teacher are submitted by one call: the second job makes and submits the student once the first is
 # done.
-goes_on_with_stages() {
+continues_with_stages() {
     cat >"$work/stages.lua" <<'END3'
 return {
   title = "teacher and student",
@@ -383,7 +385,7 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_submits_once submits_once
     expect slurm_strikes strikes
     expect slurm_goes_back_by_itself goes_back_by_itself
-    expect slurm_says_what_is_missing says_what_is_missing
+    expect slurm_reports_what_is_missing reports_what_is_missing
     expect slurm_resubmits resubmits
     expect slurm_same_bits same_bits
     expect slurm_same_report same_report
@@ -399,7 +401,7 @@ if [ "$failures" -eq 0 ]; then
     expect slurm_twice_at_once twice_at_once
     expect slurm_late_answer late_answer
     expect slurm_foreign_folder foreign_folder
-    expect slurm_goes_on_with_stages goes_on_with_stages
+    expect slurm_continues_with_stages continues_with_stages
     expect slurm_cancels_stages cancels_stages
 fi
 finish

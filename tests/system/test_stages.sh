@@ -34,7 +34,7 @@ sweep() { ./longhand sweep "$work/stages.lua" --out "$work/runs" "$@"; }
 status() { ./longhand sweep status "$work/stages.lua" --out "$work/runs"; }
 
 estimates() {
-    ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.got"
+    ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.out"
 }
 
 # The number of steps in an epoch is known only after the examples are made, which takes a while; nothing is built for
@@ -42,20 +42,20 @@ estimates() {
 epochs_are_not_known() {
     sed 's/steps = 400/epochs = 2/' "$work/stages.lua" >"$work/epochs.lua" &&
         ends_with 0 'not counted: 1 cell trained for epochs' ./longhand sweep "$work/epochs.lua" --out "$work/none" \
-            --dry-run && grep -q '^bias teacher  *1  *1  *not known  *not known$' "$work/.got" &&
-        ! grep -q -e 'on this machine' -e 'measured' -e 'building' "$work/.got"
+            --dry-run && grep -q '^bias teacher  *1  *1  *not known  *not known$' "$work/.out" &&
+        ! grep -q -e 'on this machine' -e 'measured' -e 'building' "$work/.out"
 }
 
 waits() {
-    status >"$work/said" && grep -q '^taught .* 0 of   2 done, 2 waiting for teacher$' "$work/said" &&
-        grep -q '^beyond .* 1 waiting for strict$' "$work/said" &&
+    status >"$work/output" && grep -q '^taught .* 0 of   2 done, 2 waiting for teacher$' "$work/output" &&
+        grep -q '^beyond .* 1 waiting for strict$' "$work/output" &&
         ends_with 1 'the cell taught waits for teacher' \
             ./longhand plan "$work/stages.lua:taught"
 }
 
 one_command() {
     ends_with 1 'stages: 3 of 5 runs done, 2 waiting' sweep || return
-    cp "$work/.got" "$work/first"
+    cp "$work/.out" "$work/first"
     grep -q 'taught: calibrate of teacher/' "$work/first" &&
         grep -q 'strict: calibrate of teacher/.* failed (exit code 1); from ' "$work/first" &&
         grep -q 'no line of any head passes' "$work/first" &&
@@ -73,7 +73,7 @@ student_is_a_spec() {
 # A second sweep neither builds nor trains finished runs again, and tries failed runs once more.
 second_call() {
     find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum >"$work/before"
-    ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.got" &&
+    ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.out" &&
         find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum | cmp - "$work/before"
 }
 
@@ -81,14 +81,14 @@ second_call() {
 student_alone() {
     rm -r "$work"/runs/taught/calibrate_* &&
         ends_with 0 'stages: 2 of 2 runs of 1 of 4 cells done' sweep --only bias=taught &&
-        grep -q 'taught: calibrate of teacher/' "$work/.got" &&
+        grep -q 'taught: calibrate of teacher/' "$work/.out" &&
         ends_with 75 'made of runs of cells that are not among these' ./longhand sweep "$work/stages.lua:taught" \
             --out "$work/none"
 }
 
 reports() {
-    ./longhand report "$work/runs" --out "$work/report" >"$work/said" 2>&1 || [ $? -eq 4 ] || return
-    grep -q '(2 waiting)' "$work/said" && grep -q '^taught  *2 of 2 ' "$work/report/report.txt" &&
+    ./longhand report "$work/runs" --out "$work/report" >"$work/output" 2>&1 || [ $? -eq 4 ] || return
+    grep -q '(2 waiting)' "$work/output" && grep -q '^taught  *2 of 2 ' "$work/report/report.txt" &&
         grep -q '^stages,taught,3,.*,test,2,12,1,' "$work/report/report.csv"
 }
 

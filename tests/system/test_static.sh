@@ -11,10 +11,10 @@ best=$(make -s print-levels LEVELS=best)
 
 # The launcher builds it, without a message of the linker.
 static_builds() {
-    ./longhand build tests/specs/$TINY.lua --static --levels "$plainest,$best" --out "$work/static" >"$work/said" 2>&1
+    ./longhand build tests/specs/$TINY.lua --static --levels "$plainest,$best" --out "$work/static" >"$work/output" 2>&1
     status=$?
-    cat "$work/said"
-    [ $status -eq 0 ] && ! grep -q warning "$work/said" && [ -x "$work/static/trainer" ]
+    cat "$work/output"
+    [ $status -eq 0 ] && ! grep -q warning "$work/output" && [ -x "$work/static/trainer" ]
 }
 
 # The trainer is built again only if a build requests other options.
@@ -34,13 +34,13 @@ needs_nothing() {
     ldd "$work/static/trainer" 2>&1 | grep -qE 'not a dynamic executable|statically linked'
 }
 
-says_how_it_is_linked() {
+reports_how_it_is_linked() {
     ends_with 0 'linked: static' "$work/static/trainer" info && ends_with 0 '"linked":"static"' \
         "$work/static/trainer" info --json && ends_with 0 'linked: dynamic' "$work/dynamic/trainer" info &&
         ends_with 0 '"least_glibc":null' "$work/static/trainer" info --json
 }
 
-says_which_glibc_it_needs() {
+reports_which_glibc_it_needs() {
     least=$(objdump -T "$work/dynamic/trainer" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
     ends_with 0 "linked: dynamic, needs glibc ${least#GLIBC_} or later" "$work/dynamic/trainer" info
 }
@@ -86,7 +86,7 @@ compiler_without() {
     chmod +x "$work/cc"
 }
 
-says_what_is_missing() {
+reports_what_is_missing() {
     compiler_without libjansson.a
     ends_with 4 'does not find: libjansson.a (in libjansson-dev on Debian' env CC="$work/cc" \
         ./longhand build tests/specs/$TINY.lua --static --out "$work/none" || return
@@ -99,7 +99,7 @@ says_what_is_missing() {
 }
 
 # One file has two levels: it uses the widest by default, the other on request, and the run records the level.
-level_is_chosen_and_said() {
+level_is_chosen_and_printed() {
     trainer=$work/static/trainer
     set -- train --steps 1 --no-eval --out "$work/level"
     ends_with 0 "; here: $best" "$trainer" info && ends_with 0 "level $best," "$trainer" "$@" || return
@@ -113,7 +113,7 @@ wrong_level_is_refused() {
         "$work/static/trainer" train --out "$work/no" && [ ! -e "$work/no" ] &&
         ends_with 4 'cannot compile for: native (it can: ' ./longhand build tests/specs/$TINY.lua \
             --levels "$best,native" --out "$work/none" && [ ! -e "$work/none" ] &&
-        ! grep -F "make:" "$work/.got"
+        ! grep -F "make:" "$work/.out"
 }
 
 problem=$(make -s print-static-problem)
@@ -133,8 +133,8 @@ if command -v ldd >/dev/null 2>&1; then
 else
     echo "skip static_needs_nothing: no ldd"
 fi
-expect static_says_how_it_is_linked says_how_it_is_linked
-expect static_says_which_glibc_it_needs says_which_glibc_it_needs
+expect static_reports_how_it_is_linked reports_how_it_is_linked
+expect static_reports_which_glibc_it_needs reports_which_glibc_it_needs
 if cc --version | grep -qi clang; then
     echo "skip threads_wait_passively: not GNU's OpenMP"
 else
@@ -142,7 +142,7 @@ else
 fi
 expect static_trains_alone trains_alone
 expect static_same_bits_as_dynamic same_bits_as_dynamic
-expect static_says_what_is_missing says_what_is_missing
-expect level_is_chosen_and_said level_is_chosen_and_said
+expect static_reports_what_is_missing reports_what_is_missing
+expect level_is_chosen_and_printed level_is_chosen_and_printed
 expect level_wrong_name_refused wrong_level_is_refused
 finish

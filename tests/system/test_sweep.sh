@@ -49,7 +49,7 @@ trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
 nobody_trains() { ! trainers; }
 trainers_got_signal() { got_signal $(trainers); }
 
-dry_run_tells_hours() {
+dry_run_prints_hours() {
     ends_with 0 "in total                                2      4" sweep none --dry-run && [ ! -e "$work/none" ]
 }
 
@@ -71,8 +71,8 @@ from_python() {
 # A study that was swept by a relative path is found from another folder.
 reported_from_elsewhere() {
     (cd "$work" && "$root/longhand" sweep sweep.lua --out whole) &&
-        (cd / && "$root/longhand" report "$work/whole" --no-cache --out "$work/elsewhere") >"$work/said" 2>&1
-    grep -q '4 of 4 runs have a score' "$work/said" && ! grep 'cannot be read now' "$work/said"
+        (cd / && "$root/longhand" report "$work/whole" --no-cache --out "$work/elsewhere") >"$work/output" 2>&1
+    grep -q '4 of 4 runs have a score' "$work/output" && ! grep 'cannot be read now' "$work/output"
 }
 
 # A run with damaged files is named, set aside, and trained again to the same bits.
@@ -80,10 +80,10 @@ damaged_run_is_trained_anew() {
     cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 && echo '{"step":' >"$work/line" &&
         cat "$work/line" "$1/eval.jsonl" >"$work/lines" && cp "$work/lines" "$1/eval.jsonl" || return
     ends_with 1 "damaged: $1/eval.jsonl: line 1: " status damaged &&
-        ends_with 0 "eval.jsonl: line 1: " sweep damaged && grep -q '4 of 4 runs done' "$work/.got" &&
-        grep -q "set aside as ${1%/*}/.damaged/lr0.001-seed1-1, and trained anew" "$work/.got" &&
-        cmp "$work/lines" "${1%/*}/.damaged/lr0.001-seed1-1/eval.jsonl" && results whole >"$work/want" &&
-        rm -r "${1%/*}/.damaged" && results damaged | cmp - "$work/want"
+        ends_with 0 "eval.jsonl: line 1: " sweep damaged && grep -q '4 of 4 runs done' "$work/.out" &&
+        grep -q "set aside as ${1%/*}/.damaged/lr0.001-seed1-1, and trained anew" "$work/.out" &&
+        cmp "$work/lines" "${1%/*}/.damaged/lr0.001-seed1-1/eval.jsonl" && results whole >"$work/expected" &&
+        rm -r "${1%/*}/.damaged" && results damaged | cmp - "$work/expected"
 }
 
 # No run is trained or logged through a link to another user's files: a link at a run's folder, then at a cell's.
@@ -92,10 +92,10 @@ nothing_through_links() {
         for run in "$work"/theirs/*/lr*; do rm "$run"/[!m]* || return; done && cp -r "$work/theirs" "$work/kept" || return
     cp -r "$work/whole/sort" "$work/linked/" && set -- "$work"/linked/sort/*/lr0.001-seed1 && rm -r "$1" &&
         ln -s "$work"/theirs/*/lr0.001-seed1 "$1" && ends_with 1 "$1: found a link; expected a folder" sweep linked &&
-        grep -q '3 of 4 runs done, 1 behind links' "$work/.got" && diff -r "$work/theirs" "$work/kept" &&
+        grep -q '3 of 4 runs done, 1 behind links' "$work/.out" && diff -r "$work/theirs" "$work/kept" &&
         rm -r "$work/linked/sort" && ln -s "$work/theirs" "$work/linked/sort" &&
         ends_with 1 "$work/linked/sort: found a link" sweep linked && diff -r "$work/theirs" "$work/kept" &&
-        grep -q '2 of 4 runs done, 2 behind links' "$work/.got"
+        grep -q '2 of 4 runs done, 2 behind links' "$work/.out"
 }
 
 # Another study of the same cells trains and compiles nothing, and has its own evaluation.
@@ -104,7 +104,7 @@ other_study_of_the_cells() {
     ends_with 0 '0 trainers to build' ./longhand sweep "$work/other.lua" --out "$work/both" --dry-run &&
         study 40000 1e-3 other 9 || return
     ends_with 0 '2 trainers given new defaults, nothing compiled' ./longhand sweep "$work/other.lua" --out "$work/both" &&
-        ! grep -q building "$work/.got" && grep -q '"examples":9,' "$work/both"/sort/*/*/eval.jsonl &&
+        ! grep -q building "$work/.out" && grep -q '"examples":9,' "$work/both"/sort/*/*/eval.jsonl &&
         grep -q '"examples":16,' "$work/both"/sort/*/*/eval.jsonl
 }
 
@@ -116,27 +116,29 @@ killed_sweep_leaves_checkpoints() {
         grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
 }
 
-killed_trainer_is_told() {
+killed_trainer_is_reported() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
     until_true kill_one && wait $!
     [ $? -eq 1 ] && grep -q 'failed (killed by signal 9)' "$work/cut.log"
 }
 
-goes_on_to_the_same_bits() {
-    ends_with 0 "sweep: 4 of 4 runs done" sweep cut && results whole >"$work/want" && results cut | cmp - "$work/want"
+continues_to_the_same_bits() {
+    ends_with 0 "sweep: 4 of 4 runs done" sweep cut && results whole >"$work/expected" &&
+        results cut | cmp - "$work/expected"
 }
 
 # Each failure is reported once in each of the two cells.
-each_failure_is_told() {
+each_failure_is_reported() {
     for seed in 0 1; do
-        [ "$(grep -c "seed $seed: error: step 2: " "$work/.got")" -eq 2 ] || { cat "$work/.got" && return 1; }
+        [ "$(grep -c "seed $seed: error: step 2: " "$work/.out")" -eq 2 ] || { cat "$work/.out" && return 1; }
     done
 }
 
 # With one thread for each cell seed 0 fails before seed 1 starts, warns and fails.
-failed_run_is_told() {
+failed_run_is_reported() {
     study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
-        each_failure_is_told && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole && each_failure_is_told &&
+        each_failure_is_reported && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&
+        each_failure_is_reported &&
         status whole | grep -q '^parity  *2 of   4 done, 2 failed' &&
         ends_with 0 'failed: parity lr1e+06-seed1: step 2: ' ./longhand sweep watch "$work/sweep.lua" \
             --out "$work/whole" --once
@@ -164,7 +166,7 @@ EOF
 # terminal lines are redrawn.
 budget() {
     flags_spec
-    from_flags budget 0:255 status >"$work/said" && grep -q '^flags_alibi .* 0 of 256 done, 256 absent' "$work/said" || return
+    from_flags budget 0:255 status >"$work/output" && grep -q '^flags_alibi .* 0 of 256 done, 256 absent' "$work/output" || return
     set -- --only encoding=alibi --hours 0.0006 --jobs 1
     if command -v script >/dev/null 2>&1; then
         words="$work/flags.lua --axis encoding=alibi,none --seeds 0:255 --out $work/budget $*"
@@ -183,8 +185,8 @@ watched() {
     ends_with 0 ": 8 of 8 runs done" from_flags flags 0:3 || return
     name=$(basename "$work"/flags/flags-encoding-*.lua .lua)
     wait $! && grep -q '8 of 8 runs done' "$work/watched" &&
-        ./longhand sweep watch "$name" --out "$work/flags" --once >"$work/said" &&
-        grep -q '^alibi  *\[########\]  *4/4 ' "$work/said" &&
+        ./longhand sweep watch "$name" --out "$work/flags" --once >"$work/output" &&
+        grep -q '^alibi  *\[########\]  *4/4 ' "$work/output" &&
         ends_with 0 'flags: encoding' ./longhand report "$work/flags"
 }
 
@@ -218,7 +220,7 @@ some_cells() {
 }
 
 study 40000 1e-3
-expect sweep_dry_run_tells_hours dry_run_tells_hours
+expect sweep_dry_run_prints_hours dry_run_prints_hours
 expect sweep_whole_study whole_study
 expect sweep_second_call_does_nothing second_call_does_nothing
 expect sweep_of_some_cells some_cells
@@ -228,9 +230,9 @@ expect sweep_trains_a_damaged_run_anew damaged_run_is_trained_anew
 expect sweep_trains_nothing_through_links nothing_through_links
 expect sweep_other_study_of_the_cells other_study_of_the_cells
 expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
-expect sweep_killed_trainer_is_told killed_trainer_is_told
-expect sweep_goes_on_to_the_same_bits goes_on_to_the_same_bits
-expect sweep_failed_run_is_told failed_run_is_told
+expect sweep_killed_trainer_is_reported killed_trainer_is_reported
+expect sweep_continues_to_the_same_bits continues_to_the_same_bits
+expect sweep_failed_run_is_reported failed_run_is_reported
 expect sweep_begins_nothing_after_its_hours budget
 expect sweep_is_watched watched
 expect runs_of_a_study_keep_their_name keeps_names

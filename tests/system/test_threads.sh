@@ -30,8 +30,8 @@ build() {
 
 # Runs a command that must succeed without any report: COMMAND.
 silent() {
-    $plain "$@" >"$work/said" 2>&1 && ! grep "$REPORT" "$work/said" && return
-    cat "$work/said"
+    $plain "$@" >"$work/output" 2>&1 && ! grep "$REPORT" "$work/output" && return
+    cat "$work/output"
     return 1
 }
 

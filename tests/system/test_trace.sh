@@ -27,11 +27,11 @@ look() { $LUA tests/support/check_trace.lua "$@"; }
 ALL=attention,scores,activations,entropy
 
 defaults() {
-    trace --out "$work/plain.safetensors" >"$work/said" || return
+    trace --out "$work/plain.safetensors" >"$work/output" || return
     look tensors "$work/plain.safetensors" >"$work/tensors"
     printf '%s\t%s\t%s\n' n5.layers.0.attention F32 '1 4 10 10' n5.layers.1.attention F32 '1 4 10 10' \
         n5.tokens I32 '1 10' | cmp - "$work/tensors" || return
-    grep -q 'n5.layers.0.attention .* 1600 bytes .*\[1\]\[4\]\[10\]\[10\]' "$work/said" &&
+    grep -q 'n5.layers.0.attention .* 1600 bytes .*\[1\]\[4\]\[10\]\[10\]' "$work/output" &&
         [ "$(look meta "$work/plain.safetensors" id)" = sorts ] &&
         [ "$(look meta "$work/plain.safetensors" checkpoint)" = "$checkpoint" ] &&
         [ "$(look meta "$work/plain.safetensors" step)" = 30 ]

@@ -20,8 +20,8 @@ without_lua() {
 # Another number of steps compiles only the file that contains it.
 other_defaults_without_lua() {
     ./longhand gen tests/specs/$TINY.lua --set train.steps=71 --out "$work/$TINY" >/dev/null || return
-    PATH="$work/bin" make trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out" >"$work/said" &&
-        [ "$(grep -c -e ' -c -o ' "$work/said")" -eq 1 ] && ends_with 0 ' 71 steps of' "$work/out/trainer" info
+    PATH="$work/bin" make trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out" >"$work/output" &&
+        [ "$(grep -c -e ' -c -o ' "$work/output")" -eq 1 ] && ends_with 0 ' 71 steps of' "$work/out/trainer" info
 }
 
 needs_libc_only() {

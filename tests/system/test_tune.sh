@@ -10,6 +10,6 @@ expect tuned_trainer_carries_its_choices carries
 
 expect tune_without_time_says_so env LONGHAND_CACHE="$work/cache" sh -c '
     ./longhand tune tests/specs/parity_dropout_relative.lua --seconds 1 >"$0" 2>&1; test $? -eq 1 &&
-    grep -q "seconds 1: too short to try a choice" "$0" && ! [ -e "$LONGHAND_CACHE" ]' "$work/said"
+    grep -q "seconds 1: too short to try a choice" "$0" && ! [ -e "$LONGHAND_CACHE" ]' "$work/output"
 
 finish
