@@ -189,21 +189,21 @@ typedef struct lh_ref_pair {
 double lh_ref_alibi_slope(int head, int heads);
 
 /* -m |i - j|; Press et al. use it only for j <= i. */
-double lh_ref_alibi(lh_ref_pair at);
+double lh_ref_alibi(lh_ref_pair pair);
 
 /* m (-|i - j| + (1/2 if j < i)): the sides differ by half a step. Source: Ruoss et al. 2023, official code. */
-double lh_ref_alibi_half_step(lh_ref_pair at);
+double lh_ref_alibi_half_step(lh_ref_pair pair);
 
 /* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i. In each half, the
  * first half of the buckets has one distance each, and the widths of the others grow by a constant factor up to
  * max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning",
  * 2.1 and its code, with 32 buckets and max_distance 128. */
-int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance);
+int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, r2 <= 2 in the second.
  * Source: Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation". */
-double lh_ref_kerple_log(lh_ref_pair at, double r1, double r2);
-double lh_ref_kerple_power(lh_ref_pair at, double r1, double r2);
+double lh_ref_kerple_log(lh_ref_pair pair, double r1, double r2);
+double lh_ref_kerple_power(lh_ref_pair pair, double r1, double r2);
 
 /* f(x) with x = psi(|i - j|) / psi(max(i, threshold)), psi(d) = log(c d + 1), and f a network with one hidden layer of
  * ReLUs, which all heads share, and one output for each head; c, threshold > 0. In the paper j <= i, so x <= 1.
@@ -215,13 +215,13 @@ typedef struct lh_ref_fire_parameters {
     const double *output_weight;               /* [width][heads] */
     const double *output_offset;               /* [heads] */
 } lh_ref_fire_parameters;
-double lh_ref_fire(lh_ref_pair at, const lh_ref_fire_parameters *parameters);
+double lh_ref_fire(lh_ref_pair pair, const lh_ref_fire_parameters *parameters);
 
 /* Sum over m = 1..width/2 of cos(|i - j| / 10000^(2m/width)); by head: (sum - width/2) / (8 (head + 1) / heads), which
  * is 0 on the diagonal. Source: Chi et al. 2023, "Dissecting Transformer Length Extrapolation via the Lens of Receptive
  * Field Analysis". */
-double lh_ref_sandwich(lh_ref_pair at, int width);
-double lh_ref_sandwich_by_head(lh_ref_pair at, int width);
+double lh_ref_sandwich(lh_ref_pair pair, int width);
+double lh_ref_sandwich_by_head(lh_ref_pair pair, int width);
 
 /* Sum over rows of -log softmax(logits[rows][classes])[label], in nats. dlogits may be NULL; else
  * dlogits = loss_scale (softmax - one at the label). */

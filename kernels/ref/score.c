@@ -4,7 +4,7 @@
 
 #include "kernels/ref/ref.h"
 
-static int distance(lh_ref_pair at) { return abs(at.query - at.key); }
+static int distance(lh_ref_pair pair) { return abs(pair.query - pair.key); }
 
 double lh_ref_alibi_slope(int head, int heads) {
     int power = 1;
@@ -14,42 +14,42 @@ double lh_ref_alibi_slope(int head, int heads) {
                                                                    * heads */
 }
 
-double lh_ref_alibi(lh_ref_pair at) { return -lh_ref_alibi_slope(at.head, at.heads) * distance(at); }
+double lh_ref_alibi(lh_ref_pair pair) { return -lh_ref_alibi_slope(pair.head, pair.heads) * distance(pair); }
 
-double lh_ref_alibi_half_step(lh_ref_pair at) {
-    double half_step = at.key < at.query ? 0.5 : 0;
-    return lh_ref_alibi_slope(at.head, at.heads) * (-distance(at) + half_step);
+double lh_ref_alibi_half_step(lh_ref_pair pair) {
+    double half_step = pair.key < pair.query ? 0.5 : 0;
+    return lh_ref_alibi_slope(pair.head, pair.heads) * (-distance(pair) + half_step);
 }
 
-int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance) {
-    int per_side = buckets / 2, exact = per_side / 2, n = distance(at);
-    int side = at.key > at.query ? per_side : 0;
+int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance) {
+    int per_side = buckets / 2, exact = per_side / 2, n = distance(pair);
+    int side = pair.key > pair.query ? per_side : 0;
     if (n < exact) return side + n;
     double steps = log((double)n / exact) / log((double)max_distance / exact) * (per_side - exact);
     int bucket = exact + (int)floor(steps);
     return side + (bucket < per_side ? bucket : per_side - 1);
 }
 
-double lh_ref_kerple_log(lh_ref_pair at, double r1, double r2) { return -r1 * log(1 + r2 * distance(at)); }
+double lh_ref_kerple_log(lh_ref_pair pair, double r1, double r2) { return -r1 * log(1 + r2 * distance(pair)); }
 
-double lh_ref_kerple_power(lh_ref_pair at, double r1, double r2) { return -r1 * pow(distance(at), r2); }
+double lh_ref_kerple_power(lh_ref_pair pair, double r1, double r2) { return -r1 * pow(distance(pair), r2); }
 
-double lh_ref_fire(lh_ref_pair at, const lh_ref_fire_parameters *p) {
-    double reach = fmax(at.query, p->threshold);
-    double x = log(p->c * distance(at) + 1) / log(p->c * reach + 1), y = p->output_offset[at.head];
+double lh_ref_fire(lh_ref_pair pair, const lh_ref_fire_parameters *p) {
+    double reach = fmax(pair.query, p->threshold);
+    double x = log(p->c * distance(pair) + 1) / log(p->c * reach + 1), y = p->output_offset[pair.head];
     for (int k = 0; k < p->width; k++) {
         double hidden = p->input_weight[k] * x + p->input_offset[k];
-        if (hidden > 0) y += p->output_weight[k * at.heads + at.head] * hidden;
+        if (hidden > 0) y += p->output_weight[k * pair.heads + pair.head] * hidden;
     }
     return y;
 }
 
-double lh_ref_sandwich(lh_ref_pair at, int width) {
+double lh_ref_sandwich(lh_ref_pair pair, int width) {
     double sum = 0;
-    for (int m = 1; m <= width / 2; m++) sum += cos(distance(at) / pow(10000, 2.0 * m / width));
+    for (int m = 1; m <= width / 2; m++) sum += cos(distance(pair) / pow(10000, 2.0 * m / width));
     return sum;
 }
 
-double lh_ref_sandwich_by_head(lh_ref_pair at, int width) {
-    return (lh_ref_sandwich(at, width) - width / 2) / (8.0 * (at.head + 1) / at.heads);
+double lh_ref_sandwich_by_head(lh_ref_pair pair, int width) {
+    return (lh_ref_sandwich(pair, width) - width / 2) / (8.0 * (pair.head + 1) / pair.heads);
 }

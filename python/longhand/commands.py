@@ -66,11 +66,11 @@ def build(spec, *, set=None, progress=None, **flags):
     """Generates and compiles the files that are out of date, and returns a Trainer. Flags: out, levels, target, arch,
     jit, cuda_root, static. levels="best" compiles faster, for the processor of this machine only."""
     specs.check(spec, set, launcher.quiet)
-    said = launcher.call(["build", specs.word(spec), *specs.sets(set), *_flags(flags)], progress)
-    return Trainer(said[:said.rindex("/trainer: ")] + "/trainer")
+    printed = launcher.call(["build", specs.word(spec), *specs.sets(set), *_flags(flags)], progress)
+    return Trainer(printed[:printed.rindex("/trainer: ")] + "/trainer")
 
 
-def _states(folder):
+def _read_states(folder):
     """Times and inodes of run.json files by path: they change when a trainer works on a run."""
     return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in pathlib.Path(folder).glob("*/run.json")}
 
@@ -84,12 +84,12 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
     continues; the results are bit for bit those of an uninterrupted run."""
     known = specs.check(spec, set, launcher.quiet)
     folder = os.path.join(flags.get("out") or "runs", known["id"], known["digest"])
-    before = _states(folder)
+    before = _read_states(folder)
     building = _flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
     launcher.call(["train", specs.word(spec), *specs.sets(set), *building, "--", *_flags(flags)], progress)
     if not os.path.isdir(folder):
         return Runs()
-    after, found = _states(folder), runs(folder)
+    after, found = _read_states(folder), runs(folder)
     return Runs((run for run in found if (path := pathlib.Path(run.path, "run.json")) in after
                  and after[path] != before.get(path)), found.skipped)
 

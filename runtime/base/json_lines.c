@@ -21,7 +21,7 @@ static lh_status system_failure(const char *path, const char *what, lh_error *er
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* Reads `bytes` bytes at offset `at`, which must exist. */
+/* Reads `bytes` bytes from `offset` on, which must exist. */
 static lh_status read_bytes(int file, const char *path, off_t offset, char *text, size_t bytes, lh_error *error) {
     while (bytes > 0) {
         ssize_t bytes_now = pread(file, text, bytes, offset);
@@ -121,18 +121,18 @@ static int judge_line(const char *line, size_t bytes, const char *key, int64_t l
 /* Copies the lines to keep into `kept`, a buffer of bytes + 1, and returns the number of bytes written. */
 static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
     size_t used = 0;
-    for (size_t at = 0; at < bytes;) {
-        const char *end = memchr(text + at, '\n', bytes - at);
-        size_t length = end ? (size_t)(end - (text + at)) : bytes - at;
-        int verdict = judge_line(text + at, length, key, last);
+    for (size_t position = 0; position < bytes;) {
+        const char *end = memchr(text + position, '\n', bytes - position);
+        size_t length = end ? (size_t)(end - (text + position)) : bytes - position;
+        int verdict = judge_line(text + position, length, key, last);
         if (verdict < 0) cut->torn_lines++;
         if (verdict > 0) {
-            memcpy(kept + used, text + at, length);
+            memcpy(kept + used, text + position, length);
             used += length;
             kept[used++] = '\n';
             cut->kept_lines++;
         }
-        at += length + 1;
+        position += length + 1;
     }
     return used;
 }

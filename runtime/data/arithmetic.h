@@ -69,9 +69,9 @@ int lh_least_width(const lh_operation *operation, const int *options, int digits
 static inline uint16_t lh_digit_token(int digit) { return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10); }
 
 /* Writes the digits of a frame, highest first; returns a pointer past the last one. */
-static inline uint16_t *lh_write_number(uint16_t *at, const uint8_t *x, int width) {
-    for (int i = width - 1; i >= 0; i--) *at++ = lh_digit_token(x[i]);
-    return at;
+static inline uint16_t *lh_write_number(uint16_t *cursor, const uint8_t *x, int width) {
+    for (int i = width - 1; i >= 0; i--) *cursor++ = lh_digit_token(x[i]);
+    return cursor;
 }
 
 /* Makes all examples. LH_ERR_INPUT: the frame is too narrow; LH_ERR_ENVIRONMENT: out of memory. */

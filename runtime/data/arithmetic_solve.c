@@ -30,10 +30,10 @@ static lh_status fail_end(const reading *r) {
                    describe_expected(r->o), r->base);
 }
 
-static lh_status fail_symbol(const reading *r, int at) {
+static lh_status fail_symbol(const reading *r, int index) {
     const lh_literal *l = r->literal;
-    return lh_fail(r->error, LH_ERR_INPUT, "%s: symbol %d is '%s'\n  expected: %s in base %d", r->o->kind, at + 1,
-                   l->symbol[l->token[at]], describe_expected(r->o), r->base);
+    return lh_fail(r->error, LH_ERR_INPUT, "%s: symbol %d is '%s'\n  expected: %s in base %d", r->o->kind, index + 1,
+                   l->symbol[l->token[index]], describe_expected(r->o), r->base);
 }
 
 /* The digit of a token; -1: it is not a digit. */
@@ -43,13 +43,13 @@ static int read_digit(const reading *r, uint16_t token) {
 }
 
 /* Reads the number at *at up to the first token that is not a digit, and moves *at there. Leading zeros are ignored. */
-static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
+static lh_status read_number(reading *r, int *index, uint8_t *x, int *digits) {
     const uint16_t *token = r->literal->token;
-    int first = *at, end = first;
+    int first = *index, end = first;
     while (end < r->end && read_digit(r, token[end]) >= 0) end++;
     if (end == first) return end < r->end ? fail_symbol(r, end) : fail_end(r);
     while (first + 1 < end && token[first] == 0) first++;
-    *at = end;
+    *index = end;
     *digits = end - first;
     if (*digits > LH_MOST_PLACES)
         return lh_fail(r->error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", r->o->kind, *digits,
@@ -59,17 +59,17 @@ static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
 }
 
 static lh_status read_literal(reading *r) {
-    int at = r->first, second = 0, sign = find_operator(r->o);
-    lh_status status = read_number(r, &at, r->x, &r->digits);
+    int index = r->first, second = 0, sign = find_operator(r->o);
+    lh_status status = read_number(r, &index, r->x, &r->digits);
     if (status == LH_OK && sign >= 0) {
-        if (at == r->end) return fail_end(r);
-        if (r->literal->token[at] != sign) return fail_symbol(r, at);
-        at++;
-        status = read_number(r, &at, r->y, &second);
-        if (status == LH_OK && r->o->operands == LH_NUMBER_AND_DIGIT && second > 1) return fail_symbol(r, at - 1);
+        if (index == r->end) return fail_end(r);
+        if (r->literal->token[index] != sign) return fail_symbol(r, index);
+        index++;
+        status = read_number(r, &index, r->y, &second);
+        if (status == LH_OK && r->o->operands == LH_NUMBER_AND_DIGIT && second > 1) return fail_symbol(r, index - 1);
         if (r->o->operands == LH_TWO_NUMBERS && second > r->digits) r->digits = second;
     }
-    return status != LH_OK || at == r->end ? status : fail_symbol(r, at);
+    return status != LH_OK || index == r->end ? status : fail_symbol(r, index);
 }
 
 /* Chooses the options with the requested frame. */

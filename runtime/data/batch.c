@@ -150,13 +150,13 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
 /* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
 static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index, int row,
                           lh_error *error) {
-    size_t at = (size_t)row * (size_t)batch->shape.labels;
+    size_t offset = (size_t)row * (size_t)batch->shape.labels;
     lh_example example = {
         .input_length = lh_input_length(spec, n),
         .output_length = lh_output_length(spec, n),
         .input = batch->input,
-        .target = batch->labels + at,
-        .mask = batch->mask + at,
+        .target = batch->labels + offset,
+        .mask = batch->mask + offset,
         .options = spec->task->options,
     };
     lh_status status = make_example(batch, spec, source, n, index, &example, error);

@@ -121,9 +121,9 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updat
 void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count) {
     size_t inputs = (size_t)lh_input_length(spec, query->n), outputs = (size_t)lh_output_length(spec, query->n);
     for (int row = 0; row < count; row++) {
-        size_t at = (size_t)(first + row);
-        lh_batch_put(batch, spec, query->n, row, query->input + at * inputs,
-                     query->target != NULL ? query->target + at * outputs : NULL);
+        size_t offset = (size_t)(first + row);
+        lh_batch_put(batch, spec, query->n, row, query->input + offset * inputs,
+                     query->target != NULL ? query->target + offset * outputs : NULL);
         memset(batch->mask + (size_t)row * outputs, 1,
                outputs); /* all labels count, so that a non-finite loss is visible */
     }

@@ -38,7 +38,7 @@ repositories() {
 }
 
 # Fetches upstream's sources of a package and prints their folder.
-source_of() {
+unpack_source() {
     mkdir "$work/$1" "$work/$1.tar" && cd "$work/$1.tar" && fetch source --download-only --tar-only "$1" >/dev/null &&
         tar -xf "$1"_*.orig.tar.* -C "$work/$1" --strip-components=1 || fail "$1: its sources cannot be unpacked"
     set -- "$1" "$1"_*.orig.tar.*
@@ -48,7 +48,7 @@ source_of() {
 }
 
 # Fetches a package and prints the folder with its files.
-package_of() {
+unpack_package() {
     mkdir "$work/$1" "$work/$1.deb" && cd "$work/$1.deb" && fetch download "$1" >/dev/null &&
         dpkg-deb -x "$1"_*.deb "$work/$1" || fail "$1: the package cannot be unpacked"
     set -- "$1" "$1"_*.deb
@@ -61,31 +61,31 @@ package_of() {
 carry() {
     name=$1 folder=$2 licence=$3
     shift 3
-    mkdir -p "$work/whole/$folder" && cp "$@" "$work/whole/$folder" || fail "$name: expected files are missing"
-    printf '| %s | %s | %s | %s |\n' "$name" "$version" "$folder" "$licence" >>"$work/whole/README.md"
+    mkdir -p "$work/release/$folder" && cp "$@" "$work/release/$folder" || fail "$name: expected files are missing"
+    printf '| %s | %s | %s | %s |\n' "$name" "$version" "$folder" "$licence" >>"$work/release/README.md"
 }
 
 # Sets values that jansson's configure finds with compilers of GNU or LLVM on a POSIX system.
 configure_jansson() {
     sed -e 's/@json_inline@/inline/' -e 's/@json_have_[a-z_]*@/1/' "$work/jansson/src/jansson_config.h.in" \
-        >"$work/whole/jansson/jansson_config.h" || exit 4
+        >"$work/release/jansson/jansson_config.h" || exit 4
     for fact in HAVE_ATOMIC_BUILTINS HAVE_CLOSE HAVE_ENDIAN_H HAVE_FCNTL_H HAVE_GETPID HAVE_GETTIMEOFDAY \
         HAVE_LOCALE_H HAVE_OPEN HAVE_READ HAVE_SCHED_H HAVE_SCHED_YIELD HAVE_STDINT_H HAVE_SYS_PARAM_H \
         HAVE_SYS_STAT_H HAVE_SYS_TIME_H HAVE_SYS_TYPES_H HAVE_UNISTD_H USE_URANDOM; do
         printf '#define %s 1\n' "$fact"
-    done >"$work/whole/jansson/jansson_private_config.h" || exit 4
-    ! grep -q '@json' "$work/whole/jansson/jansson_config.h" || fail "jansson: its configuration has an unknown value"
+    done >"$work/release/jansson/jansson_private_config.h" || exit 4
+    ! grep -q '@json' "$work/release/jansson/jansson_config.h" || fail "jansson: its configuration has an unknown value"
 }
 
 for program in apt-get dpkg-deb tar; do
     command -v $program >/dev/null 2>&1 || fail "this needs apt-get, dpkg-deb and tar: $program was not found"
 done
-mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/whole" || exit 4
+mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/release" || exit 4
 work=$(cd "$work" && pwd) || exit 4
 repositories >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt knows no repository of Debian or Ubuntu: run 'apt-get update' first"
 fetch update
-cat >"$work/whole/README.md" <<'TEXT'
+cat >"$work/release/README.md" <<'TEXT'
 # Third-party code in this release
 
 With this code, a release needs only a C compiler, make and Lua. jansson is linked into trainers; the Lua modules are
@@ -94,16 +94,16 @@ used if Lua does not find its own. If you delete a folder, the version installed
 | what | version | folder | licence |
 | --- | --- | --- | --- |
 TEXT
-source_of jansson
+unpack_source jansson
 carry jansson jansson 'MIT, jansson/LICENSE' LICENSE src/*.c src/*.h
 configure_jansson
-source_of lua-filesystem
+unpack_source lua-filesystem
 carry luafilesystem lfs 'MIT, lfs/LICENSE' LICENSE src/lfs.c src/lfs.h
-source_of lua5.4
+unpack_source lua5.4
 carry "Lua's headers" lfs/include 'MIT, at the end of lua.h' src/lua.h src/luaconf.h src/lualib.h src/lauxlib.h
-source_of lua-argparse
+unpack_source lua-argparse
 cp LICENSE argparse.LICENSE || exit 4
 carry argparse lua 'MIT, lua/argparse.LICENSE' argparse.LICENSE src/argparse.lua
-package_of lua-dkjson
+unpack_package lua-dkjson
 carry dkjson lua 'MIT, in front of dkjson.lua' usr/share/lua/5.4/dkjson.lua
-cd / && { [ ! -e "$into" ] || rm -rf "$into"; } && mv -T "$work/whole" "$into" || fail "$into: cannot be made"
+cd / && { [ ! -e "$into" ] || rm -rf "$into"; } && mv -T "$work/release" "$into" || fail "$into: cannot be made"

@@ -61,10 +61,10 @@ static lh_status damaged(lh_error *error, const lh_spec *spec, const char *found
 }
 
 /* Reads an integer from 0 to `most` at *at, and moves *at past it; false: there is no integer. */
-static bool take_integer(char **at, int64_t most, int64_t *value) {
-    if (**at < '0' || **at > '9') return false;
+static bool take_integer(char **cursor, int64_t most, int64_t *value) {
+    if (**cursor < '0' || **cursor > '9') return false;
     errno = 0;
-    *value = strtoll(*at, at, 10);
+    *value = strtoll(*cursor, cursor, 10);
     return errno == 0 && *value <= most;
 }
 
@@ -81,7 +81,7 @@ static bool take_range(char *text, lh_lengths *lengths) {
 /* Parses integers separated by commas, int32_t or int64_t by their bytes; NULL if the text is invalid. */
 static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     *count = 1;
-    for (const char *at = text; *at != 0; at++) *count += *at == ',';
+    for (const char *cursor = text; *cursor != 0; cursor++) *count += *cursor == ',';
     void *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)*count, bytes) : NULL;
     if (list == NULL) return NULL;
     d->list[d->lists++] = list;
@@ -133,7 +133,7 @@ static bool take_by(lh_defaults *d, char *text, lh_by *by) {
 /* Parses "0,0.5,1". */
 static bool take_noise(lh_defaults *d, char *text, lh_noise *noise) {
     noise->count = 1;
-    for (const char *at = text; *at != 0; at++) noise->count += *at == ',';
+    for (const char *cursor = text; *cursor != 0; cursor++) noise->count += *cursor == ',';
     double *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)noise->count, sizeof *list) : NULL;
     if (list == NULL) return false;
     d->list[d->lists++] = list;

@@ -50,7 +50,7 @@ static lh_run_result run(void **state, int code, const char *command) {
     return result;
 }
 
-static void assert_says(const char *text, const char *part) {
+static void assert_text(const char *text, const char *part) {
     if (strstr(text, part) == NULL) print_error("wanted: %s\ngot: %s\n", part, text);
     assert_non_null(strstr(text, part));
 }
@@ -83,14 +83,14 @@ static void assert_string(const json_t *json, const char *key, const char *expec
 
 static void test_train_prints_and_records_the_device(void **state) {
     lh_run_result result = run(state, 0, "train --device cuda --out . --no-eval");
-    assert_says(result.err, "toy: sm_90 (emulated sm_90), one model on 4 of 4 resident blocks; batches by ");
-    assert_says(result.err, "code: compute_75, compiled by the driver");
+    assert_text(result.err, "toy: sm_90 (emulated sm_90), one model on 4 of 4 resident blocks; batches by ");
+    assert_text(result.err, "code: compute_75, compiled by the driver");
     json_t *facts = read_json(state, PLAN "lr0.01-seed0/run.json");
     assert_string(facts, "source_digest", "00000000deadbeef");
     assert_string(facts, "level", "sm_90 chip");
     assert_string(facts, "variant", "chip");
     assert_string(facts, "compiler", "driver 13.0 from compute_75");
-    assert_says(json_string_value(json_object_get(facts, "machine")), "processors, emulated sm_90");
+    assert_text(json_string_value(json_object_get(facts, "machine")), "processors, emulated sm_90");
     assert_int_equal(json_integer_value(json_object_get(facts, "exit")), 0);
     json_decref(facts);
 }
@@ -121,12 +121,12 @@ static void test_train_rate_is_that_of_the_steps(void **state) {
 static void test_checkpoint_resumes_only_on_its_own_device(void **state) {
     run(state, 0, "train --out . --steps 10 --no-eval --seed 1");
     lh_run_result result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 1 --resume");
-    assert_says(result.err, "source_digest is \"fedcba9876543210\" there, \"00000000deadbeef\" here");
+    assert_text(result.err, "source_digest is \"fedcba9876543210\" there, \"00000000deadbeef\" here");
     run(state, 0, "train --device cuda --out . --steps 10 --no-eval --seeds 2:3");
     result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 2 --resume");
-    assert_says(result.err, "level is \"sm_90 replicas\" there, \"sm_90 chip\" here");
+    assert_text(result.err, "level is \"sm_90 replicas\" there, \"sm_90 chip\" here");
     result = run(state, 1, "train --out . --steps 20 --no-eval --seed 3 --resume");
-    assert_says(result.err, "source_digest is");
+    assert_text(result.err, "source_digest is");
     run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");
 }
 
@@ -214,9 +214,9 @@ static void test_fleet_every_run_equals_a_single_run(void **state) {
         snprintf(command, sizeof command,
                  "train --device cuda --out %s --steps 33 --seeds 3:5 --learning-rate 1e-2,2e-2", out);
         lh_run_result result = run(state, 0, command);
-        assert_says(result.out, "toy: 6 runs, 198 steps");
-        if (i == 0) assert_says(result.err, "6 replicas x 2 blocks, 12 are resident");
-        if (i == 2) assert_says(result.err, "6 replicas in 2 rounds of 3, a block each: 4 blocks are resident");
+        assert_text(result.out, "toy: 6 runs, 198 steps");
+        if (i == 0) assert_text(result.err, "6 replicas x 2 blocks, 12 are resident");
+        if (i == 2) assert_text(result.err, "6 replicas in 2 rounds of 3, a block each: 4 blocks are resident");
         for (int k = 0; k < 6; k++) assert_same_run(state, "alone", out, FOLDERS[k]);
     }
 }
@@ -227,7 +227,7 @@ static void test_fleet_resumes_each_from_its_own_step(void **state) {
     run(state, 0, "train --device cuda --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --no-eval");
     lh_run_result result =
         run(state, 0, "train --device cuda --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --resume");
-    assert_says(result.err, "learning rate 0.02, seed 4: resuming at step 13");
+    assert_text(result.err, "learning rate 0.02, seed 4: resuming at step 13");
     for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
 }
 
@@ -248,9 +248,9 @@ static void test_fleet_one_run_fails_the_others_continue(void **state) {
     task.source = "own.c";
     fatal_step = 13;
     lh_run_result result = run(state, 1, "train --device cuda --out fleet --steps 30 --seeds 3:5");
-    assert_says(result.err, "seed 4: error: own.c: task length ");
-    assert_says(result.err, "of step 14: input[0] is 99");
-    assert_says(result.err, "1 of 3 runs failed");
+    assert_text(result.err, "seed 4: error: own.c: task length ");
+    assert_text(result.err, "of step 14: input[0] is 99");
+    assert_text(result.err, "1 of 3 runs failed");
     assert_same_run(state, "alone", "fleet", "lr0.01-seed3");
     assert_same_run(state, "alone", "fleet", "lr0.01-seed5");
     fatal_step = -1;
@@ -288,8 +288,8 @@ static void test_fleet_overfit(void **state) {
     toy.eval.during_every = 0;
     program.draw = draw_nothing;
     lh_run_result result = run(state, 1, "train --device cuda --out . --overfit 50 --seeds 0:1 --steps 20");
-    assert_says(result.err, "2 of 2 runs failed");
-    assert_says(result.err, "likely cause");
+    assert_text(result.err, "2 of 2 runs failed");
+    assert_text(result.err, "likely cause");
     run(state, 0,
         "train --device cuda --out . --overfit 1 --seeds 0:1 --steps 5000 --learning-rate 0.02 --log-every 50");
 }
@@ -297,9 +297,9 @@ static void test_fleet_overfit(void **state) {
 static void test_train_failing_device_ends_all_runs(void **state) {
     set_device((lh_emulation){.failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
     lh_run_result result = run(state, 4, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval");
-    assert_says(result.err, "CUDA_ERROR_LAUNCH_FAILED");
-    assert_says(result.err, "emulated sm_90 is lost to this process");
-    assert_says(result.err, "2 of 2 runs failed");
+    assert_text(result.err, "CUDA_ERROR_LAUNCH_FAILED");
+    assert_text(result.err, "emulated sm_90 is lost to this process");
+    assert_text(result.err, "2 of 2 runs failed");
     set_device((lh_emulation){0});
     run(state, 0, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval --resume");
 }
@@ -320,7 +320,7 @@ static void test_train_device_failing_anywhere_resumes(void **state) {
             set_device((lh_emulation){
                 .multiprocessors = 4, .failing_call = calls[call], .failing_after = after, .failing_result = 700});
             snprintf(command, sizeof command, "train --device cuda --out %s %s", out, flags);
-            assert_says(run(state, 4, command).err, calls[call]);
+            assert_text(run(state, 4, command).err, calls[call]);
             set_device((lh_emulation){.multiprocessors = 4});
             strcat(command, " --resume");
             run(state, 0, command);
@@ -347,37 +347,37 @@ static const char *find_line(const lh_run_result *result, const char *tensor) {
 static void test_gradcheck_right_gradients_pass(void **state) {
     make_double();
     lh_run_result result = run(state, 0, "gradcheck --device cuda");
-    assert_says(result.out, "147 checks of 7 tensors");
+    assert_text(result.out, "147 checks of 7 tensors");
     assert_null(strstr(result.out, "WRONG"));
     run(state, 0, "gradcheck --device cuda:0 --lengths 3 --seed 5");
     toy.cpu = toy_double_list;
-    assert_says(run(state, 0, "gradcheck --device cpu").out, "147 checks of 7 tensors");
+    assert_text(run(state, 0, "gradcheck --device cpu").out, "147 checks of 7 tensors");
 }
 
 static void test_gradcheck_wrong_gradient_named(void **state) {
     make_double();
     program.train_kernel = "toy_wrong_train_kernel";
     lh_run_result result = run(state, 1, "gradcheck --device cuda --lengths 4");
-    assert_says(find_line(&result, "layers.0.norm1.scale"), "WRONG");
-    assert_says(find_line(&result, "embed.token.weight"), "ok");
-    assert_says(result.err, "the gradients of 1 of 7 tensors are wrong");
+    assert_text(find_line(&result, "layers.0.norm1.scale"), "WRONG");
+    assert_text(find_line(&result, "embed.token.weight"), "ok");
+    assert_text(result.err, "the gradients of 1 of 7 tensors are wrong");
 }
 
 /* As on the CPU, the precision is checked before the device. */
 static void test_gradcheck_float_build_refused(void **state) {
     set_device((lh_emulation){.devices = -1});
-    assert_says(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
+    assert_text(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
 }
 
 static void test_gradcheck_failing_device(void **state) {
     make_double();
     set_device((lh_emulation){
         .multiprocessors = 4, .failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
-    assert_says(run(state, 4, "gradcheck --device cuda").err, "is lost to this process");
+    assert_text(run(state, 4, "gradcheck --device cuda").err, "is lost to this process");
     set_device((lh_emulation){.memory = 100000});
-    assert_says(run(state, 4, "gradcheck --device cuda").err, "no memory on emulated sm_90");
+    assert_text(run(state, 4, "gradcheck --device cuda").err, "no memory on emulated sm_90");
     set_device((lh_emulation){0});
-    assert_says(run(state, 1, "gradcheck --device cuda --lengths 40").err, "length 40: a sequence has");
+    assert_text(run(state, 1, "gradcheck --device cuda --lengths 40").err, "length 40: a sequence has");
 }
 
 /* --- bench, info, missing parts ----------------------------------------------------------------------------------- */
@@ -415,7 +415,7 @@ static void test_bench_keys_and_no_peak(void **state) {
         free(text);
     }
     lh_run_result result = run(state, 0, "bench --device cuda --lengths 3 --seconds 0.05");
-    assert_says(result.out, "toy, sm_90 (emulated sm_90); code: compute_75");
+    assert_text(result.out, "toy, sm_90 (emulated sm_90); code: compute_75");
 }
 
 static void test_info_describes_the_cuda_half(void **state) {
@@ -434,26 +434,26 @@ static void test_info_describes_the_cuda_half(void **state) {
     assert_int_equal(json_integer_value(json_object_get(json_object_get(driver, "ptx"), "release")), 580);
     json_decref(json);
     result = run(state, 0, "info");
-    assert_says(result.out, "compute_75 by toolkit 13.0; needs sm_75 or later; float32");
-    assert_says(result.out, "\n               needs a driver of release 580 or later (CUDA 13.0)\n");
-    assert_says(result.out, "cuda:0 emulated sm_90, sm_90, 4 multiprocessors: runs compute_75");
+    assert_text(result.out, "compute_75 by toolkit 13.0; needs sm_75 or later; float32");
+    assert_text(result.out, "\n               needs a driver of release 580 or later (CUDA 13.0)\n");
+    assert_text(result.out, "cuda:0 emulated sm_90, sm_90, 4 multiprocessors: runs compute_75");
     const lh_cuda_image both[] = {{.architecture = "sm_80"}, {.architecture = "compute_80"}, {0}};
     program.images = both;
     program.toolkit = "12.4";
     result = run(state, 0, "info");
-    assert_says(result.out, "needs a driver of release 525 or later (CUDA 12.0); its PTX one of release 550 or later "
+    assert_text(result.out, "needs a driver of release 525 or later (CUDA 12.0); its PTX one of release 550 or later "
                             "(CUDA 12.4)\n");
     program.least_architecture = 100;
     result = run(state, 0, "info");
-    assert_says(result.out, "this program needs sm_100 or later");
+    assert_text(result.out, "this program needs sm_100 or later");
     set_device((lh_emulation){.devices = -1});
     result = run(state, 0, "info");
-    assert_says(result.out, "the CUDA driver failed in cuDeviceGetCount");
+    assert_text(result.out, "the CUDA driver failed in cuDeviceGetCount");
     toy.cuda = NULL;
     result = run(state, 0, "info");
-    assert_says(result.out, "--target cpu,cuda");
+    assert_text(result.out, "--target cpu,cuda");
     result = run(state, 0, "info --json");
-    assert_says(result.out, "\"cuda\":null");
+    assert_text(result.out, "\"cuda\":null");
 }
 
 static void test_unavailable_device_is_refused(void **state) {
@@ -463,16 +463,16 @@ static void test_unavailable_device_is_refused(void **state) {
     for (int i = 0; i < 5; i++) {
         char command[128];
         snprintf(command, sizeof command, "%s --device tpu", verbs[i]);
-        assert_says(run(state, 2, command).err, "'tpu' is no device\n  expected: cpu or cuda");
+        assert_text(run(state, 2, command).err, "'tpu' is no device\n  expected: cpu or cuda");
         snprintf(command, sizeof command, "%s --device cuda:x", verbs[i]);
-        assert_says(run(state, 2, command).err, "'cuda:x' is no device");
+        assert_text(run(state, 2, command).err, "'cuda:x' is no device");
         snprintf(command, sizeof command, "%s --device cuda:3", verbs[i]);
-        assert_says(run(state, 4, command).err, "no device cuda:3 here");
+        assert_text(run(state, 4, command).err, "no device cuda:3 here");
         set_device((lh_emulation){.devices = -1});
         snprintf(command, sizeof command, "%s --device cuda", verbs[i]);
-        assert_says(run(state, 4, command).err, "the CUDA driver failed in cuDeviceGetCount");
+        assert_text(run(state, 4, command).err, "the CUDA driver failed in cuDeviceGetCount");
         toy.cuda = NULL;
-        assert_says(run(state, 4, command).err, "./longhand build SPEC --target cpu,cuda");
+        assert_text(run(state, 4, command).err, "./longhand build SPEC --target cpu,cuda");
         toy.cuda = &program;
         set_device((lh_emulation){0});
     }

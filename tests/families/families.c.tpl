@@ -54,7 +54,7 @@ static void begin(const lh_cpu_step *step) {
 
 enum { SEQUENCES = 2, LAYER = 1 };
 
-static void *room(size_t bytes) {
+static void *allocate(size_t bytes) {
     void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
     memset(memory, 0, (bytes + 127) / 64 * 64);
     return memory;
@@ -62,7 +62,7 @@ static void *room(size_t bytes) {
 
 static real *noise(size_t count) {
     static unsigned word = 1;
-    real *x = room((count + LANES) * sizeof(real));
+    real *x = allocate((count + LANES) * sizeof(real));
     for (size_t i = 0; i < count; i++) {
         word = word * 1664525 + 1013904223;
         x[i] = (real)(word >> 8) / (1 << 23) - 1;
@@ -70,16 +70,16 @@ static real *noise(size_t count) {
     return x;
 }
 
-/* A family as plain loops know it. */
+/* The layout of a family's rows, and its scores, for the plain loops. */
 typedef struct plain {
     const char *name;
     int T, S, heads, query_stride, key_stride, at_key, at_value;
     double base;
-    int own; /* causal, and with ALiBi */
-    int even; /* so many heads see even offsets alone */
+    int is_causal;  /* 1: causal, with ALiBi */
+    int even_heads; /* number of heads, from the first on, that see keys at even distances alone */
 } plain;
 
-static double turned(const plain *f, const real *row, int t, int d) {
+static double rotate(const plain *f, const real *row, int t, int d) {
     const int width = WIDTH / f->heads;
     double angle = t * pow(f->base, -(double)(d % width / 2 * 2) / width);
     return d % 2 ? row[d] * cos(angle) + row[d - 1] * sin(angle) : row[d] * cos(angle) - row[d + 1] * sin(angle);
@@ -87,12 +87,12 @@ static double turned(const plain *f, const real *row, int t, int d) {
 
 static double score(const plain *f, const real *query, const real *key, int h, int i, int j) {
     const int width = WIDTH / f->heads;
-    if (f->own && j > i) return -INFINITY;
-    if (h < f->even && (i - j) % 2) return -INFINITY;
+    if (f->is_causal && j > i) return -INFINITY;
+    if (h < f->even_heads && (i - j) % 2) return -INFINITY;
     double sum = 0;
     for (int d = h * width; d < (h + 1) * width; d++)
-        sum += turned(f, query + i * f->query_stride, i, d) * turned(f, key + j * f->key_stride + f->at_key, j, d);
-    return sum / sqrt(width) - (f->own ? (abs(j - i) - (j < i ? 0.5 : 0)) * exp2(-8. * (h + 1) / f->heads) : 0);
+        sum += rotate(f, query + i * f->query_stride, i, d) * rotate(f, key + j * f->key_stride + f->at_key, j, d);
+    return sum / sqrt(width) - (f->is_causal ? (abs(j - i) - (j < i ? 0.5 : 0)) * exp2(-8. * (h + 1) / f->heads) : 0);
 }
 
 /* out [T][WIDTH] of one sequence; the sum of out * dout. */
@@ -114,9 +114,9 @@ static double attend(const plain *f, const real *query, const real *key, const r
     return objective;
 }
 
-static void expect(const plain *f, const char *what, int at, double got, double want, double bound) {
-    if (fabs(got - want) <= bound * (1 + fabs(want))) return;
-    printf("%s: %s[%d] is %.12g, not %.12g\n", f->name, what, at, got, want);
+static void expect(const plain *f, const char *what, int index, double actual, double expected, double bound) {
+    if (fabs(actual - expected) <= bound * (1 + fabs(expected))) return;
+    printf("%s: %s[%d] is %.12g, not %.12g\n", f->name, what, index, actual, expected);
     exit(1);
 }
 
@@ -124,21 +124,21 @@ static void expect(const plain *f, const char *what, int at, double got, double 
 static void check_gradient(const plain *f, const char *what, real *rows, int count, const real *gradient,
         const real *query, const real *key, const real *dout) {
     for (int e = 0; e < count; e += 7) {
-        const real there = rows[e], step = 1e-4;
-        rows[e] = there + step;
+        const real original = rows[e], step = 1e-4;
+        rows[e] = original + step;
         double above = attend(f, query, key, dout, NULL);
-        rows[e] = there - step;
+        rows[e] = original - step;
         double below = attend(f, query, key, dout, NULL);
-        rows[e] = there;
+        rows[e] = original;
         expect(f, what, e, gradient[e], (above - below) / (2 * step), 1e-6);
     }
 }
 
 static void check_attended(const plain *f, const real *query, const real *key, const real *dout, const real *attended) {
-    double want[64 * WIDTH];
+    double expected[64 * WIDTH];
     for (int s = 0; s < SEQUENCES; s++) {
-        attend(f, query + s * f->T * f->query_stride, key + s * f->S * f->key_stride, dout, want);
-        for (int e = 0; e < f->T * WIDTH; e++) expect(f, "attended", e, attended[s * f->T * WIDTH + e], want[e], 1e-10);
+        attend(f, query + s * f->T * f->query_stride, key + s * f->S * f->key_stride, dout, expected);
+        for (int e = 0; e < f->T * WIDTH; e++) expect(f, "attended", e, attended[s * f->T * WIDTH + e], expected[e], 1e-10);
     }
 }
 
@@ -147,14 +147,14 @@ static void copy(real *to, const real *from, int count) { memcpy(to, from, (size
 static void check_self(workspace *w, int T) {
     const plain f = {"self", T, T, SELF_HEADS, 3 * WIDTH, 3 * WIDTH, WIDTH, 2 * WIDTH, ${f64(attentions[1].rotation.base)}, 1, ${even_heads}};
     const int rows = SEQUENCES * T, last = (SEQUENCES - 1) * T;
-    real *given = noise((size_t)rows * 3 * WIDTH), *packed = room((size_t)(rows * 3 * WIDTH + LANES) * sizeof(real));
-    real *dout = noise((size_t)rows * WIDTH), *out = room((size_t)rows * WIDTH * sizeof(real));
-    real *dpacked = room((size_t)rows * 3 * WIDTH * sizeof(real));
+    real *given = noise((size_t)rows * 3 * WIDTH), *packed = allocate((size_t)(rows * 3 * WIDTH + LANES) * sizeof(real));
+    real *dout = noise((size_t)rows * WIDTH), *out = allocate((size_t)rows * WIDTH * sizeof(real));
+    real *dpacked = allocate((size_t)rows * 3 * WIDTH * sizeof(real));
     self_kept kept;
     size_t bytes = 0;
     lay_out_self_kept(&kept, NULL, &bytes, SEQUENCES, T, true);
     lay_out_self_scratch(&w->self, NULL, &bytes, T, true);
-    char *memory = room(bytes);
+    char *memory = allocate(bytes);
     bytes = 0;
     lay_out_self_kept(&kept, memory, &bytes, SEQUENCES, T, true);
     lay_out_self_scratch(&w->self, memory, &bytes, T, true);
@@ -173,14 +173,14 @@ static void check_cross(workspace *w, int T, int S) {
     const int last = (SEQUENCES - 1) * T, last_key = (SEQUENCES - 1) * S;
     const int queries = SEQUENCES * T * WIDTH, keys = SEQUENCES * S * 2 * WIDTH;
     real *given = noise((size_t)queries), *given_keys = noise((size_t)keys);
-    real *query = room((size_t)(queries + LANES) * sizeof(real)), *key_value = room((size_t)(keys + LANES) * sizeof(real));
-    real *dout = noise((size_t)queries), *out = room((size_t)queries * sizeof(real));
-    real *dquery = room((size_t)queries * sizeof(real)), *dkey_value = room((size_t)keys * sizeof(real));
+    real *query = allocate((size_t)(queries + LANES) * sizeof(real)), *key_value = allocate((size_t)(keys + LANES) * sizeof(real));
+    real *dout = noise((size_t)queries), *out = allocate((size_t)queries * sizeof(real));
+    real *dquery = allocate((size_t)queries * sizeof(real)), *dkey_value = allocate((size_t)keys * sizeof(real));
     cross_kept kept;
     size_t bytes = 0;
     lay_out_cross_kept(&kept, NULL, &bytes, SEQUENCES, T, S, true);
     lay_out_cross_scratch(&w->cross, NULL, &bytes, T, S, true);
-    char *memory = room(bytes);
+    char *memory = allocate(bytes);
     bytes = 0;
     lay_out_cross_kept(&kept, memory, &bytes, SEQUENCES, T, S, true);
     lay_out_cross_scratch(&w->cross, memory, &bytes, T, S, true);
@@ -219,8 +219,8 @@ int main(void) {
         for (int S = 1; S < 24; S += 5) {
             lh_cpu_step step = {.mode = LH_MODE_TRAIN, .shape = {SEQUENCES, {S, T}, 1}};
             workspace w = {.step = &step, .sequences = SEQUENCES, .target = {T, 0, T}, .source = {S, 0, S}};
-            step.shared = room(${last_behind}_end(&step.shape));
-            void *tables = room(tables_bytes((const int[LH_MAX_STREAMS]){64, 64}));
+            step.shared = allocate(${last_behind}_end(&step.shape));
+            void *tables = allocate(tables_bytes((const int[LH_MAX_STREAMS]){64, 64}));
             make_tables(tables, (const int[LH_MAX_STREAMS]){64, 64});
             step.tables = tables;
             begin(&step);

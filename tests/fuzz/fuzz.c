@@ -102,14 +102,14 @@ static const char *const words[] = {
     "NaN",
 };
 
-/* Replaces `gone` bytes at `at` by `size` bytes. */
-static uint8_t *put(uint8_t *data, size_t *bytes, size_t at, size_t gone, const uint8_t *piece, size_t size) {
-    if (gone > *bytes - at) gone = *bytes - at;
+/* Replaces `gone` bytes at `position` by `size` bytes. */
+static uint8_t *put(uint8_t *data, size_t *bytes, size_t position, size_t gone, const uint8_t *piece, size_t size) {
+    if (gone > *bytes - position) gone = *bytes - position;
     uint8_t *mutated = malloc(*bytes - gone + size + 1);
     lh_fuzz_require(mutated != NULL, "memory", "for a case");
-    memcpy(mutated, data, at);
-    memcpy(mutated + at, piece, size);
-    memcpy(mutated + at + size, data + at + gone, *bytes - at - gone);
+    memcpy(mutated, data, position);
+    memcpy(mutated + position, piece, size);
+    memcpy(mutated + position + size, data + position + gone, *bytes - position - gone);
     *bytes = *bytes - gone + size;
     free(data);
     return mutated;
@@ -117,25 +117,25 @@ static uint8_t *put(uint8_t *data, size_t *bytes, size_t at, size_t gone, const 
 
 static uint8_t *change(uint8_t *data, size_t *bytes, lh_rng *rng) {
     uint8_t piece[LONGEST_PIECE];
-    size_t at = lh_rng_below(rng, (uint32_t)*bytes + 1), size = lh_rng_below(rng, LONGEST_PIECE);
+    size_t position = lh_rng_below(rng, (uint32_t)*bytes + 1), size = lh_rng_below(rng, LONGEST_PIECE);
     switch (lh_rng_below(rng, 7)) {
     case 0: /* one bit */
-        if (at < *bytes) data[at] = (uint8_t)(data[at] ^ 1u << lh_rng_below(rng, 8));
+        if (position < *bytes) data[position] = (uint8_t)(data[position] ^ 1u << lh_rng_below(rng, 8));
         return data;
-    case 1: /* one byte */ piece[0] = (uint8_t)lh_rng_word(rng); return put(data, bytes, at, 1, piece, 1);
-    case 2: /* some bytes are removed */ return put(data, bytes, at, size, piece, 0);
-    case 3: /* truncated */ return put(data, bytes, at, *bytes, piece, 0);
+    case 1: /* one byte */ piece[0] = (uint8_t)lh_rng_word(rng); return put(data, bytes, position, 1, piece, 1);
+    case 2: /* some bytes are removed */ return put(data, bytes, position, size, piece, 0);
+    case 3: /* truncated */ return put(data, bytes, position, *bytes, piece, 0);
     case 4: { /* some of its bytes are repeated */
         size_t from = lh_rng_below(rng, (uint32_t)*bytes + 1);
         if (size > *bytes - from) size = *bytes - from;
         memcpy(piece, data + from, size);
-        return put(data, bytes, at, lh_rng_below(rng, 2) ? size : 0, piece, size);
+        return put(data, bytes, position, lh_rng_below(rng, 2) ? size : 0, piece, size);
     }
     default: { /* a word replaces as many bytes, or is inserted */
         const char *word = words[lh_rng_below(rng, sizeof words / sizeof *words)];
         size = strlen(word);
         memcpy(piece, word, size);
-        return put(data, bytes, at, lh_rng_below(rng, 2) ? size : 0, piece, size);
+        return put(data, bytes, position, lh_rng_below(rng, 2) ? size : 0, piece, size);
     }
     }
 }

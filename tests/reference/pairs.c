@@ -87,8 +87,8 @@ static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int co
 /* ALiBi as Press et al. have it, for queries that see only what is before them: of the decoder of abc_alibi alone. */
 static void straighten(int heads, int queries, int keys, double *score) {
     for (int i = 0; i < heads * queries * keys; i++) {
-        lh_ref_pair at = {i / (queries * keys), heads, i / keys % queries, i % keys};
-        score[i] = lh_ref_alibi(at);
+        lh_ref_pair pair = {i / (queries * keys), heads, i / keys % queries, i % keys};
+        score[i] = lh_ref_alibi(pair);
     }
 }
 

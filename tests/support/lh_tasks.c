@@ -51,9 +51,9 @@ void lh_check_worked(const lh_task_case *task, const char *input, const char *ta
     drawn.inputs = drawn.n = (int)strlen(input);
     for (int i = 0; i < drawn.inputs; i++) drawn.input[i] = (uint16_t)find_token(input[i]);
     drawn.outputs = drawn.counted = 0;
-    for (const char *at = target; *at; at++) {
-        if (*at == '|') drawn.counted = drawn.outputs;
-        else drawn.target[drawn.outputs++] = (uint16_t)find_token(*at);
+    for (const char *cursor = target; *cursor; cursor++) {
+        if (*cursor == '|') drawn.counted = drawn.outputs;
+        else drawn.target[drawn.outputs++] = (uint16_t)find_token(*cursor);
     }
     if (drawn.counted == 0) drawn.counted = drawn.outputs;
     assert_int_equal(drawn.outputs, task->outputs(drawn.n));

@@ -10,18 +10,18 @@ static lh_text in_frame(const lh_text *unframed, int from, int width) {
     lh_text out;
     const char sign = unframed->input[1 + from];
     int digits = width < from ? width : from;
-    char *at = out.input;
-    *at++ = '$';
+    char *cursor = out.input;
+    *cursor++ = '$';
     for (int operand = 0; operand < (sign == '+' ? 2 : 1); operand++) {
-        if (operand > 0) *at++ = '+';
+        if (operand > 0) *cursor++ = '+';
         for (int i = 0; i < width; i++)
-            *at++ = i < width - digits ? '0' : unframed->input[1 + operand * (from + 1) + from - width + i];
+            *cursor++ = i < width - digits ? '0' : unframed->input[1 + operand * (from + 1) + from - width + i];
     }
     if (sign == '*') { /* a product's single digit has no frame */
-        memcpy(at, unframed->input + 1 + from, 2);
-        at += 2;
+        memcpy(cursor, unframed->input + 1 + from, 2);
+        cursor += 2;
     }
-    memcpy(at, "&", 2);
+    memcpy(cursor, "&", 2);
     for (int i = 0; i < width; i++) out.target[i] = i < from ? unframed->target[i] : '0';
     memcpy(out.target + width, "&", 2);
     return out;
@@ -30,7 +30,7 @@ static lh_text in_frame(const lh_text *unframed, int from, int width) {
 /* Every test number occurs again in each frame. A frame without padding has one place more than the number, for the
  * last carry of a sum. */
 static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) {
-    int count = 0, at[2] = {0, 0};
+    int count = 0, cursor[2] = {0, 0};
     lh_collect_all(s, task);
     while (count < s->count && (s->item[count].set != LH_SET_TEST || s->item[count].axes[FRAME] == LH_NO_VALUE))
         count++;
@@ -41,8 +41,8 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
         for (int f = 0; f < 2; f++) {
             int width = s->frame[f] > 0 ? s->frame[f] : k->axes[DIGITS] + 1;
             if (width < k->axes[DIGITS] + 1) continue;
-            while (s->item[count + at[f]].axes[FRAME] != s->frame[f]) at[f]++;
-            const lh_kept *other = &s->item[count + at[f]++];
+            while (s->item[count + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
+            const lh_kept *other = &s->item[count + cursor[f]++];
             lh_text unframed = lh_kept_text(s, k), actual = lh_kept_text(s, other),
                     expected = in_frame(&unframed, own_width, width);
             assert_string_equal(actual.input, expected.input);
@@ -52,7 +52,7 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
             assert_int_equal(other->axes[TRAINED], k->axes[TRAINED]);
         }
     }
-    assert_true(at[0] > 0 && at[1] > 0);
+    assert_true(cursor[0] > 0 && cursor[1] > 0);
     assert_true(s->c.exclusive_axes[LH_SET_TEST] >> FRAME & 1);
     free(s->item);
 }

@@ -35,7 +35,7 @@ static lh_run_result run_with(void **state, int code, const char *command, const
     return result;
 }
 
-static void assert_says(void **state, int code, const char *command, const char *part) {
+static void assert_text(void **state, int code, const char *command, const char *part) {
     lh_run_result result = run_with(state, code, command, NULL);
     const char *text = code == 0 ? result.out : result.err;
     if (strstr(text, part) == NULL) print_error("%s\nwanted: %s\ngot: %s\n", command, part, text);
@@ -46,64 +46,64 @@ static void assert_says(void **state, int code, const char *command, const char 
 static void test_eval_wrong_answers_need_condition_without_noise(void **state) {
     static const double loud[] = {0.5, 9}, quiet[] = {0, 0.5};
     toy.eval.noise = (lh_noise){2, loud};
-    assert_says(state, 2, "eval --checkpoint x --lengths 5 --wrong w",
+    assert_text(state, 2, "eval --checkpoint x --lengths 5 --wrong w",
                 "--wrong: only answers without noise are written, but eval.by.noise begins at 0.5\n"
                 "  expected: 0 among eval.by.noise");
     toy.eval.noise = (lh_noise){2, quiet};
-    assert_says(state, 1, "eval --checkpoint x --lengths 5 --wrong w", "x: ");
+    assert_text(state, 1, "eval --checkpoint x --lengths 5 --wrong w", "x: ");
 }
 
 static void test_main_bad_words_usage(void **state) {
-    assert_says(state, 2, "", "usage: trainer VERB");
-    assert_says(state, 2, "trian", "did you mean train?");
-    assert_says(state, 0, "--help", "gradcheck");
-    assert_says(state, 2, "train --step 5", "did you mean --steps?");
-    assert_says(state, 2, "train --steps", "--steps: the value is missing");
-    assert_says(state, 2, "train --steps abc", "'abc' is not an integer");
-    assert_says(state, 2, "train --steps 1.5", "'1.5' is not an integer");
-    assert_says(state, 2, "train --steps -1", "out of range");
-    assert_says(state, 2, "train --steps=", "--steps: ");
-    assert_says(state, 2, "train --learning-rate nan", "'nan' is not a number");
-    assert_says(state, 2, "train steps", "'steps' is not a flag");
-    assert_says(state, 2, "train --no-eval=1", "takes no value");
-    assert_says(state, 2, "train --seedz 1", "did you mean --seed?");
-    assert_says(state, 2, "train --seeds 3:1", "3:1 ends before it starts");
-    assert_says(state, 2, "train --seeds 1:x", "'x' is not an integer");
-    assert_says(state, 2, "train --seeds 1:2:3", "'2:3' is not an integer");
-    assert_says(state, 2, "train --seeds 0,2",
+    assert_text(state, 2, "", "usage: trainer VERB");
+    assert_text(state, 2, "trian", "did you mean train?");
+    assert_text(state, 0, "--help", "gradcheck");
+    assert_text(state, 2, "train --step 5", "did you mean --steps?");
+    assert_text(state, 2, "train --steps", "--steps: the value is missing");
+    assert_text(state, 2, "train --steps abc", "'abc' is not an integer");
+    assert_text(state, 2, "train --steps 1.5", "'1.5' is not an integer");
+    assert_text(state, 2, "train --steps -1", "out of range");
+    assert_text(state, 2, "train --steps=", "--steps: ");
+    assert_text(state, 2, "train --learning-rate nan", "'nan' is not a number");
+    assert_text(state, 2, "train steps", "'steps' is not a flag");
+    assert_text(state, 2, "train --no-eval=1", "takes no value");
+    assert_text(state, 2, "train --seedz 1", "did you mean --seed?");
+    assert_text(state, 2, "train --seeds 3:1", "3:1 ends before it starts");
+    assert_text(state, 2, "train --seeds 1:x", "'x' is not an integer");
+    assert_text(state, 2, "train --seeds 1:2:3", "'2:3' is not an integer");
+    assert_text(state, 2, "train --seeds 0,2",
                 "expected: A:B, both included, or one of them, from 0 to 9007199254740992");
-    assert_says(state, 2, "train --seeds 0:2047 --learning-rate 1,2,3", "6144 runs");
-    assert_says(state, 2, "train --seeds 0:9007199254740992", "expected: at most 4096");
-    assert_says(state, 2, "train --seed 1 --seeds 1:3", "exclude each other");
-    assert_says(state, 2, "train --learning-rate 1,,2", "',2' is not a number");
-    assert_says(state, 2, "train --learning-rate 1,2,", "'' is not a number");
-    assert_says(state, 2, "train --learning-rate 1e-3,2,0.001", "0.001 is given twice");
-    assert_says(state, 2, "train --learning-rate 1,2e6", "out of range");
-    assert_says(state, 2, "train --resume --overwrite", "exclude each other");
-    assert_says(state, 2, "train --device tpu", "expected: cpu or cuda");
-    assert_says(state, 4, "train --device cuda:0", "this trainer has no CUDA half");
-    assert_says(state, 2, "eval --lengths 5:1 --checkpoint x", "expected: A:B");
-    assert_says(state, 2, "eval --lengths 5,,6 --checkpoint x", "expected: A:B");
-    assert_says(state, 2, "eval", "--checkpoint: missing");
-    assert_says(state, 2, "sample", "--length: missing");
-    assert_says(state, 0, "train --help", "--overfit K");
-    assert_says(state, 0, "bench --help", "--json");
+    assert_text(state, 2, "train --seeds 0:2047 --learning-rate 1,2,3", "6144 runs");
+    assert_text(state, 2, "train --seeds 0:9007199254740992", "expected: at most 4096");
+    assert_text(state, 2, "train --seed 1 --seeds 1:3", "exclude each other");
+    assert_text(state, 2, "train --learning-rate 1,,2", "',2' is not a number");
+    assert_text(state, 2, "train --learning-rate 1,2,", "'' is not a number");
+    assert_text(state, 2, "train --learning-rate 1e-3,2,0.001", "0.001 is given twice");
+    assert_text(state, 2, "train --learning-rate 1,2e6", "out of range");
+    assert_text(state, 2, "train --resume --overwrite", "exclude each other");
+    assert_text(state, 2, "train --device tpu", "expected: cpu or cuda");
+    assert_text(state, 4, "train --device cuda:0", "this trainer has no CUDA half");
+    assert_text(state, 2, "eval --lengths 5:1 --checkpoint x", "expected: A:B");
+    assert_text(state, 2, "eval --lengths 5,,6 --checkpoint x", "expected: A:B");
+    assert_text(state, 2, "eval", "--checkpoint: missing");
+    assert_text(state, 2, "sample", "--length: missing");
+    assert_text(state, 0, "train --help", "--overfit K");
+    assert_text(state, 0, "bench --help", "--json");
 }
 
 static void test_main_flags_of_other_programs_explained(void **state) {
-    assert_says(state, 2, "train --lr 1", "did you mean --learning-rate?");
-    assert_says(state, 2, "train --epochs=3", "did you mean --steps?");
-    assert_says(state, 2, "train --max_steps 3", "did you mean --steps?");
-    assert_says(state, 2, "train --warmup 3", "train.schedule.warmup");
-    assert_says(state, 2, "train --gpu", "did you mean --device cuda?");
-    assert_says(state, 2, "train --output-dir x", "did you mean --out?");
-    assert_says(state, 2, "train --num-threads 1", "did you mean --threads?");
-    assert_says(state, 2, "train --ckpt x", "did you mean --init?");
-    assert_says(state, 2, "eval --ckpt x", "did you mean --checkpoint?");
-    assert_says(state, 2, "train --batch-size 32", "a field of the spec: train.batch");
-    assert_says(state, 2, "eval --batch-size 32", "did you mean --batch?");
-    assert_says(state, 2, "train --d_model 32", "a field of the spec: model.width");
-    assert_says(state, 2, "train --frobnicate", "--help lists them");
+    assert_text(state, 2, "train --lr 1", "did you mean --learning-rate?");
+    assert_text(state, 2, "train --epochs=3", "did you mean --steps?");
+    assert_text(state, 2, "train --max_steps 3", "did you mean --steps?");
+    assert_text(state, 2, "train --warmup 3", "train.schedule.warmup");
+    assert_text(state, 2, "train --gpu", "did you mean --device cuda?");
+    assert_text(state, 2, "train --output-dir x", "did you mean --out?");
+    assert_text(state, 2, "train --num-threads 1", "did you mean --threads?");
+    assert_text(state, 2, "train --ckpt x", "did you mean --init?");
+    assert_text(state, 2, "eval --ckpt x", "did you mean --checkpoint?");
+    assert_text(state, 2, "train --batch-size 32", "a field of the spec: train.batch");
+    assert_text(state, 2, "eval --batch-size 32", "did you mean --batch?");
+    assert_text(state, 2, "train --d_model 32", "a field of the spec: model.width");
+    assert_text(state, 2, "train --frobnicate", "--help lists them");
 }
 
 static void test_options_values_parsed(void **state) {
@@ -193,8 +193,8 @@ static void test_info_json_complete(void **state) {
     assert_non_null(json);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
     json_decref(json);
-    assert_says(state, 0, "info", "bucket_sort");
-    assert_says(state, 0, "info", "105 in 7 tensors, float32; 1 not learned\n");
+    assert_text(state, 0, "info", "bucket_sort");
+    assert_text(state, 0, "info", "105 in 7 tensors, float32; 1 not learned\n");
 }
 
 static void test_sample_json_and_text(void **state) {
@@ -291,9 +291,9 @@ static void test_verbs_of_two_streams(void **state) {
     json_decref(answer);
     snprintf(command, sizeof command, "trace --checkpoint %s --lengths 4 --what attention --out trace.safetensors",
              checkpoint);
-    assert_says(state, 0, command, "n4.cross.attention");
-    assert_says(state, 0, command, "[1][2][7][4]");
-    assert_says(state, 0, "bench --json --seconds 0.02 --lengths 4 --threads 1", "\"tokens\":11,");
+    assert_text(state, 0, command, "n4.cross.attention");
+    assert_text(state, 0, command, "[1][2][7][4]");
+    assert_text(state, 0, "bench --json --seconds 0.02 --lengths 4 --threads 1", "\"tokens\":11,");
 }
 
 static void check_bad_lines(void **state, const char *checkpoint, const char *const cases[][2], size_t count) {
@@ -351,24 +351,24 @@ static void test_predict_text_answers_in_symbols(void **state) {
     snprintf(command, sizeof command, "predict --checkpoint %s --text 3012", checkpoint);
     assert_int_equal(strlen(run_with(state, 0, command, NULL).out), 5);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 30x2", checkpoint);
-    assert_says(state, 1, command, "'x2' is no symbol of bucket_sort");
+    assert_text(state, 1, command, "'x2' is no symbol of bucket_sort");
 }
 
 static void test_eval_bad_checkpoints_refused(void **state) {
-    assert_says(state, 1, "eval --checkpoint nowhere.safetensors", "nowhere.safetensors");
+    assert_text(state, 1, "eval --checkpoint nowhere.safetensors", "nowhere.safetensors");
     lh_test_write(lh_test_path(*state, "junk"), "junk", 4);
-    assert_says(state, 1, "eval --checkpoint junk", "junk");
-    assert_says(state, 1, "predict --checkpoint junk", "junk");
+    assert_text(state, 1, "eval --checkpoint junk", "junk");
+    assert_text(state, 1, "predict --checkpoint junk", "junk");
 }
 
 static void test_eval_beyond_limit_refused(void **state) {
     char command[256];
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 30:40", train(state));
-    assert_says(state, 1, command, "length 33");
+    assert_text(state, 1, command, "length 33");
 }
 
 static void test_gradcheck_float_build_refused(void **state) {
-    assert_says(state, 2, "gradcheck", "--set precision=float64");
+    assert_text(state, 2, "gradcheck", "--set precision=float64");
 }
 
 static void test_gradcheck_right_gradients_pass(void **state) {
@@ -444,7 +444,7 @@ static void test_bench_json_complete(void **state) {
         assert_parts_add_up(json_object_get(line, "parts"));
         json_decref(line);
     }
-    assert_says(state, 0, "bench --seconds 0.02 --lengths 3", "steps/s");
+    assert_text(state, 0, "bench --seconds 0.02 --lengths 3", "steps/s");
 }
 
 static void test_bench_replicas_counted(void **state) {
@@ -458,25 +458,25 @@ static void test_bench_replicas_counted(void **state) {
     line = json_loads(strtok(result.out, "\n"), 0, NULL);
     assert_int_equal(json_integer_value(json_object_get(line, "threads")), 1);
     json_decref(line);
-    assert_says(state, 2, "bench --replicas 0", "--replicas: 0 is out of range");
+    assert_text(state, 2, "bench --replicas 0", "--replicas: 0 is out of range");
 }
 
 static void test_bench_one_mode(void **state) {
     lh_run_result result = run_with(state, 0, "bench --json --seconds 0.02 --lengths 3 --mode eval", NULL);
     assert_non_null(strstr(result.out, "\"mode\":\"eval\""));
     assert_null(strstr(result.out, "\"mode\":\"train\""));
-    assert_says(state, 2, "bench --mode fast", "expected: train or eval");
+    assert_text(state, 2, "bench --mode fast", "expected: train or eval");
 }
 
 static void test_main_other_interface_refused(void **state) {
     toy.abi = LH_ABI + 1;
-    assert_says(state, 3, "info", "runtime interface");
+    assert_text(state, 3, "info", "runtime interface");
 }
 
 static void test_main_unknown_level_refused(void **state) {
     setenv("LONGHAND_ISA", "z80", 1);
-    assert_says(state, 2, "bench", "z80");
-    assert_says(state, 2, "info", "LONGHAND_ISA=z80: this program has no such level");
+    assert_text(state, 2, "bench", "z80");
+    assert_text(state, 2, "info", "LONGHAND_ISA=z80: this program has no such level");
     unsetenv("LONGHAND_ISA");
 }
 

@@ -207,9 +207,9 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
         lh_rng rng = lh_rng_at(lh_key_of_seed(1), number, 0, 0);
         memcpy(text, lines, bytes);
         for (uint32_t changes = 1 + lh_rng_below(&rng, 4); changes > 0; changes--) {
-            size_t at = lh_rng_below(&rng, (uint32_t)bytes);
+            size_t index = lh_rng_below(&rng, (uint32_t)bytes);
             bool any = lh_rng_below(&rng, 8) == 0;
-            text[at] = any ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
+            text[index] = any ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
         }
         const char *path = lh_test_path(*state, "mutated.jsonl");
         lh_test_write(path, text, lh_rng_below(&rng, 4) == 0 ? lh_rng_below(&rng, (uint32_t)bytes) : bytes);

@@ -32,7 +32,7 @@ typedef struct placed {
 } placed;
 
 /* A batch of random tokens, with draws for one sequence or for all. */
-typedef struct made_batch {
+typedef struct batch_data {
     lh_ref_batch batch; /* points into the other fields */
     uint16_t token[STREAMS][SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
     int length[STREAMS];
@@ -42,7 +42,7 @@ typedef struct made_batch {
     int32_t input[STREAMS][LONGEST];
     placed placed[FAMILIES];
     lh_ref_places places[FAMILIES];
-} made_batch;
+} batch_data;
 
 static lh_draw make_draw(lh_mode mode) {
     lh_key key = lh_key_of_seed(SEED);
@@ -52,7 +52,7 @@ static lh_draw make_draw(lh_mode mode) {
 
 /* ---- draws ---- */
 
-static void sample_positions(const made_batch *data, int stream, uint32_t site, int32_t *out) {
+static void sample_positions(const batch_data *data, int stream, uint32_t site, int32_t *out) {
     int32_t scratch[RANGE];
     if (data->given) memcpy(out, data->positions[stream], (size_t)data->length[stream] * sizeof *out);
     else lh_draw_positions(&data->draw, site, 0, RANGE, data->length[stream], true, out, scratch);
@@ -66,7 +66,7 @@ static void differences(int queries, int keys, const int32_t *query, const int32
 
 /* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
  * right. */
-static void sample_distances(const made_batch *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
+static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t buffer[2 * LONGEST], scratch[RANGE + 1], *middle = buffer + LONGEST;
     int T = data->length[stream];
     if (data->given) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
@@ -88,7 +88,7 @@ static void compute_alibi(int pairs, const int32_t *distances, double *out) {
 
 /* drawn_layers: the source's sites begin at 0 and the target's at 3; in both, the input's site comes first, then one
  * site for each layer. They are followed by the sites of the source's positions in the decoder's layers. */
-static void place_layers(made_batch *data) {
+static void place_layers(batch_data *data) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
     int S = data->length[SOURCE], T = data->length[TARGET];
     sample_positions(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
@@ -114,7 +114,7 @@ static void place_layers(made_batch *data) {
 }
 
 /* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
-static void place_sequence(made_batch *data, int s) {
+static void place_sequence(batch_data *data, int s) {
     enum { TARGET_SITE = 2 };
     int32_t scratch[RANGE], *own[STREAMS] = {data->placed[CROSS].key, data->placed[CROSS].query};
     for (uint32_t stream = 0; stream < STREAMS; stream++) {
@@ -139,7 +139,7 @@ static void any_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) 
 }
 
 /* Fills positions from 1 on and distances from 0 on, both ascending. */
-static void any_draws(lh_rng *rng, made_batch *data) {
+static void any_draws(lh_rng *rng, batch_data *data) {
     for (int stream = 0; stream < STREAMS; stream++) {
         int32_t position = 0, distance = -1;
         for (int t = 0; t < LONGEST; t++) {
@@ -149,7 +149,7 @@ static void any_draws(lh_rng *rng, made_batch *data) {
     }
 }
 
-static void make_batch(made_batch *data, lh_mode mode, bool given, int source, int target) {
+static void make_batch(batch_data *data, lh_mode mode, bool given, int source, int target) {
     enum { TOKENS = 11 };
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * LONGEST + target), 0, 0);
     memset(data, 0, sizeof *data);
@@ -182,7 +182,7 @@ static void make_batch(made_batch *data, lh_mode mode, bool given, int source, i
 }
 
 /* Runs the reference sequence by sequence and sums its gradients. Returns the loss. */
-static double run_reference(lh_ref_model *model, made_batch *data, void (*place)(made_batch *, int), double *logits) {
+static double run_reference(lh_ref_model *model, batch_data *data, void (*place)(batch_data *, int), double *logits) {
     double loss = 0;
     lh_ref_model_clear(model);
     for (int s = 0; s < SEQUENCES; s++) {
@@ -199,7 +199,7 @@ static double run_reference(lh_ref_model *model, made_batch *data, void (*place)
 }
 
 /* Opens a trainer with its own draws, or with given ones. */
-static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const made_batch *data, lh_mode mode) {
+static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const batch_data *data, lh_mode mode) {
     lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data->batch, NULL, mode);
     t.step.draw = data->draw;
     for (int stream = 0; stream < STREAMS; stream++) {
@@ -210,9 +210,9 @@ static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, c
     return t;
 }
 
-static void check(const lh_spec *spec, void (*place)(made_batch *, int), lh_mode mode, bool given, int source,
+static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode, bool given, int source,
                   int target) {
-    static made_batch data;
+    static batch_data data;
     static const uint8_t all[SEQUENCES * LONGEST] = {0};
     lh_ref_model *model = lh_parity_random_model(spec);
     double expected[SEQUENCES * LONGEST * CLASSES], actual[SEQUENCES * LONGEST * CLASSES];
@@ -231,7 +231,7 @@ static void check(const lh_spec *spec, void (*place)(made_batch *, int), lh_mode
     lh_ref_model_free(model);
 }
 
-static void check_all(const lh_spec *spec, void (*place)(made_batch *, int)) {
+static void check_all(const lh_spec *spec, void (*place)(batch_data *, int)) {
     static const int shapes[][STREAMS] = {{1, 1}, {5, 12}, {19, 3}, {16, 16}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int given = 0; given < 2; given++)
@@ -239,7 +239,7 @@ static void check_all(const lh_spec *spec, void (*place)(made_batch *, int)) {
                 check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, given, shapes[i][0], shapes[i][1]);
 }
 
-static void place_every_layer(made_batch *data, int s) {
+static void place_every_layer(batch_data *data, int s) {
     (void)s;
     place_layers(data);
 }
@@ -262,7 +262,7 @@ static void check_draws_for_a_device(bool given) {
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
     const lh_draw draw = make_draw(LH_MODE_TRAIN);
-    static made_batch data;
+    static batch_data data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
     int32_t scratch[RANGE + 1], expected[LONGEST];
     make_batch(&data, LH_MODE_TRAIN, given, SOURCES, TARGETS);

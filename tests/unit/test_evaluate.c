@@ -406,9 +406,9 @@ static void test_evaluate_per_example_adds_up(void **state) {
     size_t bytes;
     char *text = lh_test_read(path, &bytes);
     int lines = 0, correct = 0, exact = 0;
-    for (const char *at = text; (at = strstr(at, "\"correct\":")); at++) {
-        correct += atoi(at + strlen("\"correct\":"));
-        exact += atoi(strstr(at, "\"exact\":") + strlen("\"exact\":"));
+    for (const char *cursor = text; (cursor = strstr(cursor, "\"correct\":")); cursor++) {
+        correct += atoi(cursor + strlen("\"correct\":"));
+        exact += atoi(strstr(cursor, "\"exact\":") + strlen("\"exact\":"));
         lines++;
     }
     assert_int_equal(lines, 20);

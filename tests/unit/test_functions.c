@@ -54,7 +54,7 @@ static real point(lh_rng *rng, int i, double low, double high) {
 static void check(const char *name, function *f, wanted *expected, double low, double high, double absolute,
                   double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
-    double worst = 0, worst_x = 0, worst_got = 0;
+    double worst = 0, worst_x = 0, worst_actual = 0;
     for (int i = 0; i < POINTS; i += LANES) {
         real x[LANES], y[LANES];
         for (int k = 0; k < LANES; k++) x[k] = point(&rng, i + k, low, high);
@@ -63,13 +63,13 @@ static void check(const char *name, function *f, wanted *expected, double low, d
             long double right = expected(x[k]);
             double error = (double)(fabsl(y[k] - right) / (absolute > 0 ? absolute : compute_ulp(right)));
             if (error <= worst) continue;
-            worst = error, worst_x = x[k], worst_got = y[k];
+            worst = error, worst_x = x[k], worst_actual = y[k];
             if (isnan(error)) break;
         }
     }
     if (worst <= allowed) return;
     fail_msg("%s in (%g, %g): error %g, at most %g; at %.17g got %.17g, expected %.17Lg", name, low, high, worst,
-             allowed, worst_x, worst_got, expected(worst_x));
+             allowed, worst_x, worst_actual, expected(worst_x));
 }
 
 static int is_nan_everywhere(vector x) {

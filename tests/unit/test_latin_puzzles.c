@@ -21,7 +21,7 @@ static latin_puzzle parse_puzzle(const char *grid) {
 
 /* ---- the paper's rules, cell by cell ---- */
 
-/* Cell i of row `at`, or of column `at`. */
+/* Cell i of row `line`, or of column `line`. */
 static int get_cell(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
 
 static bool line_has(const char *grid, bool row, int line, char symbol) {

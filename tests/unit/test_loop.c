@@ -18,10 +18,10 @@ static void test_train_metrics_keys_in_order(void **state) {
     char *text = read_text(state, FOLDER "/metrics.jsonl");
     assert_int_equal(count_lines(text), 4);
     json_t *line = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
-    size_t at = 0;
+    size_t index = 0;
     for (void *i = json_object_iter(line); i; i = json_object_iter_next(line, i))
-        assert_string_equal(json_object_iter_key(i), keys[at++]);
-    assert_int_equal(at, sizeof keys / sizeof *keys);
+        assert_string_equal(json_object_iter_key(i), keys[index++]);
+    assert_int_equal(index, sizeof keys / sizeof *keys);
     assert_int_equal(json_integer_value(json_object_get(line, "step")), 5);
     assert_true(json_number_value(json_object_get(line, "steps_per_second")) > 0);
     json_decref(line);

@@ -25,7 +25,7 @@ static void wait_for_file(const char *path) {
 
 static int64_t step_of_last_line(void **state) {
     char *text = read_text(state, FOLDER "/metrics.jsonl"), *last = text;
-    for (char *at = text; (at = strstr(at, "{\"step\":")); at++) last = at;
+    for (char *cursor = text; (cursor = strstr(cursor, "{\"step\":")); cursor++) last = cursor;
     int64_t step = atoll(last + strlen("{\"step\":"));
     free(text);
     return step;

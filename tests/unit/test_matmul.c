@@ -162,12 +162,12 @@ static void check_weight_grad(int rows, int K, int N) {
          *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
     real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N);
     double *a_wide = to_doubles(a, rows * K), *dy_wide = to_doubles(dy, rows * N);
-    double *dw_want = to_doubles(dw, K * N), *db_want = to_doubles(db, N);
+    double *dw_expected = to_doubles(dw, K * N), *db_expected = to_doubles(db, N);
     any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
-    lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_want, db_want);
-    check_close(dw, dw_want, K * N, sum_tolerance(rows));
-    check_close(db, db_want, N, sum_tolerance(rows));
-    free_all(a, dy, dw, db, a_wide, dy_wide, dw_want, db_want);
+    lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_expected, db_expected);
+    check_close(dw, dw_expected, K * N, sum_tolerance(rows));
+    check_close(db, db_expected, N, sum_tolerance(rows));
+    free_all(a, dy, dw, db, a_wide, dy_wide, dw_expected, db_expected);
 }
 
 static void test_weight_grad_any_rows_match_reference(void **state) {

@@ -91,8 +91,8 @@ static void fill_row(row *r, int T, int i, const real *logits, const real *dweig
     for (int m = 0; m < T; m++) {
         r->size[m] = fabs(r->dweight[m]) * r->weight[m] * sigmoid(-r->logit[m]);
         for (int j = 0; j < T; j++) {
-            int at = abs(i - j), than = abs(i - m);
-            bool behind = at > than || (at == than && j < m);
+            int index = abs(i - j), than = abs(i - m);
+            bool behind = index > than || (index == than && j < m);
             if (m != i && behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * sigmoid(r->logit[m]);
         }
     }

@@ -31,13 +31,13 @@ typedef struct fixture {
 /* Writes 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; a target has as many tokens
  * as the sum has digits. */
 static char *write_sums(fixture *f) {
-    char *text = malloc(SUMS * 80), *at = text;
+    char *text = malloc(SUMS * 80), *cursor = text;
     lh_rng rng = lh_rng_at(lh_key_of_seed(7), 0, 0, 0);
     for (int line = 1; line <= SUMS; line++) {
         int a = 10 + (int)lh_rng_below(&rng, 90), b = 10 + (int)lh_rng_below(&rng, 90);
         f->large[line] = a + b > 99;
-        at += sprintf(at, "{\"input\":[%d,%d,%d,%d],\"target\":[%s1,1]}\n", a / 10 % 5, a % 5, b / 10 % 5, b % 5,
-                      f->large[line] ? "1," : "");
+        cursor += sprintf(cursor, "{\"input\":[%d,%d,%d,%d],\"target\":[%s1,1]}\n", a / 10 % 5, a % 5, b / 10 % 5,
+                          b % 5, f->large[line] ? "1," : "");
     }
     return text;
 }
@@ -187,8 +187,8 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     *taken_over = result.taken_over;
     size_t bytes;
     char *text = lh_test_read(path, &bytes), *last = text;
-    for (char *at = text; *at != 0; at++)
-        if (*at == '\n' && at[1] != 0) last = at + 1;
+    for (char *cursor = text; *cursor != 0; cursor++)
+        if (*cursor == '\n' && cursor[1] != 0) last = cursor + 1;
     snprintf(line, sizeof line, "%s", last);
     free(text);
     return line;

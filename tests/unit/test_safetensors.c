@@ -272,9 +272,9 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
     write_sample(path);
     char *text = lh_test_read(path, &bytes);
     size_t header = 8 + (unsigned char)text[0] + 256u * (unsigned char)text[1];
-    for (size_t at = 0; at < header; at++) {
+    for (size_t offset = 0; offset < header; offset++) {
         for (size_t c = 0; c < sizeof changes; c++) {
-            text[at] = (char)(text[at] ^ changes[c]);
+            text[offset] = (char)(text[offset] ^ changes[c]);
             lh_test_write(changed, text, bytes);
             if (lh_st_read(changed, &file, NULL) == LH_OK) {
                 for (int i = 0; i < lh_st_count(file); i++) {
@@ -283,7 +283,7 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
                 }
             }
             lh_st_free(file);
-            text[at] = (char)(text[at] ^ changes[c]);
+            text[offset] = (char)(text[offset] ^ changes[c]);
         }
     }
     free(text);

@@ -170,8 +170,8 @@ static void test_class_logits_and_softmax_loss_match_reference(void **state) {
     check_close(logits, expected, CE_CLASSES, sum_tolerance(CE_C));
     uint16_t label = CE_CLASSES - 1;
     double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, label);
-    double want_loss = lh_ref_cross_entropy(1, CE_CLASSES, expected, &label, 1, gradient);
-    lh_assert_close(&loss, &want_loss, 1, sum_tolerance(CE_C + CE_CLASSES), 0);
+    double expected_loss = lh_ref_cross_entropy(1, CE_CLASSES, expected, &label, 1, gradient);
+    lh_assert_close(&loss, &expected_loss, 1, sum_tolerance(CE_C + CE_CLASSES), 0);
     gradient[label] += 1; /* without the subtraction of the label this is the softmax */
     check_close(logits, gradient, CE_CLASSES, sum_tolerance(2 * CE_C));
     check_padding_zero(logits, 1);
@@ -201,17 +201,17 @@ static void test_class_grad_matches_reference(void **state) {
     real *w_rows = reals(CE_CLASSES * CE_C);
     for (int i = 0; i < CE_CLASSES * CE_C; i++) w_rows[i] = w[i % CE_C * CE_COLUMNS + i / CE_C];
     double *x_wide = to_doubles(x, CE_C), *w_wide = unpadded(w, CE_C), *g_wide = unpadded(g, 1);
-    double *dw_want = unpadded(dw, CE_C), *db_want = unpadded(db, 1), dx_want[CE_C];
+    double *dw_expected = unpadded(dw, CE_C), *db_expected = unpadded(db, 1), dx_expected[CE_C];
     class_grad(CE_C, CE_CLASSES, CE_COLUMNS, x, g, w_rows, dw, db, dx);
-    lh_ref_matmul_weight_grad(1, CE_C, CE_CLASSES, x_wide, g_wide, dw_want, db_want);
-    lh_ref_matmul_input_grad(1, CE_C, CE_CLASSES, g_wide, w_wide, dx_want);
+    lh_ref_matmul_weight_grad(1, CE_C, CE_CLASSES, x_wide, g_wide, dw_expected, db_expected);
+    lh_ref_matmul_input_grad(1, CE_C, CE_CLASSES, g_wide, w_wide, dx_expected);
     for (int c = 0; c < CE_C; c++)
-        check_close(dw + c * CE_COLUMNS, dw_want + c * CE_CLASSES, CE_CLASSES, sum_tolerance(1));
-    check_close(db, db_want, CE_CLASSES, sum_tolerance(1));
-    check_close(dx, dx_want, CE_C, sum_tolerance(CE_CLASSES));
+        check_close(dw + c * CE_COLUMNS, dw_expected + c * CE_CLASSES, CE_CLASSES, sum_tolerance(1));
+    check_close(db, db_expected, CE_CLASSES, sum_tolerance(1));
+    check_close(dx, dx_expected, CE_C, sum_tolerance(CE_CLASSES));
     check_padding_zero(dw, CE_C);
     check_padding_zero(db, 1);
-    free_all(x, w, g, dw, db, dx, w_rows, x_wide, w_wide, g_wide, dw_want, db_want);
+    free_all(x, w, g, dw, db, dx, w_rows, x_wide, w_wide, g_wide, dw_expected, db_expected);
 }
 
 static const struct CMUnitTest TESTS[] = {

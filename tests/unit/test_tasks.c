@@ -37,8 +37,8 @@ static int count(const lh_drawn *d, int token) {
 static bool odd_ones(const lh_drawn *d) { return all_count(d) && d->target[0] == count(d, 1) % 2; }
 
 static bool steps_add_up(const lh_drawn *d) {
-    int place = (count(d, 2) - count(d, 0)) % 5;
-    return all_count(d) && d->target[0] == (place < 0 ? place + 5 : place);
+    int remainder = (count(d, 2) - count(d, 0)) % 5;
+    return all_count(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
 }
 
 static const lh_task_case bucket_sort = {lh_task_bucket_sort, sorted, lh_same, lh_same, 5, 5, NULL};

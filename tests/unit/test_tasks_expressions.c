@@ -28,19 +28,19 @@ static int value_of_sum(const uint16_t *tokens, int count) {
 
 /* The symbols of an expression with brackets, in the numbering of its task. unknown: the value of x. */
 typedef struct text {
-    const uint16_t *at, *end;
+    const uint16_t *cursor, *end;
     int operators, unknown;
     bool good;
 } text;
 
 static int take(text *t) {
-    t->good = t->good && t->at < t->end;
-    return t->good ? *t->at++ : -1;
+    t->good = t->good && t->cursor < t->end;
+    return t->good ? *t->cursor++ : -1;
 }
 
 static void expect(text *t, int token) { t->good = take(t) == token && t->good; }
 
-static bool comes(const text *t, int token) { return t->at < t->end && *t->at == token; }
+static bool comes(const text *t, int token) { return t->cursor < t->end && *t->cursor == token; }
 
 static int read_digit(text *t) {
     int token = take(t);
@@ -74,7 +74,7 @@ static int read_expression(text *t) {
 static int evaluate_tokens(const uint16_t *tokens, int count, int operators, int unknown) {
     text t = {tokens, tokens + count, operators, unknown, true};
     int value = read_expression(&t);
-    return t.good && t.at == t.end ? value : -1;
+    return t.good && t.cursor == t.end ? value : -1;
 }
 
 static bool sum_has_value(const lh_drawn *d) {

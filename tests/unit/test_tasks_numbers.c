@@ -78,13 +78,13 @@ static bool shows(const lh_drawn *d, const number *x, int least) {
 
 /* Reads the two operands; false if there are none, or one is 0. */
 static bool read_operands(const lh_drawn *d, number *x, number *y) {
-    int at = 0;
-    while (at < d->n && d->input[at] != 2) at++;
-    if (at == 0 || at >= d->n - 1) return false;
-    for (int i = at + 1; i < d->n; i++)
+    int index = 0;
+    while (index < d->n && d->input[index] != 2) index++;
+    if (index == 0 || index >= d->n - 1) return false;
+    for (int i = index + 1; i < d->n; i++)
         if (d->input[i] > 1) return false;
-    *x = read_number(d->input, at, 1);
-    *y = read_number(d->input + at + 1, d->n - 1 - at, 1);
+    *x = read_number(d->input, index, 1);
+    *y = read_number(d->input + index + 1, d->n - 1 - index, 1);
     return count_bits(x) > 0 && count_bits(y) > 0;
 }
 
@@ -183,9 +183,9 @@ static void check_operands(const lh_task_case *task) {
     long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
         lh_draw_example(task, 11, 3, e, &drawn);
-        int at = 0;
-        while (drawn.input[at] != 2) at++;
-        places[at - 1]++;
+        int index = 0;
+        while (drawn.input[index] != 2) index++;
+        places[index - 1]++;
         lh_draw_example(task, 7, 3, e, &drawn);
         if (drawn.input[3] == 2) {
             number x = read_number(drawn.input, 3, 1), y = read_number(drawn.input + 4, 3, 1);

@@ -39,24 +39,25 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
     real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
          *before = random_reals(1, COUNT, COUNT);
     for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
-    double *p_want = to_doubles(p, COUNT), *g_wide = to_doubles(g, COUNT), *m_want = to_doubles(m, COUNT);
-    double *v_want = to_doubles(v, COUNT), squares[2] = {0, 0};
+    double *p_expected = to_doubles(p, COUNT), *g_wide = to_doubles(g, COUNT), *m_expected = to_doubles(m, COUNT);
+    double *v_expected = to_doubles(v, COUNT), squares[2] = {0, 0};
     const lh_update u = {p, {m, v}, g, 0, reference.learning_rate, 5};
     lh_update_sums sums = {0, 0};
     adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, PART, &sums);
     for (int i = 0; i < COUNT; i++) g_wide[i] *= 0.5;
-    lh_ref_adam_update(&reference, 5, 0, PART, g_wide + FIRST, p_want + FIRST, m_want + FIRST, v_want + FIRST);
-    check_close(p, p_want, COUNT, sum_tolerance(0));
-    check_close(m, m_want, COUNT, sum_tolerance(0));
-    check_close(v, v_want, COUNT, sum_tolerance(0));
+    lh_ref_adam_update(&reference, 5, 0, PART, g_wide + FIRST, p_expected + FIRST, m_expected + FIRST,
+                       v_expected + FIRST);
+    check_close(p, p_expected, COUNT, sum_tolerance(0));
+    check_close(m, m_expected, COUNT, sum_tolerance(0));
+    check_close(v, v_expected, COUNT, sum_tolerance(0));
     for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + PART));
     for (int i = FIRST; i < FIRST + PART; i++) {
-        squares[0] += p_want[i] * p_want[i];
-        squares[1] += (p_want[i] - before[i]) * (p_want[i] - before[i]);
+        squares[0] += p_expected[i] * p_expected[i];
+        squares[1] += (p_expected[i] - before[i]) * (p_expected[i] - before[i]);
     }
     lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
     lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(PART) + 1e-12, 0); /* cancellation */
-    free_all(p, g, m, v, before, p_want, g_wide, m_want, v_want);
+    free_all(p, g, m, v, before, p_expected, g_wide, m_expected, v_expected);
 }
 
 /* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */

@@ -160,7 +160,7 @@ static void test_validation_has_its_own_positions(void **state) {
 
 static int count_text(const char *text, const char *what) {
     int found = 0;
-    for (const char *at = text; (at = strstr(at, what)); at++) found++;
+    for (const char *cursor = text; (cursor = strstr(cursor, what)); cursor++) found++;
     return found;
 }
 

@@ -365,11 +365,11 @@ static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, c
     if (input->input == NULL) return no_memory(line, error);
     input->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, text, input->input);
     if (input->input_length < 0) {
-        int at = -1 - input->input_length;
+        int index = -1 - input->input_length;
         char names[LH_SYMBOL_LIST];
         lh_list_symbols(task->input_symbol, task->input_symbols, names);
         return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s, at column %d\n  expected: %s",
-                       (long long)line, text + at, task->kind, at + 1, names);
+                       (long long)line, text + index, task->kind, index + 1, names);
     }
     return input->input_length > 0 ? LH_OK : fail_line(line, error, "there are no symbols");
 }

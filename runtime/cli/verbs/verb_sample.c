@@ -46,9 +46,9 @@ static uint32_t *find_places(const lh_corpus *corpus, const lh_dataset *set, int
     uint32_t *places = malloc((size_t)set->count * sizeof *places + 1);
     *found = 0;
     for (int n = 1; places != NULL && n <= corpus->shapes; n++)
-        for (int64_t at = set->first[n - 1];
-             at < set->first[n] && (length == 0 || corpus->sizes[n - 1].input == length); at++)
-            places[(*found)++] = (uint32_t)at;
+        for (int64_t index = set->first[n - 1];
+             index < set->first[n] && (length == 0 || corpus->sizes[n - 1].input == length); index++)
+            places[(*found)++] = (uint32_t)index;
     return places;
 }
 

@@ -228,7 +228,7 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes);
 /* Copies the rows of a lane's batch to rows first, first + 1, ... of a batch in memory. */
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch);
 
-/* Describes a step for the device, for a batch at device address `at`. */
+/* Describes a step for the device, for a batch at device address `address`. */
 lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
                                const lh_draw *draw);
 
@@ -318,17 +318,17 @@ enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
 /* The results of a pass in addition to sums of sequences. */
 typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
 
-/* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `at` of host_batch. The models of a
+/* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `offset` of host_batch. The models of a
  * pass have equal lengths. */
-void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t address,
+void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t offset,
                        const lh_draw *draw, double noise);
 
 /* Runs a pass, with noise on embeddings; `engine` requests it. On return sums of sequences and the requested results
  * are in host memory, models->shape.sequences rows for each model. Logits: of one model. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error);
 
-/* Makes the draws of a batch at byte `at` of host_batch; positions and distances as in lh_cuda_make_draws. */
-void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t address, const lh_draw *draw,
+/* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */
+void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
                            const int32_t *const positions[LH_MAX_STREAMS],
                            const int32_t *const distances[LH_MAX_STREAMS]);
 

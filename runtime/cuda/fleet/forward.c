@@ -177,16 +177,16 @@ static CUdeviceptr *get_parameters(const lh_cuda_fleet *fleet) {
     return (CUdeviceptr *)(void *)((char *)fleet->forward.host_models + get_parameters_offset(fleet));
 }
 
-void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t at,
+void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t offset,
                        const lh_draw *draw, double noise) {
     lh_cuda_fleet *fleet = model->fleet;
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, shape);
     lh_cuda_step *step = &get_steps(fleet)[models->count];
-    *step = lh_cuda_make_step(&layout, shape, fleet->forward.device_batch + at, draw);
+    *step = lh_cuda_make_step(&layout, shape, fleet->forward.device_batch + offset, draw);
     step->rate = noise;
     get_parameters(fleet)[models->count++] = lh_cuda_get_vector(model, LH_CUDA_PARAMETERS);
     if (models->count == 1 || shape->sequences > models->shape.sequences) models->shape = *shape;
-    models->bytes = larger(models->bytes, at + layout.bytes);
+    models->bytes = larger(models->bytes, offset + layout.bytes);
 }
 
 static lh_status send(const lh_cuda_fleet *fleet, const lh_cuda_models *models, lh_error *error) {
@@ -336,10 +336,10 @@ lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_c
     return lh_cuda_lose(fleet, status, error);
 }
 
-void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t at, const lh_draw *draw,
+void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
                            const int32_t *const positions[LH_MAX_STREAMS],
                            const int32_t *const distances[LH_MAX_STREAMS]) {
-    char *memory = (char *)fleet->forward.host_batch + at + lh_cuda_make_layout(fleet, shape).draws;
+    char *memory = (char *)fleet->forward.host_batch + offset + lh_cuda_make_layout(fleet, shape).draws;
     lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
                        (int *)(void *)memory);
 }

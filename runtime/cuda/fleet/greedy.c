@@ -89,7 +89,7 @@ static void put_work(void *argument, int index, int count) {
         for (int row = first; row < job->rows && row < first + LH_CUDA_ROWS; row++) put_row(job, batch, row);
 }
 
-/* Writes the unfinished sequences of a replica to host_batch, from byte `at` on. */
+/* Writes the unfinished sequences of a replica to host_batch, from byte `first` on. */
 static void put_model(const greedy *g, const model_answers *a, const lh_shape *shape, size_t first,
                       const lh_draw *draw) {
     lh_cuda_fleet *fleet = g->engine->fleet;

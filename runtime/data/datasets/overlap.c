@@ -59,12 +59,12 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
 }
 
 /* Whether two examples have the same input, and with `whole` the same target. */
-static bool are_equal(const hashed_set *a, uint32_t at, const hashed_set *b, uint32_t to, bool whole) {
-    const lh_sizes *x = get_sizes(a, at), *y = get_sizes(b, to);
+static bool are_equal(const hashed_set *a, uint32_t first, const hashed_set *b, uint32_t second, bool whole) {
+    const lh_sizes *x = get_sizes(a, first), *y = get_sizes(b, second);
     if (x->input != y->input || (whole && x->output != y->output)) return false;
     size_t tokens = (size_t)(whole ? x->input + x->output : x->input);
-    return memcmp(a->set->tokens + a->set->start[at], b->set->tokens + b->set->start[to], tokens * sizeof(uint16_t)) ==
-           0;
+    return memcmp(a->set->tokens + a->set->start[first], b->set->tokens + b->set->start[second],
+                  tokens * sizeof(uint16_t)) == 0;
 }
 
 /* The index of the first element that is not before (input, whole). */
@@ -80,20 +80,20 @@ static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
 }
 
 static bool has(const hashed_set *train, const hashed_set *set, const hashed *one, bool whole) {
-    int64_t at = find(train, one->input, whole ? one->whole : 0);
-    if (at == train->count || train->list[at].input != one->input) return false;
-    if (whole && train->list[at].whole != one->whole) return false;
-    return are_equal(set, one->place, train, train->list[at].place, whole);
+    int64_t slot = find(train, one->input, whole ? one->whole : 0);
+    if (slot == train->count || train->list[slot].input != one->input) return false;
+    if (whole && train->list[slot].whole != one->whole) return false;
+    return are_equal(set, one->place, train, train->list[slot].place, whole);
 }
 
 /* Counts a line, and keeps the first few in ascending order. */
 static void add_line(lh_overlap_count *hashes, uint32_t line) {
-    int at = hashes->count < LH_OVERLAP_LINES ? (int)hashes->count : LH_OVERLAP_LINES;
+    int slot = hashes->count < LH_OVERLAP_LINES ? (int)hashes->count : LH_OVERLAP_LINES;
     hashes->count++;
-    if (at == LH_OVERLAP_LINES && hashes->line[at - 1] < line) return;
-    if (at == LH_OVERLAP_LINES) at--;
-    for (; at > 0 && hashes->line[at - 1] > line; at--) hashes->line[at] = hashes->line[at - 1];
-    hashes->line[at] = line;
+    if (slot == LH_OVERLAP_LINES && hashes->line[slot - 1] < line) return;
+    if (slot == LH_OVERLAP_LINES) slot--;
+    for (; slot > 0 && hashes->line[slot - 1] > line; slot--) hashes->line[slot] = hashes->line[slot - 1];
+    hashes->line[slot] = line;
 }
 
 lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_overlap *overlap, uint8_t *trained,

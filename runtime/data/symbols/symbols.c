@@ -18,21 +18,21 @@ void lh_print_symbols(FILE *out, const char *const *names, int symbols, const ui
 
 int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens) {
     int count = 0;
-    for (const char *at = text; *at != 0;) {
+    for (const char *cursor = text; *cursor != 0;) {
         size_t longest = 0;
-        if (isspace((unsigned char)*at)) {
-            at++;
+        if (isspace((unsigned char)*cursor)) {
+            cursor++;
             continue;
         }
         for (int i = 0; i < symbols; i++) {
             size_t bytes = strlen(names[i]);
-            if (bytes > longest && strncmp(names[i], at, bytes) == 0) {
+            if (bytes > longest && strncmp(names[i], cursor, bytes) == 0) {
                 longest = bytes;
                 tokens[count] = (uint16_t)i;
             }
         }
-        if (longest == 0) return -1 - (int)(at - text);
-        at += longest;
+        if (longest == 0) return -1 - (int)(cursor - text);
+        cursor += longest;
         count++;
     }
     return count;

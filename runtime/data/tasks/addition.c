@@ -39,19 +39,19 @@ static lh_frame frame(const int *options) {
                       .output_length = options[WIDTH] + 1};
 }
 
-static uint16_t *write_aligned(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
-    *at++ = LH_PLUS;
+static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
+    *cursor++ = LH_PLUS;
     for (int i = width - 1; i >= 0; i--) {
-        *at++ = lh_digit_token(x[i]);
-        *at++ = lh_digit_token(y[i]);
+        *cursor++ = lh_digit_token(x[i]);
+        *cursor++ = lh_digit_token(y[i]);
     }
-    return at;
+    return cursor;
 }
 
-static uint16_t *write_plain(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
-    at = lh_write_number(at, x, width);
-    *at++ = LH_PLUS;
-    return lh_write_number(at, y, width);
+static uint16_t *write_plain(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
+    cursor = lh_write_number(cursor, x, width);
+    *cursor++ = LH_PLUS;
+    return lh_write_number(cursor, y, width);
 }
 
 static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {

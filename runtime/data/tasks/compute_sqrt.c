@@ -57,8 +57,8 @@ static void square_root(const uint16_t *x, int n, uint16_t *cells) {
     int length = (n + 1) / 2, first = n % 2; /* for an odd n the first pair is half a pair */
     unsigned high = 0;
     for (int i = 0; i < length; i++) {
-        int at = 2 * i - first;
-        high = append(cells, i, high, (at < 0 ? 0 : 2u * x[at]) + x[at + 1]);
+        int index = 2 * i - first;
+        high = append(cells, i, high, (index < 0 ? 0 : 2u * x[index]) + x[index + 1]);
         if (reaches(cells, i, high)) high = subtract(cells, i, high);
     }
     for (int i = 0; i < length; i++) cells[i] &= ROOT;

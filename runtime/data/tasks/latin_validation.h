@@ -29,15 +29,15 @@ enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER };
 
 /* Finds a field of the line by its index; false: the line has fewer fields. */
 static bool latin_field(const latin_row *row, int place, const char **text, int *bytes) {
-    const char *at = row->text, *end = row->text + row->bytes;
+    const char *cursor = row->text, *end = row->text + row->bytes;
     for (; place > 0; place--) {
-        at = memchr(at, ',', (size_t)(end - at));
-        if (at == NULL) return false;
-        at++;
+        cursor = memchr(cursor, ',', (size_t)(end - cursor));
+        if (cursor == NULL) return false;
+        cursor++;
     }
-    const char *comma = memchr(at, ',', (size_t)(end - at));
-    *text = at;
-    *bytes = (int)((comma != NULL ? comma : end) - at);
+    const char *comma = memchr(cursor, ',', (size_t)(end - cursor));
+    *text = cursor;
+    *bytes = (int)((comma != NULL ? comma : end) - cursor);
     return true;
 }
 

@@ -41,20 +41,20 @@ static lh_frame frame(const int *options) {
                       .output_length = width + options[EXTRA] + 1};
 }
 
-static uint16_t *write_aligned(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
-    *at++ = LH_TIMES;
+static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
+    *cursor++ = LH_TIMES;
     for (int i = width - 1; i >= 0; i--) {
-        *at++ = lh_digit_token(x[i]);
-        *at++ = lh_digit_token(y[0]);
+        *cursor++ = lh_digit_token(x[i]);
+        *cursor++ = lh_digit_token(y[0]);
     }
-    return at;
+    return cursor;
 }
 
-static uint16_t *write_plain(uint16_t *at, const uint8_t *x, const uint8_t *y, int width) {
-    at = lh_write_number(at, x, width);
-    *at++ = LH_TIMES;
-    *at++ = lh_digit_token(y[0]);
-    return at;
+static uint16_t *write_plain(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
+    cursor = lh_write_number(cursor, x, width);
+    *cursor++ = LH_TIMES;
+    *cursor++ = lh_digit_token(y[0]);
+    return cursor;
 }
 
 static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {

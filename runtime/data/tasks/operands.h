@@ -13,11 +13,11 @@ typedef struct operands {
 
 /* Draws the position of the operator, then two non-zero numbers that fill the rest; n >= 3. */
 static inline operands fill_operands(lh_rng *rng, int n, uint16_t *input) {
-    int at = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 2));
-    fill_positive(rng, at, input);
-    input[at] = OPERATOR;
-    fill_positive(rng, n - 1 - at, input + at + 1);
-    return (operands){input, input + at + 1, at, n - 1 - at};
+    int index = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 2));
+    fill_positive(rng, index, input);
+    input[index] = OPERATOR;
+    fill_positive(rng, n - 1 - index, input + index + 1);
+    return (operands){input, input + index + 1, index, n - 1 - index};
 }
 
 /* Fills an input of one or two tokens with one number from 0 to 2^n - 2, and returns the number. */

@@ -26,8 +26,8 @@ void lh_task_solve_equation(lh_rng *rng, int n, lh_example *example) {
     int length = n - 2;
     input[n - 1] = (uint16_t)write_expression(rng, 2, length, input);
     input[n - 2] = EQUALS;
-    int at = (int)lh_rng_below(rng, (uint32_t)length);
-    while (input[at] >= MODULUS) at = (at + 1) % length;
-    example->target[0] = input[at];
-    input[at] = UNKNOWN;
+    int index = (int)lh_rng_below(rng, (uint32_t)length);
+    while (input[index] >= MODULUS) index = (index + 1) % length;
+    example->target[0] = input[index];
+    input[index] = UNKNOWN;
 }
