@@ -9,9 +9,12 @@
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 
+local families = require("spec.families")
 local gen = require("render.templates.gen")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local plan_module = require("plan.plan")
+local schema = require("spec.schema")
 local support = require("support")
 
 local M = {}
@@ -169,6 +172,32 @@ end
 -- The text without strings that quote the spec, which name fields whether they are on or off.
 function M.without_spec(path, text)
   return path == "defaults.inc" and text:gsub('\n%s+"resolved .*', "") or text
+end
+
+local function feature_is_on(field, resolved)
+  local value = lists.at(resolved, field.path)
+  return value ~= nil and value ~= false and (not field.used or field.used(resolved))
+end
+
+-- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
+function M.names_of_absent_features(resolved)
+  local names = {}
+  local views = lists.map(families.of(resolved.model) or {}, function(name) return families.view(resolved, name) end)
+  for _, field in ipairs(schema.fields) do
+    if field.fingerprints and not lists.any(views, function(view) return feature_is_on(field, view) end) then
+      lists.append(names, field.fingerprints)
+    end
+    for _, kind in ipairs(field.kinds or {}) do
+      local function is_used(view)
+        return lists.at(view, field.path) == kind.name and (not kind.used or kind.used(view))
+          or kind.shared and kind.shared(view)
+      end
+      if kind.fingerprints and not lists.any(views, is_used) then
+        lists.append(names, kind.fingerprints)
+      end
+    end
+  end
+  return names
 end
 
 return M

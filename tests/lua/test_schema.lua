@@ -2,8 +2,8 @@
 -- updates tests/golden/fields.txt.
 
 local support = dofile("tests/lua/support.lua")
+local cases = require("cases")
 local families = require("spec.families")
-local lists = require("base.lists")
 local lu = require("luaunit")
 local schema = require("spec.schema")
 
@@ -317,36 +317,10 @@ function TestSchema.test_facts_are_fields_and_what_formulas_use()
   lu.assertEquals(facts.formulas.symbols[1], "score")
 end
 
-local function feature_is_on(field, resolved)
-  local value = lists.at(resolved, field.path)
-  return value ~= nil and value ~= false and (not field.used or field.used(resolved))
-end
-
--- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
-local function names_of_absent_features(resolved)
-  local names = {}
-  local views = lists.map(families.of(resolved.model) or {}, function(name) return families.view(resolved, name) end)
-  for _, field in ipairs(schema.fields) do
-    if field.fingerprints and not lists.any(views, function(view) return feature_is_on(field, view) end) then
-      lists.append(names, field.fingerprints)
-    end
-    for _, kind in ipairs(field.kinds or {}) do
-      local function is_used(view)
-        return lists.at(view, field.path) == kind.name and (not kind.used or kind.used(view))
-          or kind.shared and kind.shared(view)
-      end
-      if kind.fingerprints and not lists.any(views, is_used) then
-        lists.append(names, kind.fingerprints)
-      end
-    end
-  end
-  return names
-end
-
 function TestSchema.test_absent_follows_the_features()
   local function absent(...)
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
-    return table.concat(names_of_absent_features(resolved), " ")
+    return table.concat(cases.names_of_absent_features(resolved), " ")
   end
   local noise = " add_noise"
   local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise
