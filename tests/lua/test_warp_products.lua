@@ -88,8 +88,12 @@ function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
     lu.assertStrContains(trains, "real *kept")
     lu.assertNotStrContains(evaluates, "kept")
   end
-  lu.assertEquals(text:match("product_width_to_width%b() (%b{})"):match("sized_product%((%w+)"), "true")
-  lu.assertEquals(text:match("product_width_to_width_in_evaluation%b() (%b{})"):match("sized_product%((%w+)"), "false")
+  local function read_rounded(name) -- whether x and the weight are rounded where they are stored
+    return { text:match(name .. "%b() (%b{})"):match("sized_product%((%w+), (%w+)") }
+  end
+  lu.assertEquals(read_rounded("product_width_to_width"), { "false", "true" })
+  lu.assertEquals(read_rounded("product_width_to_width_in_evaluation"), { "false", "false" })
+  lu.assertEquals(read_rounded("product_width_to_width_grad"), { "true", "true" })
   lu.assertNotStrContains(device_text(make_plan("none", "warps", "bf16")), "round_weights")
 end
 

@@ -213,7 +213,7 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
 static void test_take_functions_copy_given_values_or_draw(void **state) {
     (void)state;
     const int32_t given[] = {0, 4, 7};
-    lh_draw draw = draw_of(3);
+    lh_draw draw = make_draw(3);
     int32_t out[5], want[5], scratch[64];
     lh_draw_or_copy_positions(given, &draw, 1, 0, 64, 3, true, out, scratch);
     assert_memory_equal(out, given, sizeof given);
