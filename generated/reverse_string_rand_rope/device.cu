@@ -763,8 +763,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
 }
 
 /* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, const bool,
-                        real z[NORM_ROWS][ROW_PART]) {
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
@@ -779,6 +778,12 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) z[r][u] = is_kept[r][u] ? z[r][u] * keep_scale : 0;
     }
+}
+
+/* The gradient of dropout is dropout. */
+INLINE void drop_branch_grad(const unsigned char *keep, real keep_scale, int first, int rows,
+                             real g[NORM_ROWS][ROW_PART]) {
+    drop_branch(keep, keep_scale, first, rows, g);
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
@@ -894,7 +899,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     real stream[NORM_ROWS][ROW_PART];
     load_rows(residual, first, rows, stream);
     load_rows(branch, first, rows, z);
-    if (keep) drop_branch(keep, keep_scale, first, rows, false, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, z);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
@@ -954,7 +959,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
-        drop_branch(keep, keep_scale, first, rows, true, g);
+        drop_branch_grad(keep, keep_scale, first, rows, g);
         store_rows(g, first, rows, dbranch);
     }
     store_norm_sums(&sums, dscale, doffset);

@@ -168,7 +168,7 @@ NOINLINE void rms_add_dropout_norm_grad(int rows, const real *dy, const real *xh
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
-        drop_branch(keep, keep_scale, first, rows, true, g);
+        drop_branch_grad(keep, keep_scale, first, rows, g);
         store_rows(g, first, rows, dbranch);
     }
     store_rms_sums(&sums, dscale);
@@ -190,7 +190,7 @@ NOINLINE void rms_add_dropout_norm_sum_grad(int rows, const real *dy, const real
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);
         store_rows(g, first, rows, dz);
-        drop_branch(keep, keep_scale, first, rows, true, g);
+        drop_branch_grad(keep, keep_scale, first, rows, g);
         store_rows(g, first, rows, dbranch);
     }
     store_rms_sums(&sums, dscale);
