@@ -23,7 +23,7 @@ local Diagnostics = {}
 Diagnostics.__index = Diagnostics
 
 function M.new()
-  return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, files = 0 }, Diagnostics)
+  return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, paths = {}, files = 0 }, Diagnostics)
 end
 
 -- Takes the text of a file, so that errors in the file can show their line. Files sort in the order of these calls.
@@ -33,6 +33,11 @@ function Diagnostics:source(path, text)
     self.files = self.files + 1
     self.rank[path] = self.files
   end
+end
+
+-- Sets the path that messages show for a file in place of its path in records.
+function Diagnostics:show_path(path, shown)
+  self.paths[path] = shown
 end
 
 local function identity(record)
@@ -68,10 +73,15 @@ function Diagnostics:count()
   return #self.records
 end
 
+local function path_of(self, at)
+  return at.path and self.paths[at.path] or at.path
+end
+
 -- The prefix "path:line:col: " of an error or a note, or its known parts.
-local function place(record)
+local function prefix(self, record)
   local at = record.at or record
-  local text = at.set or at.path and table.concat({ at.path, at.line, at.line and at.col }, ":")
+  local path = path_of(self, at)
+  local text = at.set or path and table.concat({ path, at.line, at.line and at.col }, ":")
   return text and text .. ": " or ""
 end
 
@@ -107,10 +117,10 @@ end
 
 local function format(self, record, out)
   local what = record.field and record.field .. ": " .. record.what or record.what
-  out[#out + 1] = place(record) .. "error: " .. what
+  out[#out + 1] = prefix(self, record) .. "error: " .. what
   source_lines(self, record.at or record, out)
   for _, note in ipairs(record.notes or {}) do
-    out[#out + 1] = "  " .. place(note) .. "note: " .. note.what
+    out[#out + 1] = "  " .. prefix(self, note) .. "note: " .. note.what
     local at, error_at = note.at or note, record.at or record
     if at.path ~= error_at.path or at.line ~= error_at.line then
       source_lines(self, at, out)
@@ -161,10 +171,10 @@ function Diagnostics:list()
   return lists.map(sorted(self), function(record)
     local at, notes = record.at or record, lists.map(record.notes or {}, function(note)
       local note_at = note.at or note
-      return { path = note_at.path, line = note_at.line, what = note.what }
+      return { path = path_of(self, note_at), line = note_at.line, what = note.what }
     end)
-    return { path = at.path, line = at.line, col = at.col, set = at.set, field = record.field, what = record.what,
-      expected = record.expected, hint = hint_of(record), notes = #notes > 0 and notes or nil }
+    return { path = path_of(self, at), line = at.line, col = at.col, set = at.set, field = record.field,
+      what = record.what, expected = record.expected, hint = hint_of(record), notes = #notes > 0 and notes or nil }
   end)
 end
 

@@ -50,6 +50,12 @@ function M.relative(path, folder)
   return (same == #from and "./" or ("../"):rep(#from - same)) .. table.concat(to, "/", same + 1)
 end
 
+-- The path of a file below an absolute folder, relative to the folder; nil for other files.
+function M.below(path, folder)
+  local prefix = folder == "/" and "/" or folder .. "/"
+  return path:sub(1, #prefix) == prefix and path:sub(#prefix + 1) or nil
+end
+
 function M.folder(path)
   return path:match("^(.*)/[^/]*$") or "."
 end

@@ -8,7 +8,9 @@
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")
+local canonical = require("base.canonical")
 local escape = require("base.escape")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -128,7 +130,8 @@ end
 
 -- The bytes of a file for a list of { name, shape, values }, float32, in this order; also the offset of the data.
 function M.file(list, metadata)
-  local header, parts, order, at = { __metadata__ = metadata }, {}, { "__metadata__" }, 0
+  local header, parts, at = { __metadata__ = metadata }, {}, 0
+  local order = lists.join({ "__metadata__" }, canonical.sorted_keys(metadata or {}))
   for i, tensor in ipairs(list) do
     local packed = {}
     for first = 1, #tensor.values, AT_ONCE do

@@ -2,6 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
+local load_module = require("spec.reading.load")
 local lu = require("luaunit")
 local nearest = require("base.nearest")
 
@@ -41,6 +42,15 @@ function TestDiagnostics.test_list_is_the_same_as_data()
   lu.assertEquals(d:list(), { { set = "--set a=1", what = "first" },
     { path = "a.lua", line = 2, col = 3, field = "two", what = "odd", expected = "even", hint = "made",
       notes = { { path = "a.lua", line = 1, what = "set here" } } } })
+end
+
+function TestDiagnostics.test_path_shown_for_a_file_of_another_name()
+  local path = support.write("deep/probe.lua", "return 1")
+  local d = diagnostics.new()
+  lu.assertNil(load_module.spec(path, { root = ".", diagnostics = d }))
+  lu.assertStrContains(d:text(), path .. ":1:1: error: the file returns 1")
+  lu.assertEquals(d:list()[1].path, path)
+  support.clean()
 end
 
 function TestDiagnostics.test_text_sorts_by_file_then_position()

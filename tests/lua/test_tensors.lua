@@ -42,6 +42,12 @@ function TestTensors.test_a_file_of_another_program()
   lu.assertEquals(some, { logits[5], logits[6], logits[7] })
 end
 
+function TestTensors.test_header_of_a_new_file_has_keys_in_order()
+  local bytes = safetensors.file({ { name = "b", shape = { 1 }, values = { 1 } }, { name = "a", shape = { 1 },
+    values = { 2 } } }, { seed = "1", task = "x", length = "3", depth = "2" })
+  lu.assertStrContains(bytes, '{"__metadata__":{"depth":"2","length":"3","seed":"1","task":"x"},"b":{')
+end
+
 -- Tensors in the file are not in alphabetical order, and n70 is a second length.
 function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
   local list = {}

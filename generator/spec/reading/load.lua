@@ -45,10 +45,14 @@ function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
 end
 
--- A path for messages and generated files: relative to the root if the file is below it, else to the main spec.
+-- A path for generated files: relative to the root if the file is below it, else to the main spec. Messages show a file
+-- outside the root by a path that opens it.
 local function display(state, real, relative)
-  local prefix = state.root == "/" and "/" or state.root .. "/"
-  return real:sub(1, #prefix) == prefix and real:sub(#prefix + 1) or relative
+  local below = paths.below(real, state.root)
+  if not below then
+    state.diagnostics:show_path(relative, paths.below(real, paths.absolute(".")) or real)
+  end
+  return below or relative
 end
 
 local function refuse(state, node, field, what, expected, hint)
