@@ -121,8 +121,9 @@ function M.device_choice(family)
     return { what = "gpu attention", value = "weights made again",
       why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
   end
-  return { what = "gpu attention", value = "probabilities recomputed",
-    why = "a thread owns a query, a key or a distance and loops over its pairs: no atomics, a fixed order of sums" }
+  return { what = "gpu attention", value = "probabilities recomputed", why = (family.attends.in_fragments
+    and "a warp owns queries, then keys, of a head and computes their pairs in fragments of tensor instructions"
+    or "a thread owns a query, a key or a distance and loops over its pairs") .. ": no atomics, a fixed order of sums" }
 end
 
 function M.identity(encoding)

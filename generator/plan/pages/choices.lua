@@ -15,6 +15,14 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
+-- The kernel for products within a block; its precision may leave no choice.
+local KERNELS = {
+  float32 = "products in tiles that a block stages in shared memory; warps multiply on tensor cores, not in float32",
+  tiles = 'by default: products in tiles that a block stages in shared memory; device_products = "warps" issues fewer '
+    .. "instructions, but no GPU has timed it yet",
+  warps = "as the spec asks: a warp makes 32 x 32 results from fragments that it loads itself; no GPU has timed it yet",
+}
+
 -- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
 local function shared_memory(plan, add)
   local cuda = plan.cuda
@@ -47,9 +55,9 @@ local function add_block_choices(plan, add)
   add("gpu, replicas", cuda.replicas .. " shards",
     ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replicas))
   add("gpu products", products[1], products[2])
+  local kernel = plan.cuts_by_warp and "warps" or "tiles"
+  add("gpu product kernel", kernel, KERNELS[plan.precision == "float32" and "float32" or kernel])
   if plan.cuts_by_warp then
-    add("gpu product kernel", "warps", "as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
-      .. "itself; no GPU has timed it yet")
     add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
       and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"
       or "sums over the batch would keep %.1f MB for each model that trains at a time, which is too much"):format(
