@@ -87,14 +87,14 @@ end
 function verbs.check(project, arguments)
   local spec, message, errors = find(project, arguments)
   if not spec and arguments.json then
-    print_result(canonical.text({ errors = errors or { { what = message } } }) .. "\n")
+    print_result(canonical.format({ errors = errors or { { what = message } } }) .. "\n")
     return INPUT
   elseif not spec then
     return fail(INPUT, message)
   end
   warn(spec)
   if arguments.json then
-    return print_result(canonical.text({ id = spec.id, digest = spec.plan.digest, path = spec.path }) .. "\n")
+    return print_result(canonical.format({ id = spec.id, digest = spec.plan.digest, path = spec.path }) .. "\n")
   end
   return print_result(arguments.print and resolved_spec.text(spec.resolved, spec.origins) or spec.path .. ": ok\n")
 end
@@ -218,7 +218,7 @@ local replaced = false -- whether the launcher runs another command in our place
 
 -- Asks the launcher to run a command in our place; without a launcher, runs the command here.
 local function become(words)
-  replaced = tell_launcher("exec " .. shell.line(words))
+  replaced = tell_launcher("exec " .. shell.join(words))
   return replaced and DONE or shell.run(words)
 end
 
@@ -274,7 +274,7 @@ end
 
 function verbs.fields(_, arguments)
   if arguments.json then
-    return print_result(canonical.text(schema.facts()) .. "\n")
+    return print_result(canonical.format(schema.facts()) .. "\n")
   end
   local text, near = schema.fields_text(arguments.all, arguments.path)
   return text and print_result(text) or fail(INPUT, ("longhand fields: there is no field %s%s"):format(arguments.path,
@@ -371,7 +371,7 @@ local function main(arguments)
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
   end
-  local problem = builds.problem(root)
+  local problem = builds.find_problem(root)
   if problem then
     return fail(ENVIRONMENT, problem)
   end

@@ -36,7 +36,7 @@ end
 
 -- A file in the folder of builds, under its name for make, which runs in the root.
 function Project:build_goal(relative)
-  self.builds = self.builds or builds.folder(self.root)
+  self.builds = self.builds or builds.find(self.root)
   return self.builds .. "/" .. relative
 end
 
@@ -48,18 +48,18 @@ end
 
 -- The setting that passes the folder of builds to make.
 function Project:build_setting()
-  self.builds = self.builds or builds.folder(self.root)
+  self.builds = self.builds or builds.find(self.root)
   return "LONGHAND_BUILD=" .. self.builds
 end
 
 -- Base names, without the ending, of the files in a folder of the repository; sorted.
 function Project:names(folder, ending)
-  return paths.names_in(self:path(folder), ending)
+  return paths.list_base_names(self:path(folder), ending)
 end
 
 function Project:showcase()
   local path = self:path("generated")
-  return lists.filter(write.names(path), function(name)
+  return lists.filter(write.list_names(path), function(name)
     return lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name)
   end)
 end
@@ -76,10 +76,10 @@ function Project:find_spec(argument)
   local study = load_module.is_id(argument) and lists.has(self:names("spec/studies", ".lua"), argument)
   local d = diagnostics.new()
   d:add({
-    what = diagnostics.no_such("spec", argument, lfs.attributes(argument, "mode")),
+    what = diagnostics.describe_missing("spec", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the ids that ./longhand list runs shows",
     hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
-      argument) or nearest.hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids, "%s"),
+      argument) or nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids, "%s"),
   })
   return nil, d:text(), d:list()
 end
@@ -237,8 +237,8 @@ end
 function Project:digests_of(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
   local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)
-  local list = lists.matches("\n" .. shell.capture(sums), "\n\\?(%x+) ")
-  return #list == #names and list or lists.map(paths_of, function(path) return sha256.hex(write.read(path) or "") end)
+  local list = lists.find_all("\n" .. shell.capture(sums), "\n\\?(%x+) ")
+  return #list == #names and list or lists.map(paths_of, function(path) return sha256.hash(write.read(path) or "") end)
 end
 
 -- The digest of all hand-written sources of a trainer, which shows whether a build is out of date; computed once.
@@ -248,7 +248,7 @@ function Project:runtime_digest()
     return self.hand_written
   end
   local function collect(folder)
-    for _, name in ipairs(write.names(self.root .. "/" .. folder)) do
+    for _, name in ipairs(write.list_names(self.root .. "/" .. folder)) do
       local path = folder .. "/" .. name
       if lfs.attributes(self.root .. "/" .. path, "mode") == "directory" and not name:find("^%.") then
         collect(path)

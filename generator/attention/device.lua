@@ -42,10 +42,10 @@ local PAGES = {
 }
 
 function M.terms(family)
-  local terms = lists.flat(family.terms, function(term)
+  local terms = lists.collect(family.terms, function(term)
     local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
     return lists.map(own or term.device_pages or { term.page }, function(page)
-      return lists.merged(term, { page = page })
+      return lists.merge(term, { page = page })
     end)
   end)
   table.insert(terms, 1, { page = "everywhere" }) -- the first domain contains all keys; further domains narrow it
@@ -84,11 +84,11 @@ function M.fits_fragments(family, widest)
 end
 
 local function owner(family, class, gathered, rows)
-  local attends, terms = family.attends, lists.merged(family.on_device.terms)
+  local attends, terms = family.attends, lists.merge(family.on_device.terms)
   local kept = class == "distance" and attends.pairs
   local spread = kept and rows and attends.head_lanes > 1
   local function add(page, names)
-    terms[#terms + 1] = page and lists.merged(names or {}, { page = page }) or nil
+    terms[#terms + 1] = page and lists.merge(names or {}, { page = page }) or nil
   end
   add(not kept and "by_" .. class)
   add(rows and "sum_of_rows")

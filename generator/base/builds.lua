@@ -13,26 +13,27 @@ local M = {}
 
 local OWN = "build"
 
-local function requested_folder()
+local function read_requested_folder()
   local folder = os.getenv("LONGHAND_BUILD")
   return folder ~= "" and folder or nil
 end
 
 -- The folder that is passed to make, which runs in the root: "build" or an absolute path.
-function M.folder(root)
-  if requested_folder() then
-    return paths.absolute(requested_folder())
+function M.find(root)
+  if read_requested_folder() then
+    return paths.resolve(read_requested_folder())
   end
   local own = root .. "/" .. OWN
-  local there = lfs.attributes(own, "mode") == "directory"
-  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", there and own or root }) == 0 and OWN
-    or paths.cache("build-" .. sha256.digest(paths.absolute(root))) or OWN
+  local exists = lfs.attributes(own, "mode") == "directory"
+  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and own or root }) == 0 and OWN
+    or paths.find_cache("build-" .. sha256.digest(paths.resolve(root))) or OWN
 end
 
-function M.problem(root)
-  local folder = M.folder(root)
+-- A message if make cannot handle the name of the folder of builds, or nil.
+function M.find_problem(root)
+  local folder = M.find(root)
   if folder ~= OWN and not escape.make(folder) then
-    local is_requested = requested_folder() ~= nil
+    local is_requested = read_requested_folder() ~= nil
     return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(is_requested and "LONGHAND_BUILD"
       or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", escape.plain(folder), escape.MAKE_TEXT,
       is_requested and "" or "; LONGHAND_BUILD names another build folder")

@@ -8,7 +8,7 @@ local escape = require("base.escape")
 
 local M = {}
 
-local function number_text(x)
+local function format_number(x)
   local integer = math.tointeger(x)
   if integer then
     return tostring(integer)
@@ -17,7 +17,7 @@ local function number_text(x)
   return tonumber(short) == x and short or string.format("%.17g", x)
 end
 
-function M.sorted_keys(t)
+function M.sort_keys(t)
   local keys = {}
   for key in pairs(t) do
     keys[#keys + 1] = key
@@ -27,26 +27,26 @@ function M.sorted_keys(t)
 end
 
 -- The keys of two tables, each once, sorted.
-function M.keys_of_both(a, b)
-  local keys = lists.distinct(lists.join(M.sorted_keys(a), M.sorted_keys(b)))
+function M.merge_keys(a, b)
+  local keys = lists.drop_repeats(lists.join(M.sort_keys(a), M.sort_keys(b)))
   table.sort(keys)
   return keys
 end
 
-function M.text(value)
+function M.format(value)
   local kind = type(value)
   if kind == "number" then
-    return number_text(value)
+    return format_number(value)
   elseif kind == "string" then
     return escape.json(value)
   elseif kind ~= "table" then
     return tostring(value)
   end
   if #value > 0 then
-    return "[" .. table.concat(lists.map(value, M.text), ",") .. "]"
+    return "[" .. table.concat(lists.map(value, M.format), ",") .. "]"
   end
-  return "{" .. table.concat(lists.map(M.sorted_keys(value), function(key)
-    return escape.json(key) .. ":" .. M.text(value[key])
+  return "{" .. table.concat(lists.map(M.sort_keys(value), function(key)
+    return escape.json(key) .. ":" .. M.format(value[key])
   end), ",") .. "}"
 end
 

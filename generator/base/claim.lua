@@ -20,10 +20,10 @@ local TRIES = 3 -- attempts to claim a folder: another process may give back or 
 
 local process, claims = nil, 0
 
-local function this_process()
+local function identify_process()
   if not process then
     local host = shell.capture({ "uname", "-n" }):gsub("%s+$", ""):gsub("[^%w.-]", "_")
-    process = { host = host, pid = write.process(),
+    process = { host = host, pid = write.get_process_id(),
       boot = (write.read("/proc/sys/kernel/random/boot_id") or ""):match("^%x+") or "0",
       namespace = (lfs.symlinkattributes("/proc/self/ns/pid", "target") or ""):match("%d+") or "0" }
   end
@@ -36,55 +36,55 @@ local function parse(identity)
   return host and { host = host, pid = pid, boot = boot, namespace = namespace }
 end
 
-local function is_gone(identity)
-  local one, ours = parse(identity), this_process()
-  return one.host == ours.host and one.boot == ours.boot and one.namespace == ours.namespace and one.boot ~= "0"
-    and lfs.attributes("/proc/" .. one.pid, "mode") == nil
+local function has_ended(identity)
+  local holder, ours = parse(identity), identify_process()
+  return holder.host == ours.host and holder.boot == ours.boot and holder.namespace == ours.namespace
+    and holder.boot ~= "0" and lfs.attributes("/proc/" .. holder.pid, "mode") == nil
 end
 
-local function new_identity()
-  local ours = this_process()
+local function make_identity()
+  local ours = identify_process()
   claims = claims + 1
   return ("%s.%s-%d.%s.%s"):format(ours.host, ours.pid, claims, ours.boot, ours.namespace)
 end
 
 -- The holder of a claim, as words for users.
-function M.who(identity)
-  local one = identity and parse(identity)
-  return one and ("%s, process %s"):format(one.host, one.pid) or "nobody has put a name there"
+function M.describe_holder(identity)
+  local holder = identity and parse(identity)
+  return holder and ("%s, process %s"):format(holder.host, holder.pid) or "nobody has put a name there"
 end
 
-local function holder(path)
-  return lists.find(write.names(path), parse)
+local function find_holder(path)
+  return lists.find(write.list_names(path), parse)
 end
 
-local function empty(folder, kept)
-  for _, name in ipairs(write.names(folder)) do
-    if name ~= kept then
+local function remove_files(folder, except)
+  for _, name in ipairs(write.list_names(folder)) do
+    if name ~= except then
       write.remove_tree(folder .. "/" .. name)
     end
   end
 end
 
 -- Removes folders of processes that were killed between the two steps of a claim.
-local function sweep(path)
+local function remove_abandoned_folders(path)
   local parent, front = path:match("^(.*/)([^/]*)$")
-  for _, name in ipairs(write.names(parent)) do
+  for _, name in ipairs(write.list_names(parent)) do
     local identity = name:sub(1, #front + 1) == front .. "." and name:sub(#front + 2)
-    if identity and parse(identity) and is_gone(identity) then
+    if identity and parse(identity) and has_ended(identity) then
       write.remove_tree(parent .. name)
     end
   end
 end
 
 -- Creates a marked folder at a path, unless one exists. Over a network, a rename may succeed and report a failure.
-local function place(path, identity)
+local function create_marked_folder(path, identity)
   local staged = path .. "." .. identity
   local made, message = lfs.mkdir(staged)
   if made then
     made, message = write.file(staged .. "/" .. identity, "")
   end
-  local done = made and (os.rename(staged, path) or holder(path) == identity)
+  local done = made and (os.rename(staged, path) or find_holder(path) == identity)
   if not done then
     write.remove_tree(staged)
   end
@@ -94,26 +94,26 @@ end
 -- Claims an absolute path, or one with a slash, whose parent exists. Files that an ended process has left in the folder
 -- are removed. Returns a claim; or nil, the holder, and a message if no folder can be made.
 function M.take(path)
-  local identity = new_identity()
+  local identity = make_identity()
   local claim = { path = path, mark = path .. "/" .. identity }
-  sweep(path)
-  local there
+  remove_abandoned_folders(path)
+  local holder
   for _ = 1, TRIES do
-    local done, message = place(path, identity)
-    if done then
+    local is_claimed, message = create_marked_folder(path, identity)
+    if is_claimed then
       return claim
     elseif message then
       return nil, nil, message
     end
-    there = holder(path)
-    if there and is_gone(there) and os.rename(path .. "/" .. there, claim.mark) then
-      empty(path, identity)
+    holder = find_holder(path)
+    if holder and has_ended(holder) and os.rename(path .. "/" .. holder, claim.mark) then
+      remove_files(path, identity)
       return claim
-    elseif there and not is_gone(there) then
+    elseif holder and not has_ended(holder) then
       break
     end
   end
-  return nil, there
+  return nil, holder
 end
 
 -- Whether a claim is still valid: its folder was neither given back nor moved.
@@ -124,7 +124,7 @@ end
 -- Gives the folder back, together with its contents.
 function M.give_back(claim)
   if M.is_held(claim) then
-    empty(claim.path, claim.mark:match("[^/]*$"))
+    remove_files(claim.path, claim.mark:match("[^/]*$"))
     os.remove(claim.mark)
     lfs.rmdir(claim.path)
   end

@@ -28,7 +28,7 @@ end
 
 -- Takes the text of a file, so that errors in the file can show their line. Files sort in the order of these calls.
 function Diagnostics:source(path, text)
-  self.lines[path] = lists.matches(text .. "\n", "(.-)\n")
+  self.lines[path] = lists.find_all(text .. "\n", "(.-)\n")
   if not self.rank[path] then
     self.files = self.files + 1
     self.rank[path] = self.files
@@ -40,7 +40,7 @@ function Diagnostics:show_path(path, shown)
   self.paths[path] = shown
 end
 
-local function identity(record)
+local function make_key(record)
   local at = record.at or record
   local fault = record.fault or record.field or ""
   return table.concat({ at.set or at.path or "", at.line or 0, at.col or 0, fault, record.what }, "\0")
@@ -52,7 +52,7 @@ end
 -- read for several fields, `fault` identifies the error in place of its field.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
-  local text = identity(record)
+  local text = make_key(record)
   if self.known[text] then
     return
   end
@@ -73,20 +73,20 @@ function Diagnostics:count()
   return #self.records
 end
 
-local function path_of(self, at)
+local function get_shown_path(self, at)
   return at.path and self.paths[at.path] or at.path
 end
 
 -- The prefix "path:line:col: " of an error or a note, or its known parts.
-local function prefix(self, record)
+local function format_position(self, record)
   local at = record.at or record
-  local path = path_of(self, at)
+  local path = get_shown_path(self, at)
   local text = at.set or path and table.concat({ path, at.line, at.line and at.col }, ":")
   return text and text .. ": " or ""
 end
 
 -- Cuts a long line to the part around column col; returns the text to show and the column in this text.
-local function window(line, col)
+local function cut_line(line, col)
   if #line <= WIDEST then
     return line, col
   end
@@ -97,13 +97,13 @@ local function window(line, col)
   return before .. part .. after, col and col - first + 1 + #before
 end
 
-local function source_lines(self, at, out)
+local function add_source_line(self, at, out)
   local lines = at.path and self.lines[at.path]
   local line = lines and at.line and lines[at.line]
   if not line then
     return
   end
-  local text, col = window(line, at.col)
+  local text, col = cut_line(line, at.col)
   out[#out + 1] = ("%5d | %s"):format(at.line, text):gsub("%s+$", "")
   if col then
     local pad = text:sub(1, col - 1):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
@@ -111,32 +111,32 @@ local function source_lines(self, at, out)
   end
 end
 
-local function hint_of(record)
+local function resolve_hint(record)
   return type(record.hint) ~= "function" and record.hint or record.hint and record.hint()
 end
 
-local function format(self, record, out)
+local function add_lines(self, record, out)
   local what = record.field and record.field .. ": " .. record.what or record.what
-  out[#out + 1] = prefix(self, record) .. "error: " .. what
-  source_lines(self, record.at or record, out)
+  out[#out + 1] = format_position(self, record) .. "error: " .. what
+  add_source_line(self, record.at or record, out)
   for _, note in ipairs(record.notes or {}) do
-    out[#out + 1] = "  " .. prefix(self, note) .. "note: " .. note.what
+    out[#out + 1] = "  " .. format_position(self, note) .. "note: " .. note.what
     local at, error_at = note.at or note, record.at or record
     if at.path ~= error_at.path or at.line ~= error_at.line then
-      source_lines(self, at, out)
+      add_source_line(self, at, out)
     end
   end
   if record.expected then
     out[#out + 1] = "  expected: " .. record.expected
   end
-  local hint = hint_of(record)
+  local hint = resolve_hint(record)
   if hint then
     out[#out + 1] = "  hint: " .. hint
   end
 end
 
 -- The errors sorted by position; errors at one place in the order in which they were added.
-local function sorted(self)
+local function sort_records(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
     local at = record.at or record
@@ -154,9 +154,9 @@ function Diagnostics:text()
     return ""
   end
   local out = {}
-  for i, record in ipairs(sorted(self)) do
+  for i, record in ipairs(sort_records(self)) do
     if i <= LIMIT then
-      format(self, record, out)
+      add_lines(self, record, out)
     end
   end
   local total = count == 1 and "1 error" or count .. " errors"
@@ -168,13 +168,13 @@ end
 -- Returns the errors as data, a list of { path, line, col, set, field, what, expected, hint, notes = { { path, line,
 -- what } } }.
 function Diagnostics:list()
-  return lists.map(sorted(self), function(record)
+  return lists.map(sort_records(self), function(record)
     local at, notes = record.at or record, lists.map(record.notes or {}, function(note)
       local note_at = note.at or note
-      return { path = path_of(self, note_at), line = note_at.line, what = note.what }
+      return { path = get_shown_path(self, note_at), line = note_at.line, what = note.what }
     end)
-    return { path = path_of(self, at), line = at.line, col = at.col, set = at.set, field = record.field,
-      what = record.what, expected = record.expected, hint = hint_of(record), notes = #notes > 0 and notes or nil }
+    return { path = get_shown_path(self, at), line = at.line, col = at.col, set = at.set, field = record.field,
+      what = record.what, expected = record.expected, hint = resolve_hint(record), notes = #notes > 0 and notes or nil }
   end)
 end
 
@@ -190,8 +190,23 @@ function M.attempt(work, ...)
 end
 
 -- The message that a path is no entry of a kind; mode: the kind of the entry at the path (lfs.attributes), or nil.
-function M.no_such(kind, path, mode)
+function M.describe_missing(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
+end
+
+-- A number in its shortest form that reads back as the same number; 10.0 is "10".
+local function format_number(value)
+  local whole = math.tointeger(value)
+  if whole then
+    return ("%d"):format(whole)
+  end
+  for digits = 1, 17 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if tonumber(text) == value then
+      return (text:gsub("e([+-])0*", "e%1"):gsub("e%+", "e"))
+    end
+  end
+  return tostring(value)
 end
 
 -- A value as a message shows it: strings quoted, numbers in their shortest form, tables by their kind.
@@ -202,24 +217,9 @@ function M.show(value)
       return c == '"' and '\\"' or c == "\\" and "\\\\" or ("\\%d"):format(c:byte())
     end) .. '"'
   elseif math.type(value) == "float" then
-    return M.number(value)
+    return format_number(value)
   elseif type(value) == "table" or type(value) == "function" then
     return "a " .. type(value)
-  end
-  return tostring(value)
-end
-
--- A number in its shortest form that reads back as the same number; 10.0 is "10".
-function M.number(value)
-  local whole = math.tointeger(value)
-  if whole then
-    return ("%d"):format(whole)
-  end
-  for digits = 1, 17 do
-    local text = ("%." .. digits .. "g"):format(value)
-    if tonumber(text) == value then
-      return (text:gsub("e([+-])0*", "e%1"):gsub("e%+", "e"))
-    end
   end
   return tostring(value)
 end

@@ -11,14 +11,14 @@ local M = {}
 local UNPRINTABLE = { ["\u{FFFE}"] = true, ["\u{FFFF}"] = true, ["\u{2028}"] = true, ["\u{2029}"] = true }
 
 -- Text with invalid bytes replaced: bytes that form no character are replaced one by one.
-local function mended(text)
-  local parts, at = {}, 1
-  while at <= #text do
-    local good, bad = utf8.len(text, at)
-    local last = good and #text or bad - 1
-    parts[#parts + 1] = text:sub(at, last)
-    parts[#parts + 1] = not good and "?" or nil
-    at = last + 2
+local function replace_invalid_bytes(text)
+  local parts, first = {}, 1
+  while first <= #text do
+    local length, invalid = utf8.len(text, first)
+    local last = length and #text or invalid - 1
+    parts[#parts + 1] = text:sub(first, last)
+    parts[#parts + 1] = not length and "?" or nil
+    first = last + 2
   end
   return table.concat(parts)
 end
@@ -31,7 +31,7 @@ function M.plain(text)
   end
   text = text:gsub("%c", "?")
   if not utf8.len(text) then
-    text = mended(text)
+    text = replace_invalid_bytes(text)
   end
   return (text:gsub("\xC2[\x80-\x9F]", "?"):gsub("[\xE2\xEF]..", function(character)
     return UNPRINTABLE[character] and "?" or nil

@@ -39,7 +39,7 @@ function M.read(path, largest)
 end
 
 -- The last `bytes` of a file; the whole file if it is shorter.
-function M.tail(path, bytes)
+function M.read_end(path, bytes)
   local file, size = M.open(path, math.maxinteger)
   if not file then
     return nil, size

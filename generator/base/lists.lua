@@ -3,8 +3,8 @@
 local M = {}
 
 function M.has(list, value)
-  for _, one in ipairs(list) do
-    if one == value then
+  for _, item in ipairs(list) do
+    if item == value then
       return true
     end
   end
@@ -21,8 +21,8 @@ function M.join(first, second)
   return M.append(table.move(first, 1, #first, 1, {}), second)
 end
 
--- The items as a set: true by item.
-function M.set(list)
+-- The items as a set: a table with true for each item.
+function M.to_set(list)
   local set = {}
   for _, item in ipairs(list) do
     set[item] = true
@@ -30,18 +30,18 @@ function M.set(list)
   return set
 end
 
--- The items by key, where a function gives the key of each item.
-function M.by(list, key_of)
+-- A table of the items by their keys, which a function of an item returns.
+function M.index_by(list, get_key)
   local items = {}
   for _, item in ipairs(list) do
-    items[key_of(item)] = item
+    items[get_key(item)] = item
   end
   return items
 end
 
--- The words of a text as a set: true by word.
-function M.words(text)
-  return M.set(M.matches(text, "%S+"))
+-- The words of a text as a set.
+function M.split_set(text)
+  return M.to_set(M.find_all(text, "%S+"))
 end
 
 -- Sets the fields of another table in a table and returns the table.
@@ -53,7 +53,7 @@ function M.update(into, from)
 end
 
 -- A new table with the fields of all given tables; if several have a field, the last table wins.
-function M.merged(...)
+function M.merge(...)
   local new = {}
   for _, each in ipairs({ ... }) do
     M.update(new, each)
@@ -74,7 +74,7 @@ function M.copy(value)
 end
 
 -- The value at a path of names; nil also if a table of the path is missing.
-function M.at(value, path)
+function M.get(value, path)
   for name in path:gmatch("[^%.]+") do
     if type(value) ~= "table" then
       return nil
@@ -85,10 +85,10 @@ function M.at(value, path)
 end
 
 -- The results of a function of (item, index), in order; results that are nil are left out.
-function M.map(list, of)
+function M.map(list, compute)
   local results = {}
   for i, item in ipairs(list) do
-    results[#results + 1] = of(item, i)
+    results[#results + 1] = compute(item, i)
   end
   return results
 end
@@ -103,9 +103,9 @@ function M.find(list, fits)
 end
 
 -- The first result of a function of an item that is neither nil nor false; otherwise false.
-function M.any(list, of)
+function M.any(list, compute)
   for _, item in ipairs(list) do
-    local found = of(item)
+    local found = compute(item)
     if found then
       return found
     end
@@ -113,17 +113,17 @@ function M.any(list, of)
   return false
 end
 
-function M.sum(list, of)
+function M.sum(list, compute)
   local sum = 0
   for _, item in ipairs(list) do
-    sum = sum + of(item)
+    sum = sum + compute(item)
   end
   return sum
 end
 
 -- The largest value of a function over the items, at least 0.
-function M.most(list, of)
-  return math.max(0, table.unpack(M.map(list, of)))
+function M.max(list, compute)
+  return math.max(0, table.unpack(M.map(list, compute)))
 end
 
 -- The items for which a predicate is true.
@@ -136,50 +136,50 @@ function M.count(list, fits)
 end
 
 -- The matches of a pattern, or of its one capture, in a text, in order.
-function M.matches(text, pattern)
+function M.find_all(text, pattern)
   local results = {}
-  for one in text:gmatch(pattern) do
-    results[#results + 1] = one
+  for match in text:gmatch(pattern) do
+    results[#results + 1] = match
   end
   return results
 end
 
 -- The items of all lists that a function returns for the items, in one list.
-function M.flat(list, of)
+function M.collect(list, compute)
   local results = {}
   for _, item in ipairs(list) do
-    M.append(results, of(item))
+    M.append(results, compute(item))
   end
   return results
 end
 
 -- Lists of the items with equal keys (a function of an item), in the order of each key's first item.
-function M.group(list, key_of)
-  local groups, at = {}, {}
+function M.group(list, get_key)
+  local groups, by_key = {}, {}
   for _, item in ipairs(list) do
-    local key = key_of(item)
-    if not at[key] then
-      at[key] = { key = key }
-      groups[#groups + 1] = at[key]
+    local key = get_key(item)
+    if not by_key[key] then
+      by_key[key] = { key = key }
+      groups[#groups + 1] = by_key[key]
     end
-    table.insert(at[key], item)
+    table.insert(by_key[key], item)
   end
   return groups
 end
 
 -- Appends an item to the list that a table of lists has under a key.
-function M.enter(map, key, item)
+function M.append_to(map, key, item)
   map[key] = map[key] or {}
   table.insert(map[key], item)
 end
 
 -- A list without repeated items.
-function M.distinct(list)
+function M.drop_repeats(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end
 
 -- Iterates over the lists that items have in their field `key`: (item, item of its list).
-function M.nested(list, key)
+function M.iterate_nested(list, key)
   return coroutine.wrap(function()
     for _, outer in ipairs(list) do
       for _, inner in ipairs(outer[key]) do
@@ -190,8 +190,8 @@ function M.nested(list, key)
 end
 
 -- The names of the items that have a name.
-function M.names(list)
-  return M.map(list, function(one) return one.name end)
+function M.get_names(list)
+  return M.map(list, function(item) return item.name end)
 end
 
 return M

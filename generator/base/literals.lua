@@ -12,7 +12,7 @@ local COLUMNS = 100
 
 -- A C literal of a finite number, with a point or an exponent, in the fewest digits that keep the value in the type.
 -- fewest: the number of significant digits that the type keeps of every decimal; pack: the type's format.
-local function literal(value, fewest, pack, suffix, largest)
+local function format_number(value, fewest, pack, suffix, largest)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
   elseif value ~= value or math.abs(value) > largest then
@@ -29,31 +29,31 @@ local function literal(value, fewest, pack, suffix, largest)
 end
 
 function M.f32(value)
-  return literal(value, 6, "f", "f", 3.4028234663852886e38)
+  return format_number(value, 6, "f", "f", 3.4028234663852886e38)
 end
 
 function M.f64(value)
-  return literal(value, 15, "d", "", 1.7976931348623157e308)
+  return format_number(value, 15, "d", "", 1.7976931348623157e308)
 end
 
 -- Names in quotes, separated by commas.
-function M.names(names)
-  return wording.filled(lists.map(names, function(name, i)
+function M.quote(names)
+  return wording.fill_lines(lists.map(names, function(name, i)
     return ('"%s"%s'):format(escape.c_string(name), i < #names and "," or "")
   end), COLUMNS)
 end
 
 -- One text split into pieces, without the quotes around each piece.
-function M.text(text)
+function M.split_text(text)
   local lines, line = {}, ""
-  local escaped, at = escape.c_string(text), 1
-  while at <= #escaped do
-    local piece = escaped:match("^\\%d%d%d", at) or escaped:match("^\\.", at) or escaped:sub(at, at)
+  local escaped, first = escape.c_string(text), 1
+  while first <= #escaped do
+    local piece = escaped:match("^\\%d%d%d", first) or escaped:match("^\\.", first) or escaped:sub(first, first)
     if #line + #piece > COLUMNS then
       lines[#lines + 1] = line
       line = ""
     end
-    line, at = line .. piece, at + #piece
+    line, first = line .. piece, first + #piece
   end
   lines[#lines + 1] = line
   return lines

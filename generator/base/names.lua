@@ -8,30 +8,30 @@ local LONGEST = 40
 
 M.TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(LONGEST)
 
-function M.is(name)
+function M.is_valid(name)
   return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= LONGEST
 end
 
 -- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, and words that
 -- compilers add. `real` is a type of generated code.
-local OF_COMPILERS = lists.words([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case catch
-  char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
-  constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false float
-  for friend goto i386 if inline int linux long mutable namespace new noexcept not not_eq nullptr offsetof
-  operator or or_eq private protected public real register reinterpret_cast requires restrict return short
-  signed sizeof static static_assert static_cast stderr stdin stdout struct switch template this thread_local
-  throw true try typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile
-  wchar_t while xor xor_eq]])
+local OF_COMPILERS = lists.split_set([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case
+  catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
+  constexpr constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
+  float for friend goto i386 if inline int linux long mutable namespace new noexcept not not_eq nullptr offsetof
+  operator or or_eq private protected public real register reinterpret_cast requires restrict return short signed
+  sizeof static static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try
+  typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor
+  xor_eq]])
 
 M.FREE = M.TEXT .. "; no word of C, C++ or CUDA"
 
 -- Whether generated code may use a name.
 function M.is_free(name)
-  return M.is(name) and not OF_COMPILERS[name]
+  return M.is_valid(name) and not OF_COMPILERS[name]
 end
 
 -- The first of name, name_2, name_3 and so on that is not taken.
-function M.unused(name, taken)
+function M.find_unused(name, taken)
   local unused, number = name, 1
   while taken[unused] do
     number = number + 1
@@ -41,7 +41,7 @@ function M.unused(name, taken)
 end
 
 -- The name of a value's gradient: the value's name after `d`, or after `d_` if that would be a word of a compiler.
-function M.gradient(name)
+function M.name_gradient(name)
   return (OF_COMPILERS["d" .. name] and "d_" or "d") .. name
 end
 

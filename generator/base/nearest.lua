@@ -6,7 +6,7 @@
 local M = {}
 
 -- Edit distance with transpositions of neighbours (optimal string alignment).
-local function distance(a, b)
+local function measure_distance(a, b)
   local before, previous = {}, {}
   for j = 0, #b do
     previous[j] = j
@@ -25,13 +25,13 @@ local function distance(a, b)
   return previous[#b]
 end
 
-function M.name(name, names)
+function M.find(name, names)
   local best, best_distance
   if type(name) ~= "string" or #name > 60 then
     return nil
   end
   for _, candidate in ipairs(names) do
-    local d = distance(name, candidate)
+    local d = measure_distance(name, candidate)
     if d <= math.max(1, math.min(#name, #candidate) // 3) and (not best or d < best_distance) then
       best, best_distance = candidate, d
     end
@@ -40,8 +40,8 @@ function M.name(name, names)
 end
 
 -- A hint that names the nearest name. form: the format of the name in the question, by default in quotes.
-function M.hint(name, names, form)
-  local near = M.name(name, names)
+function M.make_hint(name, names, form)
+  local near = M.find(name, names)
   return near and ("did you mean %s?"):format((form or '"%s"'):format(near)) or nil
 end
 

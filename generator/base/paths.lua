@@ -22,16 +22,16 @@ function M.normalise(path)
 end
 
 -- A path that names the same file from any folder. Its ".." remain: behind a link their meaning depends on the link.
-function M.rooted(path)
+function M.make_rooted(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
 
-function M.absolute(path)
-  return M.normalise(M.rooted(path))
+function M.resolve(path)
+  return M.normalise(M.make_rooted(path))
 end
 
 -- A folder in LONGHAND_CACHE, or in longhand in the user's own cache; nil if neither is set.
-function M.cache(name)
+function M.find_cache(name)
   local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
   if given and given ~= "" then
     return given .. "/" .. name
@@ -42,8 +42,8 @@ function M.cache(name)
 end
 
 -- An absolute path relative to an absolute folder: "./a" or "../../a".
-function M.relative(path, folder)
-  local to, from, same = lists.matches(path, "[^/]+"), lists.matches(folder, "[^/]+"), 0
+function M.make_relative(path, folder)
+  local to, from, same = lists.find_all(path, "[^/]+"), lists.find_all(folder, "[^/]+"), 0
   while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
     same = same + 1
   end
@@ -56,13 +56,13 @@ function M.below(path, folder)
   return path:sub(1, #prefix) == prefix and path:sub(#prefix + 1) or nil
 end
 
-function M.folder(path)
+function M.get_folder(path)
   return path:match("^(.*)/[^/]*$") or "."
 end
 
 -- Base names, without the ending, of the files in a folder; sorted.
-function M.names_in(path, ending)
-  local names = lists.map(write.names(path), function(name)
+function M.list_base_names(path, ending)
+  local names = lists.map(write.list_names(path), function(name)
     return #name > #ending and name:sub(-#ending) == ending and name:sub(1, -#ending - 1) or nil
   end)
   table.sort(names)

@@ -24,7 +24,7 @@ local function is_count(value)
 end
 
 -- The checked entry of one tensor; or nil and the problem with it.
-local function entry_of(stored, room)
+local function check_entry(stored, room)
   local kind = type(stored) == "table" and TYPES[stored.dtype]
   local offsets = kind and stored.data_offsets
   if not kind or type(stored.shape) ~= "table" or type(offsets) ~= "table" or not is_count(offsets[1])
@@ -57,12 +57,12 @@ local function read_header(file, path)
   return header, 8 + length, size
 end
 
-local function collect(result, header, room)
+local function collect_entries(result, header, room)
   for name, stored in next, header do
     if name ~= "__metadata__" then
       local entry, message = nil, "no name of a tensor"
       if type(name) == "string" then
-        entry, message = entry_of(stored, room)
+        entry, message = check_entry(stored, room)
       end
       if not entry then
         return nil, ("%s: %s: %s"):format(result.path, escape.plain(name), message)
@@ -91,17 +91,17 @@ function M.open(path)
   end
   local metadata = type(header.__metadata__) == "table" and header.__metadata__ or {}
   local result = { path = path, front = front, metadata = metadata, names = {}, entries = {} }
-  return collect(result, header, size - front)
+  return collect_entries(result, header, size - front)
 end
 
 local function unpack_all(bytes, kind)
-  local out, count, at = {}, 0, 1
+  local out, count, next_byte = {}, 0, 1
   local total = #bytes // kind[2]
   while count < total do
     local n = math.min(AT_ONCE, total - count)
-    local values = table.pack(string.unpack("<" .. kind[1]:rep(n), bytes, at))
+    local values = table.pack(string.unpack("<" .. kind[1]:rep(n), bytes, next_byte))
     table.move(values, 1, n, count + 1, out)
-    count, at = count + n, values[n + 1]
+    count, next_byte = count + n, values[n + 1]
   end
   return out
 end
@@ -129,9 +129,9 @@ function M.read(tensors, name, first, count)
 end
 
 -- The bytes of a file for a list of { name, shape, values }, float32, in this order; also the offset of the data.
-function M.file(list, metadata)
-  local header, parts, at = { __metadata__ = metadata }, {}, 0
-  local order = lists.join({ "__metadata__" }, canonical.sorted_keys(metadata or {}))
+function M.make_file(list, metadata)
+  local header, parts, offset = { __metadata__ = metadata }, {}, 0
+  local order = lists.join({ "__metadata__" }, canonical.sort_keys(metadata or {}))
   for i, tensor in ipairs(list) do
     local packed = {}
     for first = 1, #tensor.values, AT_ONCE do
@@ -139,9 +139,9 @@ function M.file(list, metadata)
       packed[#packed + 1] = string.pack("<" .. ("f"):rep(last - first + 1), table.unpack(tensor.values, first, last))
     end
     parts[i] = table.concat(packed)
-    header[tensor.name] = { dtype = "F32", shape = tensor.shape, data_offsets = { at, at + #parts[i] } }
+    header[tensor.name] = { dtype = "F32", shape = tensor.shape, data_offsets = { offset, offset + #parts[i] } }
     order[#order + 1] = tensor.name
-    at = at + #parts[i]
+    offset = offset + #parts[i]
   end
   local text = json.encode(header, { keyorder = order })
   text = text .. (" "):rep(-#text % 8)

@@ -5,7 +5,7 @@
 
 local M = {}
 
-local ROUND = {
+local CONSTANTS = {
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
   0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
   0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -18,7 +18,7 @@ local ROUND = {
 
 -- One round. A to H are the names of the round's eight working words, W of its word of the schedule, K of its constant.
 -- A copy of a 32-bit word in the upper half makes a rotation one shift; the last step masks the upper halves.
-local TURN = [[
+local ROUND_CODE = [[
 x = E * 0x100000001
 H = H + (x >> 6 ~ x >> 11 ~ x >> 25) + (G ~ E & (F ~ G)) + W + K
 D = D + H & 0xffffffff
@@ -34,19 +34,19 @@ W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffff
 
 -- Compiles a function that returns the eight words of a padded text's hash. All rounds are written out, with words as
 -- locals: digests of sources take most of a generation's time, and this form takes half the time of a loop over tables.
-local function compile()
-  local words, turns = {}, {}
+local function compile_hash()
+  local words, rounds = {}, {}
   for t = 0, 15 do
     words[t + 1] = "w" .. t
   end
   for t = 0, 63 do
     local names = { W = "w" .. t % 16, S = "w" .. (t + 1) % 16, U = "w" .. (t + 9) % 16, V = "w" .. (t + 14) % 16,
-      K = ROUND[t + 1] }
+      K = CONSTANTS[t + 1] }
     for i = 0, 7 do
-      local place = (i - t) % 8 + 1
-      names[("ABCDEFGH"):sub(i + 1, i + 1)] = ("abcdefgh"):sub(place, place)
+      local number = (i - t) % 8 + 1
+      names[("ABCDEFGH"):sub(i + 1, i + 1)] = ("abcdefgh"):sub(number, number)
     end
-    turns[t + 1] = ((t < 16 and "" or EXTEND) .. TURN):gsub("%f[%w]%u%f[^%w]", names)
+    rounds[t + 1] = ((t < 16 and "" or EXTEND) .. ROUND_CODE):gsub("%f[%w]%u%f[^%w]", names)
   end
   return assert(load(([[
     local a0, b0, c0, d0, e0, f0, g0, h0 = 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
@@ -55,25 +55,25 @@ local function compile()
     for at = 1, #text, 64 do
       local WORDS = unpack(">I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4", text, at)
       local a, b, c, d, e, f, g, h = a0, b0, c0, d0, e0, f0, g0, h0
-      TURNS
+      ROUNDS
       a0, b0, c0, d0 = a0 + a & 0xffffffff, b0 + b & 0xffffffff, c0 + c & 0xffffffff, d0 + d & 0xffffffff
       e0, f0, g0, h0 = e0 + e & 0xffffffff, f0 + f & 0xffffffff, g0 + g & 0xffffffff, h0 + h & 0xffffffff
     end
     return a0, b0, c0, d0, e0, f0, g0, h0]]):gsub("%u%u+", { WORDS = table.concat(words, ", "),
-      TURNS = table.concat(turns) }), "=sha256"))
+      ROUNDS = table.concat(rounds) }), "=sha256"))
 end
 
-local hash = compile()
+local hash_padded = compile_hash()
 
-function M.hex(text)
+function M.hash(text)
   local zeros = (55 - #text) % 64
   local padded = text .. "\x80" .. ("\0"):rep(zeros) .. string.pack(">I8", #text * 8)
-  return (("%08x"):rep(8):format(hash(padded, string.unpack)))
+  return (("%08x"):rep(8):format(hash_padded(padded, string.unpack)))
 end
 
 -- The digest that Longhand prints and compares: the first 16 digits.
 function M.digest(text)
-  return M.hex(text):sub(1, 16)
+  return M.hash(text):sub(1, 16)
 end
 
 return M

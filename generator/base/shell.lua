@@ -10,51 +10,51 @@ local M = {}
 
 local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; unset LONGHAND_LAST_WORD; exec '
 
-function M.line(words)
+function M.join(words)
   local quoted = lists.map(words, function(word) return escape.shell(tostring(word)) end)
   return table.concat(quoted, " ")
 end
 
-local function outcome(ok, how, code)
+local function get_exit_code(ok, how, code)
   return ok and 0 or how == "signal" and 128 + code or code
 end
 
 -- Runs a command, which writes to our standard streams, or its output to the file options.output; with errors_too also
 -- its errors. Returns the exit code, or 128 + n if signal n ended the command.
 function M.run(words, options)
-  local line = PREPARE .. M.line(words)
+  local line = PREPARE .. M.join(words)
   if options and options.output then
     line = ("%s >%s"):format(line, escape.shell(options.output)) .. (options.errors_too and " 2>&1" or "")
   end
-  return outcome(os.execute(line))
+  return get_exit_code(os.execute(line))
 end
 
 -- Starts a command and returns a file with its output.
 function M.open(words)
-  return assert(io.popen(PREPARE .. M.line(words), "r"))
+  return assert(io.popen(PREPARE .. M.join(words), "r"))
 end
 
 -- Runs a command and returns its output and the exit code.
 function M.capture(words)
   local pipe = M.open(words)
   local text = pipe:read("a")
-  return text, outcome(pipe:close())
+  return text, get_exit_code(pipe:close())
 end
 
 -- Runs a command and returns its output and errors, without blanks at the end, and its exit code.
-function M.answer(words)
+function M.ask(words)
   local text, code = M.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(words) })
   return text:gsub("%s+$", ""), code
 end
 
 -- The words that run make in the repository as if no other make had started this one, with settings and goals.
-function M.make(root, ...)
+function M.make_command(root, ...)
   return { "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory", "-C",
     root, ... }
 end
 
 -- Makes a new folder that no other process uses, for the caller to remove; or returns nil and a message.
-function M.temporary()
+function M.make_temporary_folder()
   local text, code = M.capture({ "mktemp", "-d" })
   local path = text:match("^(/[^\n]*)\n$")
   if code ~= 0 or not path then

@@ -3,7 +3,7 @@
 local M = { WIDEST = 16 }
 
 -- Rounds a number of elements up to whole vectors.
-function M.filled(count)
+function M.round_up(count)
   return (count + M.WIDEST - 1) // M.WIDEST * M.WIDEST
 end
 

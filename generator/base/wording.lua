@@ -11,12 +11,12 @@ function M.count(count, noun)
 end
 
 -- The article "a", or "an" if the noun begins with a vowel.
-function M.article(noun)
+function M.choose_article(noun)
   return noun:find("^[aeiouAEIOU]") and "an" or "a"
 end
 
 -- Fills words into lines of at most `columns` columns, separated by a space or by `between`.
-function M.filled(words, columns, between)
+function M.fill_lines(words, columns, between)
   local lines, line = {}, ""
   between = between or " "
   for _, word in ipairs(words) do
@@ -31,7 +31,7 @@ function M.filled(words, columns, between)
 end
 
 -- The number of layers of a model, over all stacks; nil if it is unknown.
-function M.layers(model)
+function M.format_layers(model)
   if model.encoder_layers and model.decoder_layers then
     return ("%s and %s"):format(M.count(model.encoder_layers, "encoder layer"),
       M.count(model.decoder_layers, "decoder layer"))
@@ -40,7 +40,7 @@ function M.layers(model)
 end
 
 -- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if it is unknown.
-function M.duration(seconds)
+function M.format_duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"
   end

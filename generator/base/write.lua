@@ -29,28 +29,28 @@ function M.read(path)
 end
 
 -- The id of this process as text; "0" if the id is unknown.
-function M.process()
+function M.get_process_id()
   return (M.read("/proc/self/stat") or ""):match("^%d+") or "0"
 end
 
 -- The temporary name under which a process writes a file before the file takes its own name.
-function M.temporary(target)
-  return ("%s.%s.partial"):format(target, M.process())
+function M.make_temporary_name(target)
+  return ("%s.%s.partial"):format(target, M.get_process_id())
 end
 
 -- Makes a directory and its parents; returns the list of directories that were missing, outermost first.
 function M.make_directory(path)
-  local made, at = {}, path:sub(1, 1) == "/" and "/" or ""
+  local made, folder = {}, path:sub(1, 1) == "/" and "/" or ""
   for name in path:gmatch("[^/]+") do
-    at = at .. name
-    if not lfs.attributes(at, "mode") then
-      local ok, message = lfs.mkdir(at)
-      if not ok and lfs.attributes(at, "mode") ~= "directory" then
-        return nil, ("cannot make the directory %s: %s"):format(at, message)
+    folder = folder .. name
+    if not lfs.attributes(folder, "mode") then
+      local ok, message = lfs.mkdir(folder)
+      if not ok and lfs.attributes(folder, "mode") ~= "directory" then
+        return nil, ("cannot make the directory %s: %s"):format(folder, message)
       end
-      made[#made + 1] = at
+      made[#made + 1] = folder
     end
-    at = at .. "/"
+    folder = folder .. "/"
   end
   if lfs.attributes(path, "mode") ~= "directory" then
     return nil, path .. " is not a directory"
@@ -71,10 +71,10 @@ local function write_file(path, text, writer)
   else
     ok, reason = file:write(text)
   end
-  local closed, late = file:close()
+  local closed, close_reason = file:close()
   if not ok or not closed then
     os.remove(path)
-    return nil, ("%s: %s"):format(path, reason or late)
+    return nil, ("%s: %s"):format(path, reason or close_reason)
   end
   return true
 end
@@ -86,7 +86,7 @@ local function stage(dir, files)
     local mode = lfs.symlinkattributes(target, "mode")
     local before = mode == "file" and not file.write and M.read(target) or nil
     if not before or before ~= file.text then
-      local item = { path = file.path, target = target, temporary = M.temporary(target), before = before }
+      local item = { path = file.path, target = target, temporary = M.make_temporary_name(target), before = before }
       local ok, message = nil, target .. ": is a directory"
       if mode ~= "directory" then
         ok, message = write_file(item.temporary, file.text, file.write)
@@ -116,9 +116,9 @@ end
 
 -- Files of an earlier generation: files with the banner, at the front or in the last line, that are no longer in the
 -- list, and temporary files of killed processes.
-local function leftovers(dir, files)
-  local wanted = lists.set(lists.map(files, function(file) return file.path end))
-  return lists.filter(M.names(dir), function(name)
+local function find_leftovers(dir, files)
+  local wanted = lists.to_set(lists.map(files, function(file) return file.path end))
+  return lists.filter(M.list_names(dir), function(name)
     local path = dir .. "/" .. name
     local is_other = not wanted[name] and lfs.attributes(path, "mode") == "file"
     local text = is_other and M.read(path)
@@ -132,7 +132,7 @@ end
 
 -- The path of a folder for results inside another user's folder, or the path `given`; nil and a message if the folder
 -- for results is a link.
-function M.below(dir, name, given)
+function M.choose_folder(dir, name, given)
   local path = given or dir .. "/" .. name
   if not given and lfs.symlinkattributes(path, "mode") == "link" then
     return nil, path .. " is a link; results are written only below the named folder\n  hint: --out DIR"
@@ -141,7 +141,7 @@ function M.below(dir, name, given)
 end
 
 -- Stages files for dir, all or none; returns the staged files, or nil and a message.
-local function put(dir, files)
+local function write_staged(dir, files)
   local made, message = M.make_directory(dir)
   if not made then
     return nil, message
@@ -162,12 +162,12 @@ end
 
 -- Writes files into dir and removes leftovers of an earlier generation.
 function M.files(dir, files)
-  local staged, message = put(dir, files)
+  local staged, message = write_staged(dir, files)
   if not staged then
     return nil, message
   end
   local changed = lists.map(staged, function(item) return item.path end)
-  for _, name in ipairs(leftovers(dir, files)) do
+  for _, name in ipairs(find_leftovers(dir, files)) do
     os.remove(dir .. "/" .. name)
     changed[#changed + 1] = name
   end
@@ -177,7 +177,7 @@ end
 -- Writes one file, whole or not at all, and makes the folders of its path.
 function M.file(path, text)
   local dir, name = path:match("^(.*)/([^/]*)$")
-  local staged, message = put(dir == "" and "/" or dir or ".", { { path = name or path, text = text } })
+  local staged, message = write_staged(dir == "" and "/" or dir or ".", { { path = name or path, text = text } })
   return staged and true, message
 end
 
@@ -187,16 +187,16 @@ function M.compare(dir, files)
     local text = M.read(dir .. "/" .. file.path)
     return text ~= file.text and { path = file.path, state = text and "differs" or "missing" } or nil
   end)
-  return lists.append(differences, lists.map(leftovers(dir, files), function(name)
+  return lists.append(differences, lists.map(find_leftovers(dir, files), function(name)
     return { path = name, state = "left over" }
   end))
 end
 
 -- The names in a folder, sorted; an empty list if the folder does not exist.
-function M.names(folder)
+function M.list_names(folder)
   local names = {}
-  local there, next_name, handle = pcall(lfs.dir, folder)
-  if there then
+  local exists, next_name, handle = pcall(lfs.dir, folder)
+  if exists then
     for name in next_name, handle do
       names[#names + 1] = name ~= "." and name ~= ".." and name or nil
     end
@@ -209,7 +209,7 @@ end
 function M.remove_tree(path)
   local mode = lfs.symlinkattributes(path, "mode")
   if mode == "directory" then
-    for _, name in ipairs(M.names(path)) do
+    for _, name in ipairs(M.list_names(path)) do
       M.remove_tree(path .. "/" .. name)
     end
     return lfs.rmdir(path)

@@ -51,7 +51,7 @@ end
 
 local function add_cuda(command, default)
   options.add(command, {
-    lists.merged(target_of(""), { default = "cpu" }),
+    lists.merge(target_of(""), { default = "cpu" }),
     { "--arch LIST", "GPU architectures: a list such as sm_80,sm_90a; native: those of this machine; all: those that "
       .. "the toolkit supports; default: " .. default, convert = converters.architectures },
     { "--jit", "include the source of the device code, so that the machine that runs it can compile it" },
@@ -158,7 +158,7 @@ local function legal_names(parser, kind)
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
     lists.append(names, element._aliases)
   end
-  return lists.merged(names, lists.set(names))
+  return lists.merge(names, lists.to_set(names))
 end
 
 -- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
@@ -178,7 +178,7 @@ local function meant_elsewhere(name, names, verb, root)
   end
 end
 
-local MOVED = lists.set({ "where", "stale", "manual" }) -- verbs that are now under `dev`
+local MOVED = lists.to_set({ "where", "stale", "manual" }) -- verbs that are now under `dev`
 
 -- Adds hints: argparse knows only names one edit away; these hints also cover farther names and flags of other places.
 local function hint(parser, message, verb, root)
@@ -189,7 +189,7 @@ local function hint(parser, message, verb, root)
     return message
   end
   local names = legal_names(parser, kind)
-  local near = nearest.name(name, names)
+  local near = nearest.find(name, names)
   local more = near and ("Did you mean '%s'?"):format(near)
     or kind == "option" and meant_elsewhere(name, names, verb, root)
   return more and message .. "\n" .. more or message

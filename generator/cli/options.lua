@@ -14,7 +14,7 @@ function M.add(command, rows)
     if value == "" and not row.choices then
       command:flag(name, row[2])
     else
-      command:option(name, row[2])(lists.merged(row, { argname = value ~= "" and value or nil }))
+      command:option(name, row[2])(lists.merge(row, { argname = value ~= "" and value or nil }))
     end
   end
 end

@@ -247,7 +247,7 @@ function Emitter:print(node, binding, level)
 end
 
 function Emitter:perform(effect, level)
-  local statement = lists.merged(effect)
+  local statement = lists.merge(effect)
   if effect.index_node then
     statement.index = self:is_vector(effect.index_node) and self:print(effect.index_node, 0, level)
       or (self:integer(effect.index_node, level))
@@ -316,7 +316,7 @@ function M.statements(state, environment, effects)
   end
   local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
     arrays = {}, forced = {}, sizes = {}, zero = environment.literal(0) }, Emitter)
-  emitter.uses = formulas.uses(lists.flat(effects, function(effect) return { effect.node, effect.index_node } end))
+  emitter.uses = formulas.uses(lists.collect(effects, function(effect) return { effect.node, effect.index_node } end))
   for _, group in ipairs(emitter:groups(effects)) do
     emitter:effects(group)
   end

@@ -234,7 +234,7 @@ end
 
 -- A leaf of a later stage: a loaded value, or an incoming gradient. key distinguishes leaves of one kind.
 function Builder:leaf(kind, key, fields)
-  return self:make(kind, {}, key, lists.merged({ type = "real", low = -HUGE, high = HUGE }, fields))
+  return self:make(kind, {}, key, lists.merge({ type = "real", low = -HUGE, high = HUGE }, fields))
 end
 
 local TRUTH = { all = true, any = true, negate = true }

@@ -56,7 +56,7 @@ function M.needs(state, node)
   if known then
     return known
   end
-  local set = lists.set(lists.matches(leaf_needs(state, node), "."))
+  local set = lists.to_set(lists.find_all(leaf_needs(state, node), "."))
   if node.op == "index" then
     set[node] = true
   end

@@ -50,7 +50,7 @@ end
 -- The loop nest that fills all tables of a class.
 function M.making(build, class, tables)
   return nest_of(build, class, { effects = lists.map(tables, function(t)
-    return lists.merged(build.target.fill(build, t, class), { node = t.value, per_head = t.per_head })
+    return lists.merge(build.target.fill(build, t, class), { node = t.value, per_head = t.per_head })
   end) })
 end
 
@@ -160,8 +160,8 @@ end
 
 -- The sums that effects add to, in the order of their parameters' names.
 local function used_sums(sums, effects, heads)
-  local used = lists.set(lists.map(effects, function(effect) return effect.target end))
-  return lists.map(canonical.sorted_keys(sums), function(name)
+  local used = lists.to_set(lists.map(effects, function(effect) return effect.target end))
+  return lists.map(canonical.sort_keys(sums), function(name)
     local one = sums[name]
     local count = one.heads and one.count == 1 and "" or tostring(one.count)
     one.extent = (one.heads and heads or "") .. (one.heads and count ~= "" and " * " or "") .. count

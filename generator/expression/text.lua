@@ -146,7 +146,7 @@ function M.shared_parts(root, small)
 end
 
 function M.written(root)
-  local parts, count = lists.set(M.shared_parts(root, SMALL)), {}
+  local parts, count = lists.to_set(M.shared_parts(root, SMALL)), {}
   local function visit(node)
     if not count[node] then
       count[node] = 1.0

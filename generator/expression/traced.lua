@@ -69,7 +69,7 @@ local function plain(word, op, arguments)
   local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
     refuse(word, ("%s(%s) is not a finite number"):format(word:find("%a") and word or op,
-      table.concat(lists.map(arguments, diagnostics.number), ", ")),
+      table.concat(lists.map(arguments, diagnostics.show), ", ")),
       row and row.expected or "arguments for which it is")
   end
   return value
@@ -202,7 +202,7 @@ for name, row in next, functions.rows do
   FUNCTIONS[name] = { row.most or 2, row.most or nil, compute }
 end
 
-M.functions, M.names = {}, canonical.sorted_keys(FUNCTIONS)
+M.functions, M.names = {}, canonical.sort_keys(FUNCTIONS)
 
 for name, row in next, FUNCTIONS do
   M.functions[name] = exported(function(...)
@@ -336,9 +336,9 @@ ROOT.__index = exported(function(object, name)
   elseif lists.has(M.SYMBOLS, name) then
     return symbol(name)
   end
-  local names = lists.join(M.SYMBOLS, canonical.sorted_keys(session.parameters))
+  local names = lists.join(M.SYMBOLS, canonical.sort_keys(session.parameters))
   refuse(key_text(name), ("unknown symbol x.%s"):format(type(name) == "string" and name or "[...]"),
-    table.concat(names, ", "), nearest.hint(name, names, "x.%s"))
+    table.concat(names, ", "), nearest.make_hint(name, names, "x.%s"))
 end)
 
 ROOT.__call = exported(function()

@@ -67,9 +67,9 @@ end
 local function check_rate(model, additive, say)
   local rate, other = model and model.embedding_dropout, additive.dropout
   if rate and other and rate ~= other and additive.at ~= "block" then
-    local text = diagnostics.number(rate)
+    local text = diagnostics.show(rate)
     say.refuse("encoding.additive.dropout", "model.embedding_dropout", text, {
-      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.number(other)),
+      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.show(other)),
       expected = ("one of the two fields, or %s in both"):format(text) })
   end
 end

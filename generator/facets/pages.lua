@@ -95,7 +95,7 @@ end
 
 -- The parts of all pages for an exported file, in the order of rank.
 function M.parts()
-  local list = lists.flat(M, function(page) return page.parts or {} end)
+  local list = lists.collect(M, function(page) return page.parts or {} end)
   table.sort(list, function(a, b) return a.rank < b.rank end)
   return list
 end

@@ -99,7 +99,7 @@ function M.plan(encoding, family, given)
     plan.rows_text = ("%s%sCLIP + 1"):format(plan.left and "" or "2 * ", family.PREFIX)
     plan.farthest = plan.left and "0" or family.PREFIX .. "CLIP"
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
-    plan.room = vector_width.filled(plan.rows * plan.width)
+    plan.room = vector_width.round_up(plan.rows * plan.width)
   end
   plan.times_sets = plan.sets > 1 and family.PREFIX .. "RELATIVE_SETS * " or ""
   plan.set_of_layer = plan.sets == 1 and "0" or "l"

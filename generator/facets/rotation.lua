@@ -58,9 +58,9 @@ function M.check(seen, say)
   local scaling = rotation and rotation.scaling or {}
   local slow, fast = scaling.beta_slow, scaling.beta_fast
   if slow and fast and slow >= fast then
-    local fast_text = diagnostics.number(fast)
+    local fast_text = diagnostics.show(fast)
     say.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
-      what = ("%s is not below beta_fast"):format(diagnostics.number(slow)),
+      what = ("%s is not below beta_fast"):format(diagnostics.show(slow)),
       expected = ("a number below %s = %s; pairs between them have a speed in between"):format(fast_path, fast_text) })
   end
 end

@@ -80,7 +80,7 @@ local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distanc
 
 local function literal_lines(build, values)
   local words = lists.map(values, function(value) return (assert(build.real(value))) end)
-  return wording.filled(words, 82, ", ")
+  return wording.fill_lines(words, 82, ", ")
 end
 
 local function constants(build, parameters)
@@ -107,7 +107,7 @@ local function learned_parameters(family, parameters)
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
     return p.learned and { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
-      room = vector_width.filled(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
+      room = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
       values = p.values, values_text = values_text(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end
@@ -150,7 +150,7 @@ end
 
 -- Whether loop nests read positions of queries, positions of keys, and sampled distances.
 local function find_uses(list)
-  local set = lists.merged(table.unpack(lists.map(list, function(nest) return nest.mentioned end)))
+  local set = lists.merge(table.unpack(lists.map(list, function(nest) return nest.mentioned end)))
   return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
 end
 
@@ -207,8 +207,8 @@ end
 local function describe_sets(out, family)
   out.per_layer = lists.any(out.tables, function(t) return t.per_layer end)
   out.trains = lists.any(out.tables, function(t) return t.learned end)
-  out.has = lists.merged({ distance = false, sum = false, pair = false },
-    lists.set(lists.map(out.tables, function(t) return t.class end)))
+  out.has = lists.merge({ distance = false, sum = false, pair = false },
+    lists.to_set(lists.map(out.tables, function(t) return t.class end)))
   out.sets = out.per_layer and family.layers or 1
   out.times_sets = out.sets > 1 and family.PREFIX .. "SCORE_SETS * " or ""
   out.sets_about = out.sets > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
@@ -275,7 +275,7 @@ local function destinations(value)
     local p, t = node.parameter, node.op == "table" and node.table
     names[#names + 1] = p and p.learned and "x." .. p.name or t and t.learned and t.name or nil
   end)
-  return table.concat(lists.distinct(names), ", ")
+  return table.concat(lists.drop_repeats(names), ", ")
 end
 
 -- The parts of the score's formula: the tables, then the rest, which the pair loop computes.
@@ -299,7 +299,7 @@ end
 
 -- The parameters in a checkpoint's identity; nil if there are none.
 local function parameter_shapes(parameters)
-  return parameters and lists.map(canonical.sorted_keys(parameters), function(name)
+  return parameters and lists.map(canonical.sort_keys(parameters), function(name)
     local p = parameters[name]
     return { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
   end)

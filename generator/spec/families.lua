@@ -15,7 +15,7 @@ local M = {}
 M.NAMES = { "encoder", "decoder", "cross" }
 M.FACETS = lists.map(pages.written, function(page) return not page.of_input and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
-M.is_name, M.is_facet = lists.set(M.NAMES), lists.set(M.FACETS)
+M.is_name, M.is_facet = lists.to_set(M.NAMES), lists.to_set(M.FACETS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
 
@@ -58,12 +58,12 @@ local function is_off(facet, value)
   if page.is_off then
     return page.is_off(value)
   end
-  return page.off ~= nil and canonical.text(value) == canonical.text(page.off)
+  return page.off ~= nil and canonical.format(value) == canonical.format(page.off)
 end
 
 -- The facets of one family, together with the encoding added to the embedding.
 function M.encoding(encoding, name)
-  local own, given = lists.merged(encoding), M.is_name[name] and encoding[name] or {}
+  local own, given = lists.merge(encoding), M.is_name[name] and encoding[name] or {}
   for _, family in ipairs(M.NAMES) do
     own[family] = nil
   end
@@ -81,7 +81,7 @@ function M.view(resolved, name)
 end
 
 local function same(a, b)
-  return canonical.text({ a }) == canonical.text({ b })
+  return canonical.format({ a }) == canonical.format({ b })
 end
 
 -- The facets of a family's whole encoding that differ from the shared ones; nil if none do.

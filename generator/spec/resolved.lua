@@ -26,7 +26,7 @@ function M.value_text(value)
     local step = (value.step or 1) > 1 and ", step = " .. value.step or ""
     return ("{ %d, %d%s }"):format(value.first, value.last, step)
   end
-  return list_text(#value > 0 and value or lists.map(canonical.sorted_keys(value), function(name)
+  return list_text(#value > 0 and value or lists.map(canonical.sort_keys(value), function(name)
     return ("%s = %s"):format(name, M.value_text(value[name]))
   end))
 end
@@ -36,13 +36,13 @@ local NAMED = { parameters = parameters.text, options = show, settings = show }
 
 function M.text(resolved, origins)
   local rows = {}
-  local fields = lists.flat(schema.fields, function(field) -- those of a family follow its table
+  local fields = lists.collect(schema.fields, function(field) -- those of a family follow its table
     return lists.join({ field }, schema.copies[field.family] or {})
   end)
   for _, field in ipairs(fields) do
-    local value = lists.at(resolved, field.path)
+    local value = lists.get(resolved, field.path)
     if NAMED[field.type] then
-      for _, name in ipairs(canonical.sorted_keys(value or {})) do
+      for _, name in ipairs(canonical.sort_keys(value or {})) do
         local path = ("%s.%s"):format(field.path, name)
         rows[#rows + 1] = { path, NAMED[field.type](value[name]), origins[path] }
       end
@@ -52,8 +52,8 @@ function M.text(resolved, origins)
         origins[field.path] or "default" }
     end
   end
-  local widest_path = lists.most(rows, function(row) return #row[1] end)
-  local widest_value = lists.most(rows, function(row) return math.min(#row[2], 32) end)
+  local widest_path = lists.max(rows, function(row) return #row[1] end)
+  local widest_value = lists.max(rows, function(row) return math.min(#row[2], 32) end)
   local form = ("%%-%ds = %%-%ds  %%s"):format(widest_path, widest_value)
   local out = lists.map(rows, function(row) return form:format(table.unpack(row)) end)
   return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))

@@ -93,7 +93,7 @@ end
 
 -- The field of a family. Its default is computed from a view of the resolved spec that has the family's own facets.
 local function copy_for(family, field)
-  local copy = lists.merged(field, { family = family })
+  local copy = lists.merge(field, { family = family })
   copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
   if type(field.default) == "function" then
     copy.default = function(resolved)
@@ -124,10 +124,10 @@ end
 local function range_text(field)
   local noun = field.multiple and "a multiple of " .. field.multiple
     or field.type == "integer" and "an integer" or "a number"
-  local low = field.min and "from " .. diagnostics.number(field.min)
-    or field.above and "above " .. diagnostics.number(field.above)
-  local high = field.max and (field.min and "to " or "at most ") .. diagnostics.number(field.max)
-    or field.below and "below " .. diagnostics.number(field.below)
+  local low = field.min and "from " .. diagnostics.show(field.min)
+    or field.above and "above " .. diagnostics.show(field.above)
+  local high = field.max and (field.min and "to " or "at most ") .. diagnostics.show(field.max)
+    or field.below and "below " .. diagnostics.show(field.below)
   local joint = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
   return noun .. " " .. (low or "") .. joint .. (high or "") .. (field.word and (" or %q"):format(field.word) or "")
 end
@@ -157,7 +157,7 @@ function M.expected(field)
   if field.type == "integer" or field.type == "number" then
     return range_text(field)
   elseif field.type == "kind" then
-    return field.kinds and table.concat(lists.names(field.kinds), ", ") or "the kind of a task"
+    return field.kinds and table.concat(lists.get_names(field.kinds), ", ") or "the kind of a task"
   elseif field.type == "choice" then
     return table.concat(field.choices, ", ")
   elseif field.type == "names" and field.choices then
@@ -165,7 +165,7 @@ function M.expected(field)
   elseif field.type == "keep" then
     return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
   end
-  return M.TEXT[field.type] or "a table with " .. table.concat(lists.names(M.children[field.path]), ", ")
+  return M.TEXT[field.type] or "a table with " .. table.concat(lists.get_names(M.children[field.path]), ", ")
 end
 
 local function default_text(field)
@@ -176,7 +176,7 @@ local function default_text(field)
   elseif field.type == "table" then
     return ""
   end
-  return "default: " .. (field.default_text or (type(field.default) == "number" and diagnostics.number(field.default))
+  return "default: " .. (field.default_text or (type(field.default) == "number" and diagnostics.show(field.default))
     or tostring(field.default))
 end
 
@@ -223,7 +223,7 @@ function M.fields_text(all, path)
       :format(left) or nil
   end
   if not out[1] then
-    return nil, nearest.name(path, lists.map(M.fields, function(field) return field.path end))
+    return nil, nearest.find(path, lists.map(M.fields, function(field) return field.path end))
   end
   return table.concat(out, "\n") .. "\n"
 end

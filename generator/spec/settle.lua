@@ -117,7 +117,7 @@ function M.task(context)
   end
   if facts then
     local model = context.resolved.model or {} -- the facts are copied, since several specs share a task
-    context.task = lists.merged(lists.copy(facts), { computation = task.computation, readout = model.readout,
+    context.task = lists.merge(lists.copy(facts), { computation = task.computation, readout = model.readout,
       apart = model.kind == "encoder_decoder" or nil })
     settle_loss(context, given, context.task)
   end

@@ -26,7 +26,7 @@ end
 local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
-  local formula = score.resolve(context, texts, lists.merged(nodes, { path = path, encoding = encoding,
+  local formula = score.resolve(context, texts, lists.merge(nodes, { path = path, encoding = encoding,
     layers = families.layers(model, of), cross = of == "cross", causal = families.is_causal(model, of, encoding) }))
   if formula and encoding.positions.kind == "randomized"
     and placement.score_reads_positions(encoding)

@@ -47,7 +47,7 @@ function M.meant(word, flags, root)
     return flag
   end
   local field = meant.fields[1]
-  local near = not field and nearest.name(word, flags) or nil
+  local near = not field and nearest.find(word, flags) or nil
   return near, not near and (field and ("%s is a field of the spec: --set %s=... before the --"):format(field, field)
     or meant.why)
 end
@@ -73,7 +73,7 @@ local function number_problem(name, flag, text)
       expected and "\nexpected: " .. expected or "")
   elseif flag.least and value < flag.least or flag.most and value > flag.most then
     return ("%s: %s is out of range\nexpected: from %s to %s"):format(name, text,
-      flag.least and diagnostics.number(flag.least) or "less", flag.most and diagnostics.number(flag.most) or "more")
+      flag.least and diagnostics.show(flag.least) or "less", flag.most and diagnostics.show(flag.most) or "more")
   end
 end
 
@@ -82,7 +82,7 @@ local function value_problem(name, flag, text)
   if not form then
     return flag.kind == "TEXT" and text == "" and ("%s: the value is empty"):format(name) or nil
   end
-  local parts = form.between and lists.matches((text:gsub(form.between, "\n", form.most)), "[^\n]+") or { text }
+  local parts = form.between and lists.find_all((text:gsub(form.between, "\n", form.most)), "[^\n]+") or { text }
   return lists.any(parts, function(part) return number_problem(name, flag, part) end) or nil
 end
 

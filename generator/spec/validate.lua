@@ -73,7 +73,7 @@ local function unknown_field(context, node, path, kind, legal)
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
-  local expected = lists.names(legal)
+  local expected = lists.get_names(legal)
   local function hint()
     if field then
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
@@ -99,7 +99,7 @@ local function named_items(node, path)
     return node
   end
   local under = { origin = node.origin, fields = {}, items = node.items }
-  return { origin = node.origin, fields = lists.merged(node.fields, { [name] = under }), items = {} }
+  return { origin = node.origin, fields = lists.merge(node.fields, { [name] = under }), items = {} }
 end
 
 -- Reports positional values and fields that a table of this kind does not have.
@@ -110,7 +110,7 @@ local function check_names(context, node, path, kind)
   local legal = lists.map(schema.children[path], function(child) -- kind is false if it is wrong
     return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
   end)
-  local allowed = lists.set(lists.names(legal))
+  local allowed = lists.to_set(lists.get_names(legal))
   for name, inner in tree.each(node) do
     local inner_path = locate.join(path, name)
     if not allowed[name] and inner.unstated and schema.at[inner_path] then

@@ -63,7 +63,7 @@ end
 -- Returns the problem with a number of the right type, or nil; and a hint.
 local function number_fault(field, value)
   local function fault(is, limit)
-    return ("%s is %s %s"):format(diagnostics.number(value), is, diagnostics.number(limit))
+    return ("%s is %s %s"):format(diagnostics.show(value), is, diagnostics.show(limit))
   end
   if field.min and value < field.min then
     return fault("below", field.min)
@@ -116,7 +116,7 @@ local function one_of(context, field, node, names, expected)
   if field.type == "kind" then
     what = ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind", show(value))
   end
-  add(context, node, field.path, what, expected, nearest.hint(value, names))
+  add(context, node, field.path, what, expected, nearest.make_hint(value, names))
 end
 
 function readers.choice(context, field, node)
@@ -125,7 +125,7 @@ end
 
 local function kind_names(context, field)
   return field.of == "tasks" and lists.map(context.tasks.list, function(facts) return facts.kind end)
-    or lists.names(field.kinds)
+    or lists.get_names(field.kinds)
 end
 
 function readers.kind(context, field, node)
@@ -154,7 +154,7 @@ local function rising(context, node, path, read)
     local value = read(item, at)
     list[i], good = value, good and value ~= nil
     if value and before and value <= before then
-      good = add(context, item, at, ("%s follows %s"):format(diagnostics.number(value), diagnostics.number(before)),
+      good = add(context, item, at, ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(before)),
         "an ascending list")
     end
   end
@@ -254,7 +254,7 @@ function readers.by(context, field, node)
 end
 
 function readers.name(context, field, node)
-  if not base_names.is(node.value) then
+  if not base_names.is_valid(node.value) then
     return misfit(context, node, field.path, schema.expected(field))
   end
   return node.value
@@ -266,7 +266,7 @@ function readers.names(context, field, node)
   for i, item in ipairs(node.items) do
     local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
     local name = field.choices and one_of(context, at, item, field.choices, schema.expected(at)) or item.value
-    if not field.choices and not base_names.is(name) then
+    if not field.choices and not base_names.is_valid(name) then
       misfit(context, item, at.path, schema.expected(field))
     elseif name and given[name] then
       add(context, item, at.path, ("%s is given twice"):format(show(name)), "each once")
@@ -379,7 +379,7 @@ function readers.settings(context, field, node)
   local settings = {}
   for name, inner in tree.each(node) do
     local value, path = inner.value, locate.join(field.path, name)
-    if not base_names.is(name) then
+    if not base_names.is_valid(name) then
       add(context, inner, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
     elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
       misfit(context, inner, path,

@@ -134,7 +134,7 @@ end
 -- Finishes a class. Each block has its own class; composites with equal texts share a class. The class gets the first
 -- of the words that is not the name of another class.
 local function finish(state, class, ...)
-  local key = canonical.text({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
+  local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
     return state.same[key]
   end
@@ -149,7 +149,7 @@ end
 
 -- Sets the number of dropout rates in a class; inner: operations of its composites, which do not count.
 local function rates_of(class, ops, inner)
-  class.rates = #lists.distinct(lists.map(ops, function(op)
+  class.rates = #lists.drop_repeats(lists.map(ops, function(op)
     return op.dropout and not inner[op] and op.dropout.rate or nil
   end))
 end
@@ -206,7 +206,7 @@ local function name_parts(state, class)
   for _, row in ipairs(pages.parts()) do
     local key, texts = row.of, attention.pages[row.of] or {}
     for _, field in ipairs(row.fields) do
-      key = key .. " " .. canonical.text(attention[field])
+      key = key .. " " .. canonical.format(attention[field])
     end
     add_terms(attention.terms, texts)
     add_terms(attention.new_terms, state.parts[key] and {} or texts)
@@ -226,7 +226,7 @@ local function attention_class(state, group)
   class.needs, class.layer, class.template = facts.needs, facts.layer, "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
   class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
-  class.attention = lists.merged(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
+  class.attention = lists.merge(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
     memory_positions = class.needs.memory_positions and "memory_positions" or "positions",
     distance = class.needs.memory_distance and "memory_distance" or "distance",
     layer_argument = class.layer and ", layer" or "", query_bias = bias_of(op.q.op.p),

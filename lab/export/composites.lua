@@ -16,10 +16,10 @@ local function readers_of(scope)
   for _, op in ipairs(scope.ops) do
     local values = lists.map(op.about.roles, function(role) return op[role] end)
     for _, value in ipairs(lists.join(values, op.externals or {})) do
-      lists.enter(readers, value, op)
+      lists.append_to(readers, value, op)
     end
   end
-  lists.enter(readers, scope.last or false, scope)
+  lists.append_to(readers, scope.last or false, scope)
   return readers
 end
 
@@ -45,7 +45,7 @@ local function folder_of(op)
   local folders = lists.map(op.kind == "product" and op.p.tensors or {}, function(path)
     return path:match("^(.*)%.") or false
   end)
-  return #lists.distinct(folders) == 1 and folders[1] or nil
+  return #lists.drop_repeats(folders) == 1 and folders[1] or nil
 end
 
 local BETWEEN = { product = true, activation = true, gate = true }

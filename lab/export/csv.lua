@@ -37,14 +37,14 @@ end
 -- Returns the names of all axes of all conditions, sorted, with length first.
 local function axes_of(study)
   local axes = {}
-  for _, run in lists.nested(study.cells, "runs") do
+  for _, run in lists.iterate_nested(study.cells, "runs") do
     each_line(run, function(row)
       for name in pairs(row.by or { length = true }) do
         axes[name] = true
       end
     end)
   end
-  local names = canonical.sorted_keys(axes)
+  local names = canonical.sort_keys(axes)
   table.sort(names, function(a, b)
     return a == "length" and b ~= "length" or b ~= "length" and a < b
   end)
@@ -56,10 +56,10 @@ local function lines_of(study, axes, cell, run)
   local lines, places = {}, {}
   each_line(run, function(row)
     local by = row.by or { length = row.length }
-    local key = canonical.text({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
+    local key = canonical.format({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
     local place = places[key] or #lines + 1
     places[key], lines[place] = place, report_csv.line(study, cell, run, table.concat({
-      csv.line(lists.merged(row, { id = run.id, digest = run.digest }), FRONT), csv.line(by, axes),
+      csv.line(lists.merge(row, { id = run.id, digest = run.digest }), FRONT), csv.line(by, axes),
       csv.line(row, VALUES), csv.field(run.dir) }, ","))
   end)
   return table.concat(lines)
@@ -73,7 +73,7 @@ end
 
 function M.run(options)
   local study = must(INPUT, open_study.study(options, ""))
-  local out = must(INPUT, write.below(options.runs, "csv", options.out))
+  local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))
   local axes = axes_of(study)
   local evaluations = report_csv.file("evaluations.csv", report_csv.head(study, columns(axes)), study,
     function(cell, run)

@@ -86,14 +86,14 @@ end
 
 -- Returns the decoded lines that a trainer prints. given: text for its stdin.
 local function ask(trainer, words, given)
-  local folder = must(ENVIRONMENT, shell.temporary())
+  local folder = must(ENVIRONMENT, shell.make_temporary_folder())
   must(ENVIRONMENT, write.files(folder, { { path = "input", text = given or "" } }))
   local code = shell.run({ "sh", "-c", 'exec "$@" <"$0"', folder .. "/input", trainer, table.unpack(words) },
     { output = folder .. "/output", errors_too = true })
   local output = write.read(folder .. "/output") or ""
   write.remove_tree(folder)
   must(code, code == 0, ("trainer %s failed:\n%s"):format(words[1], output))
-  return lists.map(lists.matches(output, "[^\n]+"), function(line)
+  return lists.map(lists.find_all(output, "[^\n]+"), function(line)
     local value = input.decode(line)
     must(INPUT, getmetatable(value) == input.OBJECT, ("trainer %s: found %s; expected JSON: are the checkpoint's "
       .. "parameters finite?"):format(words[1], escape.plain(line:sub(1, 80))))
@@ -106,7 +106,7 @@ local function inputs_of(spec, trainer)
   if spec.plan.task.data then
     return M.data_inputs(spec.plan)
   end
-  return lists.flat(M.lengths(spec.resolved), function(length)
+  return lists.collect(M.lengths(spec.resolved), function(length)
     return lists.map(ask(trainer, { "sample", "--length", length, "--count", 2 }), function(example)
       return { input = example.input, outputs = #example.target }
     end)
@@ -152,7 +152,7 @@ local function export(options, run, spec, path, sets)
   if not model then
     return ENVIRONMENT, options.project:template_error(problem)
   end
-  local out = must(INPUT, write.below(run.dir, "pytorch", options.out))
+  local out = must(INPUT, write.choose_folder(run.dir, "pytorch", options.out))
   must(ENVIRONMENT, write.files(out, {
     { path = "model.py", text = model },
     { path = "stored.jsonl", text = stored },

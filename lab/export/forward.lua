@@ -31,7 +31,7 @@ end
 -- Returns the set of values that are read exactly once: they are written inside their reader's expression.
 local function read_once(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
-  for item, value in lists.nested(items, "reads") do
+  for item, value in lists.iterate_nested(items, "reads") do
     reads[value] = (reads[value] or 0) + 1
     named[value] = named[value] or item.loop ~= nil
   end
@@ -157,7 +157,7 @@ end
 function M.lines(given)
   local inner = read_once(given.items, given.result)
   while true do
-    local pass = setmetatable({ inner = inner, last = {}, names = lists.merged(given.names), width = given.width,
+    local pass = setmetatable({ inner = inner, last = {}, names = lists.merge(given.names), width = given.width,
       stream = given.stream, variables = names.variables({ "h", table.unpack(given.arguments) }) }, Pass)
     local lines, part = pass:write(given.items, given.result)
     if lines then

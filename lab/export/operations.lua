@@ -51,7 +51,7 @@ local function check(op)
     unknown(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
   end
   local fields = (" %s %s "):format(known, WORDS)
-  for _, field in ipairs(canonical.sorted_keys(op)) do
+  for _, field in ipairs(canonical.sort_keys(op)) do
     if op[field] and not fields:find((" %s "):format(field), 1, true) then
       unknown(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))
     end
@@ -172,7 +172,7 @@ end
 
 -- Returns the operations of a list that have their own item: a product within a gate's expression has none.
 function M.own_items(list)
-  local gated = lists.set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
+  local gated = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated[op.out] end)
 end
 

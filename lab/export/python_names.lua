@@ -11,20 +11,21 @@ local PYTHON = [[and as assert async await break class continue def del elif els
   import in is lambda nonlocal not or pass raise return try while with yield ]]
 
 -- Names that a local variable of a forward pass cannot have: words of Python, and names that the forward pass reads.
-local VARIABLES = lists.words(PYTHON .. [[self torch nn math range len sinusoid waves places place distance
+local VARIABLES = lists.split_set(PYTHON .. [[self torch nn math range len sinusoid waves places place distance
   draw_positions draw_distances pair_distances]])
 
 -- Attributes that PyTorch's modules and dictionaries of modules have already, and words of Python.
-local ATTRIBUTES = lists.words(PYTHON .. [[add_module apply bfloat16 buffers call_super_init children clear compile cpu
-  cuda double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu
-  items keys load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters pop
-  register_backward_hook register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
-  register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook
-  register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
-  set_extra_state set_submodule share_memory state_dict to to_empty train training type update values xpu zero_grad]])
+local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers call_super_init children clear
+  compile cpu cuda double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter
+  get_submodule half ipu items keys load_state_dict modules mtia named_buffers named_children named_modules
+  named_parameters parameters pop register_backward_hook register_buffer register_forward_hook
+  register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook
+  register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module register_parameter
+  register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule share_memory
+  state_dict to to_empty train training type update values xpu zero_grad]])
 
 -- Classes of the file's fixed part, names that the file imports, and words of Python.
-local CLASSES = lists.words("F Relative Geometric Direction None True False")
+local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
 -- Returns `word`, or `word` with as many endings as it takes to be free, and marks the result as taken.
 local function free(taken, word, ending)
@@ -40,8 +41,8 @@ Names.__index = Names
 
 -- tensors: the tensors of checkpoints; no other name may use their words.
 function M.new(tensors)
-  local words = lists.flat(tensors, function(tensor) return lists.matches(tensor.name, "[^.]+") end)
-  return setmetatable({ in_files = lists.set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},
+  local words = lists.collect(tensors, function(tensor) return lists.find_all(tensor.name, "[^.]+") end)
+  return setmetatable({ in_files = lists.to_set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},
     word_of = {} }, Names)
 end
 
@@ -66,7 +67,7 @@ end
 
 -- Returns the set of one forward pass's variables, which contains its arguments.
 function M.variables(arguments)
-  return setmetatable(lists.set(arguments), { __index = VARIABLES })
+  return setmetatable(lists.to_set(arguments), { __index = VARIABLES })
 end
 
 -- Returns a name for a variable, or for an attribute that has no name in files.

@@ -31,7 +31,7 @@ local function collect_facets(op, formula)
   local variables = { heads = family.heads, crosses = crosses, pages = given.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
   return { needs = given.needs, calls = given.calls, layer = given.layer or false,
-    text = lists.merged(variables, table.unpack(pages.said("export", family, given))) }
+    text = lists.merge(variables, table.unpack(pages.said("export", family, given))) }
 end
 
 local EXPORTED = { parameters = true }
@@ -44,13 +44,13 @@ end
 
 -- Whether a field has a value that is not among its kinds or choices in the schema.
 local function is_strange(field, value)
-  local words = field.kinds and lists.names(field.kinds) or field.choices
+  local words = field.kinds and lists.get_names(field.kinds) or field.choices
   return words and not lists.has(words, value)
 end
 
 -- Returns words for the first setting of a resolved encoding that cannot be exported, or nil.
 local function unknown_of_encoding(value, path)
-  for _, name in ipairs(canonical.sorted_keys(value)) do
+  for _, name in ipairs(canonical.sort_keys(value)) do
     local inner, at = value[name], path .. "." .. name
     local field = schema.at[at]
     if not field or not EXPORTED[families.of_all(at):match("^encoding%.([^.]+)")] or is_strange(field, inner) then
@@ -64,11 +64,11 @@ local function unknown_of_encoding(value, path)
 end
 
 -- Fields of a task that the templates can write; any other field is an error. operations.lua checks the network.
-local TASK = lists.words("kind source data eval validation input_symbols output_symbols longest axes seed options "
+local TASK = lists.split_set("kind source data eval validation input_symbols output_symbols longest axes seed options "
   .. "computation loss")
 
 local function unknown_of_task(task)
-  local name = lists.find(canonical.sorted_keys(task), function(one) return not TASK[one] end)
+  local name = lists.find(canonical.sort_keys(task), function(one) return not TASK[one] end)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
@@ -92,7 +92,7 @@ end
 
 -- Returns the encoding that blocks add to their input, or nil.
 local function places_in_blocks(net)
-  for _, op in lists.nested(net.scopes, "ops") do
+  for _, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "place" then
       return op.encoding
     end
@@ -101,7 +101,7 @@ end
 
 -- The operations of a network and its blocks, in order.
 local function operations_of(net)
-  return lists.flat({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
+  return lists.collect({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
 end
 
 -- Adds the facts about sampled positions: their range, whether they start at 1, and their order.
@@ -182,7 +182,7 @@ local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
     local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
-      and canonical.text(own.positions) ~= canonical.text(first.positions) and "positions"
+      and canonical.format(own.positions) ~= canonical.format(first.positions) and "positions"
     if other then
       stop.with(INPUT, ("%s of attention %s that are not those of %s"):format(other, own.name, first.name))
     end
@@ -206,7 +206,7 @@ local function add_numbers(facts, attentions, of)
   for _, op in ipairs(attentions) do
     local score, needs = of[op].text.score, of[op].needs
     for _, constant in ipairs(score and score.constants or {}) do
-      local text = canonical.text(constant)
+      local text = canonical.format(constant)
       if known[constant.name] and known[constant.name] ~= text then
         stop.with(INPUT, ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
           op.family.name))
@@ -252,7 +252,7 @@ end
 
 -- Returns PyTorch's classes of the network's norms, as an expression; or false.
 local function norms_of(net)
-  local has = lists.set(lists.map(operations_of(net), function(op) return op.norm end))
+  local has = lists.to_set(lists.map(operations_of(net), function(op) return op.norm end))
   return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
     or has.rms and "nn.RMSNorm" or false
 end
@@ -281,7 +281,7 @@ local function file_facts(spec, run)
   local about = {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, escape.python(run.metadata.step or "unknown")),
-    ("%d parameters; %s %s%s."):format(plan.parameters, wording.article(model.kind),
+    ("%d parameters; %s %s%s."):format(plan.parameters, wording.choose_article(model.kind),
       (model.kind:gsub("_", "-")),
       model.source and ", whose network is " .. escape.python(model.source:match("[^/]*$")) or ""),
   }
@@ -298,7 +298,7 @@ local function add_network(facts, spec, net, attentions, of)
   local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
-    local needs = lists.merged({ positions = in_blocks and true or nil },
+    local needs = lists.merge({ positions = in_blocks and true or nil },
       table.unpack(lists.map(attentions, function(op) return of[op].needs end)))
     lists.update(facts, places_of_stream(family.positions, needs, additive))
   elseif not facts.decoder then

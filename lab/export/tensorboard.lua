@@ -15,7 +15,7 @@ local INPUT, ENVIRONMENT, NO_COMMAND = 1, 4, 127
 function M.run(options)
   must(INPUT, lfs.attributes(options.runs, "mode") == "directory",
     ("there is no folder %s\n  expected: a folder of runs"):format(options.runs))
-  local out = must(INPUT, write.below(options.runs, "tensorboard", options.out))
+  local out = must(INPUT, write.choose_folder(options.runs, "tensorboard", options.out))
   local python, path = os.getenv("LONGHAND_PYTHON") or "python3", options.project.root .. "/python"
   local others = os.getenv("PYTHONPATH") or ""
   local code = shell.run({ "env", "PYTHONPATH=" .. path .. (others ~= "" and ":" .. others or ""), python, "-m",

@@ -83,7 +83,7 @@ end
 
 local function range_of(heads)
   local least, largest = math.huge, -math.huge
-  for _, row in ipairs(lists.flat(heads, function(rows) return rows end)) do
+  for _, row in ipairs(lists.collect(heads, function(rows) return rows end)) do
     for _, value in ipairs(row) do
       least = value and math.min(least, value) or least
       largest = value and math.max(largest, value) or largest

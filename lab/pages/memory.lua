@@ -142,7 +142,7 @@ function M.rooms(plan, size, sequences, level)
     end
     return bytes_of(b, sizes, sequences * size[b.stream + 1])
   end
-  for block, b in lists.nested(plan.cpu.blocks, "kept") do
+  for block, b in lists.iterate_nested(plan.cpu.blocks, "kept") do
     add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
   end
   for _, b in ipairs(plan.cpu.workspace) do
@@ -177,7 +177,7 @@ end
 
 -- The length of the longest sequence whose attention weights are stored, if longer sequences recompute theirs; else 0.
 local function last_kept(plan, longest)
-  return lists.most(plan.attentions, function(family)
+  return lists.max(plan.attentions, function(family)
     local weights = family.recomputed
     local kept = weights and not weights.always and math.floor(math.sqrt(weights.pairs)) or 0
     return math.min(kept, longest)
@@ -216,7 +216,7 @@ end
 function M.shared(plan, size, level)
   local sizes = sizes_of(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
-  for struct, panel in lists.nested(plan.structs, "panels") do
+  for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     reals = reals + struct.repetitions * panel.elements
   end
   if plan.input_draw and plan.input_draw.apart and plan.input_draw.kind == "randomized" then

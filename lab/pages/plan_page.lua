@@ -25,7 +25,7 @@ local function tuned_choices(plan)
   for i, choice in ipairs(plan.tuned[1].choices) do
     local agreed = lists.group(plan.tuned, function(level) return level.choices[i].value .. level.choices[i].why end)
     lists.append(list, lists.map(agreed, function(levels)
-      local own, names = levels[1].choices[i], lists.names(levels)
+      local own, names = levels[1].choices[i], lists.get_names(levels)
       return { what = choice.name, value = own.value, why = ("%s: %s"):format(table.concat(names, ", "), own.why) }
     end))
   end

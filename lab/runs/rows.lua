@@ -24,7 +24,7 @@ M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "wid
 
 -- The bytes of the files in a folder; links count as themselves.
 local function bytes_of(dir)
-  return lists.sum(write.names(dir), function(name)
+  return lists.sum(write.list_names(dir), function(name)
     return lfs.symlinkattributes(dir .. "/" .. name, "size") or 0
   end)
 end
@@ -32,7 +32,7 @@ end
 local function row_of(study, cell, run, locks)
   local facts = run.facts
   local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
-  local row = lists.merged({ path = run.dir, id = run.id or cell.id, digest = run.digest or cell.digest,
+  local row = lists.merge({ path = run.dir, id = run.id or cell.id, digest = run.digest or cell.digest,
     task = cell.key.task, encoding = cell.key.encoding, parameters = facts.parameters, seed = run.seed,
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
@@ -46,7 +46,7 @@ end
 
 -- Whether a path is a folder or lies in it; both may be relative to the current folder.
 local function is_within(path, folder)
-  path, folder = paths.absolute(path), paths.absolute(folder)
+  path, folder = paths.resolve(path), paths.resolve(folder)
   return path == folder or path:sub(1, #folder + 1) == folder .. "/"
 end
 
@@ -57,7 +57,7 @@ function M.of(dir, metric)
   end
   local root, locks = run_files.around(dir) or dir, ledger.locks()
   local study, list = cells.of_folder(root, metric), {}
-  for cell, run in lists.nested(study.cells, "runs") do
+  for cell, run in lists.iterate_nested(study.cells, "runs") do
     list[#list + 1] = is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil
   end
   if not list[1] then

@@ -57,7 +57,7 @@ local function print_table(options, list)
     local texts = lists.join({ column[1] }, lists.map(list, function(row)
       return escape.plain((column[2](row)) or "-")
     end))
-    local width = lists.most(texts, function(text) return utf8.len(text) end)
+    local width = lists.max(texts, function(text) return utf8.len(text) end)
     for i, text in ipairs(texts) do
       local gap = (" "):rep(width - utf8.len(text))
       lines[i] = (lines[i] and lines[i] .. "  " or "") .. (column.right and gap .. text or text .. gap)
@@ -75,7 +75,7 @@ end
 
 -- A row without the run itself.
 local function facts_of(row)
-  local facts = lists.merged(row)
+  local facts = lists.merge(row)
   facts.run = nil
   return facts
 end
@@ -97,7 +97,7 @@ end
 
 -- The last evaluations of a run by split: the lengths, and means of the measures in the units of their metrics.
 local function evaluations_of(run)
-  local seen = lists.distinct(lists.map(evaluations.SPLITS, function(split) return run[split] end))
+  local seen = lists.drop_repeats(lists.map(evaluations.SPLITS, function(split) return run[split] end))
   return lists.map(seen, function(evaluation)
     local one = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
       lengths = lists.copy(evaluation.lengths) }
@@ -162,8 +162,8 @@ end
 
 local function rename(options, found, list)
   local path = options.paths[1]
-  local id = paths.absolute(path):match("([^/]+)$")
-  if paths.absolute(path) ~= paths.absolute(found.root .. "/" .. id) then
+  local id = paths.resolve(path):match("([^/]+)$")
+  if paths.resolve(path) ~= paths.resolve(found.root .. "/" .. id) then
     return INPUT, ("%s: a name belongs to all runs of a spec\n  expected: the folder of a spec's runs, such as %s")
       :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
   end
@@ -187,7 +187,7 @@ local function find(options)
         path)
     end
     found = found or { root = one.root, rows = {}, problems = one.problems }
-    local seen = lists.by(found.rows, function(row) return row.path end)
+    local seen = lists.index_by(found.rows, function(row) return row.path end)
     lists.append(found.rows, lists.filter(one.rows, function(row) return not seen[row.path] end))
   end
   return found
@@ -214,7 +214,7 @@ function M.run(options)
   else
     list_runs(options, found, list)
   end
-  local damaged = lists.join(found.problems, lists.flat(list, function(row)
+  local damaged = lists.join(found.problems, lists.collect(list, function(row)
     return row.state == "damaged" and lists.map(row.run.notes, function(note) return row.path .. "/" .. note end) or {}
   end))
   return #damaged > 0 and INPUT or DONE, damaged[1] and "damaged:\n  " .. table.concat(damaged, "\n  ")

@@ -22,7 +22,7 @@ local order = {
 local function value_of(row, field)
   local value = row[field]
   if value == nil and field:find(".", 1, true) then
-    value = lists.at(row.run.facts.spec, field)
+    value = lists.get(row.run.facts.spec, field)
   end
   return value
 end
@@ -57,7 +57,7 @@ local function condition(text)
     return nil, ("%q: expected %s"):format(text, FORM)
   elseif not lists.has(rows.FIELDS, field) and not schema.at[field] then
     local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(one) return one.path end))
-    local near = nearest.name(field, names)
+    local near = nearest.find(field, names)
     return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
   end

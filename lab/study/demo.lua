@@ -98,7 +98,7 @@ local function train(run, steps, options)
     stop.with(code)
   end
   local dir = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
-  dir = dir .. "/" .. (lists.find(write.names(dir), function(name) return name:find("^lr") end) or "")
+  dir = dir .. "/" .. (lists.find(write.list_names(dir), function(name) return name:find("^lr") end) or "")
   local found = runs.read(dir)
   if not found or found.damaged then
     options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
@@ -127,9 +127,10 @@ local function announce(options)
   local wanted = options.steps or RUNS[1].plan.resolved.train.steps
   local steps, seconds = decide_steps(options, row.steps_per_second, wanted)
   options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(row.steps_per_second, #RUNS,
-    wording.count(steps, "step"), wording.duration(seconds)))
+    wording.count(steps, "step"), wording.format_duration(seconds)))
   if steps < wanted then
-    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted, wording.duration(BUDGET_SECONDS)))
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted,
+      wording.format_duration(BUDGET_SECONDS)))
   end
   return steps
 end
@@ -166,7 +167,7 @@ function M.conclusion(trained, task, classes, steps)
 end
 
 local function csv()
-  return "run,length,accuracy\n" .. table.concat(lists.flat(RUNS, function(run)
+  return "run,length,accuracy\n" .. table.concat(lists.collect(RUNS, function(run)
     return lists.map(run.points, function(point) return ("%s,%d,%.6f\n"):format(run.id, point[1], point[2]) end)
   end))
 end

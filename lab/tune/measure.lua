@@ -132,7 +132,7 @@ local function rates(trainer, modes, options)
     lists.append(words, options.files)
     local text, code = shell.capture(words)
     check(code, "bench of a trainer", { true, true })
-    local found = lists.matches(text, '"processor_seconds_per_step":([%d.eE+-]+)')
+    local found = lists.find_all(text, '"processor_seconds_per_step":([%d.eE+-]+)')
     lists.append(list, lists.map(found, function(seconds) return 1 / tonumber(seconds) end))
   end
   return list

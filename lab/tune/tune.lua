@@ -52,7 +52,7 @@ function M.write(key, entry)
   if not path then
     return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
   end
-  local all = lists.merged({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
+  local all = lists.merge({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
   -- The unique temporary name matters: two concurrent searches would otherwise write into the same file.
   local own = ("%s.%016x"):format(path, math.random(0))
   local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
@@ -245,7 +245,7 @@ function M.run(arguments)
   local spec = must(INPUT, find({}))
   local level = level_of(arguments)
   check_folder(project)
-  local dir, message = shell.temporary()
+  local dir, message = shell.make_temporary_folder()
   must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
   local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
     seconds = arguments.seconds, tried = 0,

@@ -51,7 +51,7 @@ local function write_run(root, cell, run, logged)
   end
   local dir = root .. "/" .. run.dir
   assert(write.make_directory(dir))
-  for name, text in pairs({ ["run.json"] = canonical.text(facts) .. "\n",
+  for name, text in pairs({ ["run.json"] = canonical.format(facts) .. "\n",
     ["eval.jsonl"] = evaluation(resolved.eval, resolved.train.steps),
     ["metrics.jsonl"] = metrics(resolved.train.steps, run.learning_rate, logged) }) do
     local file = assert(io.open(dir .. "/" .. name, "wb"))

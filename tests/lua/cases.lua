@@ -175,7 +175,7 @@ function M.without_spec(path, text)
 end
 
 local function feature_is_on(field, resolved)
-  local value = lists.at(resolved, field.path)
+  local value = lists.get(resolved, field.path)
   return value ~= nil and value ~= false and (not field.used or field.used(resolved))
 end
 
@@ -189,7 +189,7 @@ function M.names_of_absent_features(resolved)
     end
     for _, kind in ipairs(field.kinds or {}) do
       local function is_used(view)
-        return lists.at(view, field.path) == kind.name and (not kind.used or kind.used(view))
+        return lists.get(view, field.path) == kind.name and (not kind.used or kind.used(view))
           or kind.shared and kind.shared(view)
       end
       if kind.fingerprints and not lists.any(views, is_used) then

@@ -127,7 +127,7 @@ SPEC.encoding = { positions = { kind = "randomized", max_position = 64, draw = "
 SPEC.eval.during = { every = 10, examples = 4, lengths = { first = 1, last = 5, step = 1 } }
 
 local function write_facts(id, seed)
-  return canonical.text({ id = id, digest = reports.DIGEST, model_digest = "aa", source_digest = "bb", spec = SPEC,
+  return canonical.format({ id = id, digest = reports.DIGEST, model_digest = "aa", source_digest = "bb", spec = SPEC,
     seed = seed, learning_rate = 0.1, flags = { "--seed", "1" }, level = "x86-64", compiler = "gcc 12",
     variant = "cpu", threads = 1, precision = "float32", machine = "m", started = "s", ended = "e", step = 100,
     train_seconds = 5, exit = 0 })
@@ -154,7 +154,7 @@ local function noted_text()
     entries[i] = { id = id, digest = reports.DIGEST, swept = "x", spec = SPEC, key = { task = "t" .. i, width = "16" },
       files = { ["task.source"] = { name = "a.c", digest = reports.DIGEST } } }
   end
-  return canonical.text({ study = "s", path = "no/such.lua", title = "Study", cells = entries, scored = {
+  return canonical.format({ study = "s", path = "no/such.lua", title = "Study", cells = entries, scored = {
     split = "test", metric = "accuracy" }, axes = { { name = "task", values = { "t1", "t2" } },
     { name = "width", values = { "16" } } } })
 end

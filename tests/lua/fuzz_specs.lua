@@ -190,7 +190,7 @@ local function mutate_value(rng, text)
   local number = tonumber(pieces[index])
   if number and rng:chance(2) then
     local changed = { number - 1, number + 1, number * 2, number // 2, number / 2, -number }
-    pieces[index] = diagnostics.number(rng:pick(changed))
+    pieces[index] = diagnostics.show(rng:pick(changed))
   else
     pieces[index] = rng:pick(VALUES)
   end

@@ -25,7 +25,7 @@ end
 -- The encoder, resolved. sets: { ["train.batch"] = "5", ... }, applied in the order of their names.
 function M.resolve(sets)
   local list = {}
-  for _, path in ipairs(canonical.sorted_keys(sets or {})) do
+  for _, path in ipairs(canonical.sort_keys(sets or {})) do
     list[#list + 1] = { path = path, text = sets[path] }
   end
   local resolved, _, d = support.check_text(ENCODER, list)

@@ -462,7 +462,7 @@ end
 function TestStudent.test_paths_are_relative_to_another_folder()
   for _, case in ipairs({ { "/a/b", "/a/b/c.lua", "./c.lua" }, { "/a/b", "/a/c.lua", "../c.lua" },
     { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
-    lu.assertEquals(require("base.paths").relative(case[2], case[1]), case[3])
+    lu.assertEquals(require("base.paths").make_relative(case[2], case[1]), case[3])
   end
 end
 
@@ -502,7 +502,7 @@ function TestControls.test_heads_keep_their_lines_together()
     lu.assertTrue(list[1].head > 0 and list[1].head <= 2)
     seen[list[1].head] = true
   end
-  lu.assertEquals(#canonical.sorted_keys(seen), 2)
+  lu.assertEquals(#canonical.sort_keys(seen), 2)
 end
 
 function TestControls.test_as_many_random_lines()
@@ -517,7 +517,7 @@ function TestControls.test_as_many_random_lines()
       places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
       differ = differ or line.line ~= PART.list[i].line
     end
-    lu.assertEquals(#canonical.sorted_keys(places), 4)
+    lu.assertEquals(#canonical.sort_keys(places), 4)
   end
   lu.assertTrue(differ)
   lu.assertEquals(control("random", 3), control("random", 3))

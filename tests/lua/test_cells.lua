@@ -122,7 +122,7 @@ function TestWording.test_counts_and_durations()
     { "1 run", "0 runs", "2 runs" })
   local texts = {}
   for i, seconds in ipairs({ 0, 0.02, 2.52, 9, 12.4, 59.6, 190, 3900, 864000, -1 }) do
-    texts[i] = wording.duration(seconds)
+    texts[i] = wording.format_duration(seconds)
   end
   lu.assertEquals(texts, { "0 s", "under 0.1 s", "2.5 s", "9 s", "12 s", "1 min 00 s", "3 min 10 s", "1 h 05 min",
     "240 h", "?" })

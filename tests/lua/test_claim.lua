@@ -33,27 +33,27 @@ TestClaim = {}
 
 function TestClaim.test_one_at_a_time()
   local _, dir = change_identity({})
-  local path, before = dir .. "/one", #write.names(dir)
+  local path, before = dir .. "/one", #write.list_names(dir)
   local first = assert(claim.take(path))
   lu.assertTrue(claim.is_held(first))
-  lu.assertEquals(write.names(path), { first.mark:match("[^/]*$") })
+  lu.assertEquals(write.list_names(path), { first.mark:match("[^/]*$") })
   local second, who, message = claim.take(path)
   lu.assertNil(second)
   lu.assertNil(message)
   lu.assertEquals(who, first.mark:match("[^/]*$"))
   local pid = support.shell("echo $PPID"):gsub("%s", "")
-  lu.assertStrContains(claim.who(who), ", process " .. pid)
+  lu.assertStrContains(claim.describe_holder(who), ", process " .. pid)
   claim.give_back(first)
   lu.assertNil(lfs.attributes(path))
   lu.assertFalse(claim.is_held(first))
   claim.give_back(assert(claim.take(path)))
-  lu.assertEquals(#write.names(dir), before) -- no other file is left
+  lu.assertEquals(#write.list_names(dir), before) -- no other file is left
 end
 
 function TestClaim.test_of_an_ended_process()
   local path = held_by({ pid = NOBODY })
   local ours = assert(claim.take(path))
-  lu.assertEquals(write.names(path), { ours.mark:match("[^/]*$") })
+  lu.assertEquals(write.list_names(path), { ours.mark:match("[^/]*$") })
   claim.give_back(ours)
 end
 
@@ -75,8 +75,8 @@ function TestClaim.test_folders_without_an_owner_file()
   support.write("claims/strange/owner", "node 12\n") -- an owner file in a foreign format
   local ours, who, message = claim.take(dir .. "/strange")
   lu.assertNil(ours or who or message)
-  lu.assertEquals(claim.who(who), "nobody has put a name there")
-  lu.assertEquals(write.names(dir .. "/strange"), { "owner" })
+  lu.assertEquals(claim.describe_holder(who), "nobody has put a name there")
+  lu.assertEquals(write.list_names(dir .. "/strange"), { "owner" })
   ours, who, message = claim.take(dir .. "/nowhere/one")
   lu.assertNil(ours or who)
   lu.assertStrContains(message, "No such file")
@@ -151,7 +151,7 @@ local function assert_one_claim(path, mine, theirs)
   lu.assertTrue((mine ~= nil) ~= (theirs ~= nil), "one takes it")
   local claimed = mine or theirs
   lu.assertTrue(claim.is_held(claimed))
-  lu.assertEquals(write.names(path), { claimed.mark:match("[^/]*$") })
+  lu.assertEquals(write.list_names(path), { claimed.mark:match("[^/]*$") })
 end
 
 function TestClaim.test_two_processes_take_a_new_claim()
@@ -230,7 +230,7 @@ function TestClaim.test_many_at_once()
   lu.assertEquals(output, "")
   lu.assertTrue(done)
   local won = {}
-  for _, name in ipairs(write.names(dir)) do
+  for _, name in ipairs(write.list_names(dir)) do
     local round = name:match("^won%-(%d+)%-")
     won[#won + 1] = round and tonumber(round)
     lu.assertNil(name:match("^%d+%."), name)

@@ -175,7 +175,7 @@ local function trainer_problem(words, loose)
 end
 
 local function make_problem(words)
-  local targets = lists.set(split_words((support.read("Makefile"):gsub("\\\n", ""):match("\n%.PHONY: ([^\n]*)"))))
+  local targets = lists.to_set(split_words((support.read("Makefile"):gsub("\\\n", ""):match("\n%.PHONY: ([^\n]*)"))))
   for _, word in ipairs(words) do
     if word:find("^%l[%l-]*$") and not targets[word] then
       return "no target " .. word
@@ -204,7 +204,7 @@ end
 local function split_commands(line)
   local text = line:gsub("%s+#.*$", ""):gsub("%S%s%s%s+.*$", function(tail) return tail:sub(1, 1) end)
   text = text:gsub("%s+[<>]%s*%S+", ""):gsub("%s*&&%s*", "\n"):gsub("%s+|%s+", "\n"):gsub(";%s", "\n")
-  return lists.matches(text, "[^\n]+")
+  return lists.find_all(text, "[^\n]+")
 end
 
 -- All commands of a page: { line, text, is_span }. Lines that end with a backslash, or are followed by one with more

@@ -76,7 +76,7 @@ local function assembly(name, change)
   for _, file in ipairs(case.files) do
     folder = support.write(name .. "/" .. file.path, change(file.text)):match("^(.*)/")
   end
-  for _, kernel in ipairs(write.names("kernels/cpu")) do
+  for _, kernel in ipairs(write.list_names("kernels/cpu")) do
     support.write(name .. "/kernels/cpu/" .. kernel, change(support.read("kernels/cpu/" .. kernel)))
   end
   local root = support.shell("pwd -P"):match("[^\n]+")

@@ -41,7 +41,7 @@ local function write_run(cell, name, facts, lines)
   spec.eval.examples = 8
   local all = { id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01, step = 18, exit = 0,
     spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
-    train = "train.jsonl", train_sha256 = sha256.hex(TRAIN), eval = "test.jsonl", eval_sha256 = sha256.hex(TEST),
+    train = "train.jsonl", train_sha256 = sha256.hash(TRAIN), eval = "test.jsonl", eval_sha256 = sha256.hash(TEST),
     eval_examples = 1 } }
   for key, value in pairs(facts or {}) do
     all[key] = value
@@ -60,7 +60,7 @@ local function line(step, examples, of, data)
 end
 
 local function name_run(text)
-  return "lr0.01-seed0-data" .. sha256.hex(text):sub(1, 8)
+  return "lr0.01-seed0-data" .. sha256.hash(text):sub(1, 8)
 end
 
 -- The state of the first run, in words.
@@ -78,9 +78,9 @@ end
 
 function TestFolders.test_digest_of_a_file()
   local path = support.write("data/-a 'file", "abc")
-  lu.assertEquals(file_digest.of(path), sha256.hex("abc"))
+  lu.assertEquals(file_digest.of(path), sha256.hash("abc"))
   support.write("data/-a 'file", "abcd")
-  lu.assertEquals(file_digest.of(path), sha256.hex("abcd"))
+  lu.assertEquals(file_digest.of(path), sha256.hash("abcd"))
   lu.assertNil(file_digest.of(path .. "x"))
   lu.assertNil(file_digest.of(path:match("^(.*)/")))
 end
@@ -108,7 +108,7 @@ function TestFolders.test_an_older_one_of_the_same_file_counts()
   local study
   state, words, study, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", name_run(TRAIN:rep(2)) })
-  local before, after = sha256.hex(TRAIN):sub(1, 8), sha256.hex(TRAIN:rep(2)):sub(1, 8)
+  local before, after = sha256.hash(TRAIN):sub(1, 8), sha256.hash(TRAIN:rep(2)):sub(1, 8)
   lu.assertEquals(overview.decisions(study), { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
     .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
 end
@@ -118,7 +118,7 @@ function TestFolders.test_an_older_one_that_trained_on_masked_labels_does_not()
   local masked = '{"input":[1,0,2],"target":[1,1],"mask":[1, 0]}\n'
   files(masked)
   local _, _, cell = expand()
-  local data = { epoch_batches = 9, train_sha256 = sha256.hex(masked), eval_sha256 = sha256.hex(TEST),
+  local data = { epoch_batches = 9, train_sha256 = sha256.hash(masked), eval_sha256 = sha256.hash(TEST),
     eval_examples = 1 }
   write_run(cell, "lr0.01-seed0", { data = data }, line(18, 1))
   local state, _, study, now = survey()
@@ -136,7 +136,7 @@ TestEvaluations.tearDown = TestFolders.tearDown
 function TestEvaluations.test_new_evaluation_data_is_evaluated()
   files()
   local _, _, cell = expand()
-  local digits = sha256.hex(TEST):sub(1, 16)
+  local digits = sha256.hash(TEST):sub(1, 16)
   write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, digits))
   lu.assertEquals(survey(), "done")
   files(TRAIN, TEST:rep(2))
@@ -147,14 +147,14 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   state, words = survey()
   lu.assertEquals({ state, words }, { "done", "test.jsonl has other bytes than the file that was evaluated, but there "
     .. "is no checkpoint to evaluate" })
-  local both = line(18, 1, nil, digits) .. line(18, 2, nil, sha256.hex(TEST:rep(2)):sub(1, 16))
-  local data = { epoch_batches = 9, train = "train.jsonl", train_sha256 = sha256.hex(TRAIN), eval = "test.jsonl",
-    eval_sha256 = sha256.hex(TEST:rep(2)), eval_examples = 2 }
+  local both = line(18, 1, nil, digits) .. line(18, 2, nil, sha256.hash(TEST:rep(2)):sub(1, 16))
+  local data = { epoch_batches = 9, train = "train.jsonl", train_sha256 = sha256.hash(TRAIN), eval = "test.jsonl",
+    eval_sha256 = sha256.hash(TEST:rep(2)), eval_examples = 2 }
   write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
   files(TRAIN, TEST) -- the earlier file returns: the trainer uses its lines, and names it in run.json
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
-  data.eval_sha256, data.eval_examples = sha256.hex(TEST), 1
+  data.eval_sha256, data.eval_examples = sha256.hash(TEST), 1
   write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
 end
@@ -163,14 +163,14 @@ end
 function TestEvaluations.test_as_many_examples_as_requested()
   files()
   local _, _, cell = expand()
-  local digits = sha256.hex(TEST):sub(1, 16)
+  local digits = sha256.hash(TEST):sub(1, 16)
   for _, case in ipairs({ { line(18, 8, 20, digits), "8", "done" }, { line(18, 8, 20, digits), "9", "to evaluate" },
     { line(18, 7, nil, digits), "8", "done" }, { line(18, 9, nil, digits), "8", "to evaluate" },
     { line(18, 8), "8", "to evaluate", 20 }, { line(18, 8), "8", "done", 8 },
     { line(18, 8), "9", "to evaluate", 20 }, { line(18, 7), "9", "done", 20 }, { line(17, 1), "8", "to evaluate", 1 },
     { "", "8", "to evaluate" } }) do
-    write_run(cell, name_run(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hex(TRAIN), eval_sha256 =
-      sha256.hex(TEST), eval_examples = case[4] } }, case[1])
+    write_run(cell, name_run(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hash(TRAIN), eval_sha256 =
+      sha256.hash(TEST), eval_examples = case[4] } }, case[1])
     lu.assertEquals(survey({ examples = case[2] }), case[3], case[1])
   end
 end
@@ -178,7 +178,7 @@ end
 function TestEvaluations.test_missing_files()
   files()
   local _, _, cell = expand()
-  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, sha256.hex(TEST):sub(1, 16)))
+  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, sha256.hash(TEST):sub(1, 16)))
   os.remove(cell.spec.data_files.eval.real)
   os.remove(cell.spec.data_files.data.real)
   local state, _, study, now = survey()

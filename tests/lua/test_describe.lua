@@ -17,7 +17,7 @@ local scored, small, task = plans.scored, plans.small, plans.task
 TestWords = {}
 
 local function keys(t)
-  return table.concat(canonical.sorted_keys(t), " ")
+  return table.concat(canonical.sort_keys(t), " ")
 end
 
 function TestWords.test_json_has_the_documented_keys()
@@ -52,7 +52,7 @@ function TestWords.test_json_comes_in_the_documented_order()
     "id digest parameters flops_per_step memory_bytes validation tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
-  lu.assertEquals(canonical.text(json.decode(text)), canonical.text(plan_page.json(plan)))
+  lu.assertEquals(canonical.format(json.decode(text)), canonical.format(plan_page.json(plan)))
 end
 
 -- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
@@ -218,7 +218,7 @@ function TestPlanLua.test_plan_lua_reads_back()
     for _, name in ipairs({ "id", "digest", "model_digest", "parameters", "parameter_storage", "flops_per_step" }) do
       lu.assertEquals(read[name], plan[name], name)
     end
-    lu.assertEquals(canonical.text(read.resolved), canonical.text(plan.resolved))
+    lu.assertEquals(canonical.format(read.resolved), canonical.format(plan.resolved))
     lu.assertEquals(read.resolved.train.learning_rate, plan.resolved.train.learning_rate)
     local choices = plan_choices.list(plan) -- those that change no bit are in tuned.h
     lu.assertEquals(#read.choices, #choices)

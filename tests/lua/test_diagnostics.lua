@@ -105,19 +105,19 @@ end
 
 function TestDiagnostics.test_nearest_names()
   local names = { "sinusoid", "learned", "rope", "none" }
-  lu.assertEquals(nearest.name("sinusiod", names), "sinusoid")
-  lu.assertEquals(nearest.name("lerned", names), "learned")
-  lu.assertEquals(nearest.name("rop", names), "rope")
-  lu.assertNil(nearest.name("alibi", names))
-  lu.assertNil(nearest.name(("x"):rep(1000), names))
+  lu.assertEquals(nearest.find("sinusiod", names), "sinusoid")
+  lu.assertEquals(nearest.find("lerned", names), "learned")
+  lu.assertEquals(nearest.find("rop", names), "rope")
+  lu.assertNil(nearest.find("alibi", names))
+  lu.assertNil(nearest.find(("x"):rep(1000), names))
 end
 
 function TestDiagnostics.test_show_and_number()
   lu.assertEquals(diagnostics.show('a"b\n'), '"a\\"b\\10"')
   lu.assertEquals(diagnostics.show(0.1), "0.1")
-  lu.assertEquals(diagnostics.number(1e-8), "1e-8")
-  lu.assertEquals(diagnostics.number(0.1 + 0.2), "0.30000000000000004")
-  lu.assertEquals(diagnostics.number(2e6), "2000000")
+  lu.assertEquals(diagnostics.show(1e-8), "1e-8")
+  lu.assertEquals(diagnostics.show(0.1 + 0.2), "0.30000000000000004")
+  lu.assertEquals(diagnostics.show(2e6), "2000000")
 end
 
 support.run()

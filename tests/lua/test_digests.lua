@@ -416,7 +416,7 @@ local function checkpoint(name, plan, metadata, without)
     list[#list + 1] = tensor.name ~= without and { name = tensor.name, shape = tensor.shape, values = values } or nil
   end
   metadata.model_digest = metadata.model_digest or plan.model_digest
-  return support.write(name, (safetensors.file(list, metadata)))
+  return support.write(name, (safetensors.make_file(list, metadata)))
 end
 
 local PARITY = "kind = 'parity_check'"

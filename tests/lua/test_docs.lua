@@ -372,7 +372,7 @@ function TestLinks.test_targets_exist()
   for _, page in ipairs(pages) do
     for target in read(page):gmatch("%]%(([^)%s]+)%)") do
       local file, heading = target:match("^([^#]*)#?(.*)$")
-      local path = file == "" and page or paths.normalise(paths.folder(page) .. "/" .. file)
+      local path = file == "" and page or paths.normalise(paths.get_folder(page) .. "/" .. file)
       if not target:find("://", 1, true) then
         links = links + 1
         lu.assertNotNil(lfs.attributes(path), ("%s: there is no file %s"):format(page, path))

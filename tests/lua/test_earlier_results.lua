@@ -83,7 +83,7 @@ function TestSnapshots.test_record_the_sweep()
   local noted = snapshots.read(root, "study")
   lu.assertEquals({ noted.title, #noted.cells, noted.cells[2].id, noted.cells[2].key, noted.axes[1].values },
     { "p", 2, "width_32", { width = "32" }, { "16", "32" } })
-  lu.assertEquals(canonical.text(noted.cells[1].spec), canonical.text(study.cells[1].spec.resolved))
+  lu.assertEquals(canonical.format(noted.cells[1].spec), canonical.format(study.cells[1].spec.resolved))
   local file = noted.cells[1].files["task.source"]
   lu.assertEquals({ file.name, support.read(("%s/.studies/sources/%s.c"):format(root, file.digest)) },
     { "mine.c", (SAMPLER:gsub("first_repeat", "mine")) })
@@ -224,7 +224,7 @@ TestOpen.tearDown = TestSnapshots.tearDown
 
 -- Opens a folder as the verbs do, if its study was swept there.
 local function opened(root, path, more)
-  support.write("swept/runs/study.json", canonical.text({ study = "study", path = path }))
+  support.write("swept/runs/study.json", canonical.format({ study = "study", path = path }))
   return open_study.study({ project = project, runs = root, study = more }, "")
 end
 

@@ -46,7 +46,7 @@ end
 function TestEscape.test_c_in_pieces()
   local literals = require("base.literals")
   for _, text in ipairs({ ("\n\1?"):rep(60), ("\\\""):rep(70), "" }) do
-    lu.assertEquals(table.concat(literals.text(text)), escape.c_string(text))
+    lu.assertEquals(table.concat(literals.split_text(text)), escape.c_string(text))
   end
 end
 

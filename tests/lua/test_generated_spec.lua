@@ -160,8 +160,8 @@ function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest
   check_words(text["spec.c"], { '.source = "first_repeat.c"', ".sample = lh_task_first_repeat", '"none"};' },
     { "lh_data", ".data =", "shape_of" })
   local function digest_with(more)
-    local task = lists.merged(plan.task, { text = plan.task.text .. more })
-    return select(2, gen.files(lists.merged(plan, { task = task }), cases.template, {}))
+    local task = lists.merge(plan.task, { text = plan.task.text .. more })
+    return select(2, gen.files(lists.merge(plan, { task = task }), cases.template, {}))
   end
   lu.assertEquals(digest_with("\n/* words */\n"), digest)
   lu.assertNotEquals(digest_with("int more;\n"), digest)

@@ -175,7 +175,7 @@ local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, geometric = 3, lst_2d = 0, lst_2
   lst_random = 0 }
 
 function TestInherit.test_every_encoding_comes_back_from_a_run_s_spec()
-  for _, name in ipairs(paths.names_in("spec/encodings", ".lua")) do
+  for _, name in ipairs(paths.list_base_names("spec/encodings", ".lua")) do
     local count = 0
     for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", PAIRS[1], PAIRS[2] }) do
       count = count + (check_written_spec(("{ kind = '%s' }"):format(name), model) and 1 or 0)

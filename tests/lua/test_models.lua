@@ -358,7 +358,7 @@ end
 
 function TestDerived.test_names_are_documented()
   local seen = {}
-  for _, name in ipairs(canonical.sorted_keys(handles.METHODS)) do
+  for _, name in ipairs(canonical.sort_keys(handles.METHODS)) do
     for _, argument in ipairs(handles.METHODS[name]) do
       seen[argument[2]] = true
     end

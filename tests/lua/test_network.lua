@@ -113,7 +113,7 @@ local function wrong_gradients(m, number)
       return nil
     end
   end
-  return table.concat(canonical.sorted_keys(suspects), ", ")
+  return table.concat(canonical.sort_keys(suspects), ", ")
 end
 
 local function check(name, describe, text, section)

@@ -32,9 +32,9 @@ end
 
 function TestPlan.test_building_does_not_change_its_input()
   local resolved, facts = everything(), task(5, 5, "n")
-  local before = canonical.text({ resolved, facts })
+  local before = canonical.format({ resolved, facts })
   build(resolved, facts)
-  lu.assertEquals(canonical.text({ resolved, facts }), before)
+  lu.assertEquals(canonical.format({ resolved, facts }), before)
 end
 
 support.run()

@@ -118,7 +118,7 @@ function TestPage.test_labels_and_widths_are_checked()
     [{ labels = { rope = 3 } }] = "labels.rope: 3 is no text",
     [{ width = 8.5 }] = "width: 8.5 is no width of a figure\n  expected: millimetres from 40 to 400",
   }) do
-    study.report = { lists.merged({ kind = "curves", panels = "task", lines = "encoding" }, fields) }
+    study.report = { lists.merge({ kind = "curves", panels = "task", lines = "encoding" }, fields) }
     local list, message = report_items.check(study)
     lu.assertNil(list)
     lu.assertStrContains(message, "report[1]." .. expected)

@@ -160,7 +160,7 @@ end
 
 function TestFlags.test_paths_as_seen_from_a_folder()
   for path, expected in pairs({ ["/a/b"] = "./b", ["/a/c/b"] = "./c/b", ["/b"] = "../b", ["/x/y/b"] = "../x/y/b" }) do
-    lu.assertEquals(paths.relative(path, "/a"), expected)
+    lu.assertEquals(paths.make_relative(path, "/a"), expected)
   end
 end
 

@@ -326,7 +326,7 @@ end
 function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
     local root = make_root()
-    support.write(("verbs/out/%s/in the way"):format(write.temporary(name)), "")
+    support.write(("verbs/out/%s/in the way"):format(write.make_temporary_name(name)), "")
     local code, message = report.run({ project = reports.project, runs = root, say = mute, out = root .. "/out" })
     lu.assertEquals(code, 4)
     lu.assertStrContains(message, "nothing was written")
@@ -334,7 +334,7 @@ function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
     for entry in lfs.dir(root .. "/out") do
       names[#names + 1] = entry:sub(1, 1) ~= "." and entry or nil
     end
-    lu.assertEquals(names, { write.temporary(name) })
+    lu.assertEquals(names, { write.make_temporary_name(name) })
     support.clean()
   end
 end
@@ -347,10 +347,10 @@ function TestVerbs.test_results_stay_in_their_folder()
   local code, message = report.run({ project = reports.project, runs = root, say = mute })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "/report is a link")
-  local folder, reason = write.below(root, "report")
+  local folder, reason = write.choose_folder(root, "report")
   lu.assertNil(folder)
   lu.assertStrContains(reason, "is a link")
-  lu.assertEquals(write.below(root, "report", "x"), "x")
+  lu.assertEquals(write.choose_folder(root, "report", "x"), "x")
 end
 
 TestTrained = {}

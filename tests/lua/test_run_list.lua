@@ -114,9 +114,9 @@ function TestRuns.test_removed_runs_leave_no_empty_folders()
   local plan = root .. "/bucket_sort_rope/" .. reports.DIGEST
   local code, _, text = run("remove", { root }, { where = "seed=1", yes = true })
   lu.assertEquals({ code, text:match("[^\n]+$") }, { 0, "removed 1 run, " .. text:match("removed 1 run, (.*)$") })
-  lu.assertEquals(write.names(plan), { "lr0.1-seed0" })
+  lu.assertEquals(write.list_names(plan), { "lr0.1-seed0" })
   lu.assertEquals(run("remove", { plan }, { yes = true }), 0)
-  lu.assertEquals(write.names(root), { "bucket_sort_none" })
+  lu.assertEquals(write.list_names(root), { "bucket_sort_none" })
 end
 
 function TestRuns.test_a_held_run_is_not_removed()
@@ -136,7 +136,7 @@ function TestRuns.test_links_are_refused()
   local code, message = run("remove", { root }, { where = "encoding=none", yes = true })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "found a link")
-  lu.assertEquals(write.names(outside .. "/" .. reports.DIGEST), { "lr0.5-seed0" })
+  lu.assertEquals(write.list_names(outside .. "/" .. reports.DIGEST), { "lr0.5-seed0" })
 end
 
 -- The run.json of a run, with its id first, as trainers write it.
@@ -163,7 +163,7 @@ function TestRuns.test_names_that_are_refused()
     local code, message = run("rename", { path }, { name = name })
     lu.assertEquals(code, 1)
     lu.assertStrContains(message, text)
-    lu.assertEquals(write.names(root), { "bucket_sort_none", "bucket_sort_rope" })
+    lu.assertEquals(write.list_names(root), { "bucket_sort_none", "bucket_sort_rope" })
   end
   refuse(none, "bucket_sort_rope", "there is an entry of this name already")
   refuse(none, "No", "a letter a-z")

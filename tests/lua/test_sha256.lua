@@ -19,7 +19,7 @@ function TestSha256.test_hex_known_vectors()
     { ("a"):rep(1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3" },
   }
   for _, vector in ipairs(vectors) do
-    lu.assertEquals(sha256.hex(vector[1]), vector[2])
+    lu.assertEquals(sha256.hash(vector[1]), vector[2])
   end
 end
 
@@ -27,7 +27,7 @@ end
 function TestSha256.test_hex_padding_boundary()
   local seen = {}
   for length = 54, 66 do
-    local hex = sha256.hex(("x"):rep(length))
+    local hex = sha256.hash(("x"):rep(length))
     lu.assertEquals(#hex, 64)
     lu.assertNil(seen[hex])
     seen[hex] = true

@@ -145,7 +145,7 @@ function TestJobs.test_commands_may_contain_any_names()
   local folder = support.write("jobs/x", ""):match("^(.*)/")
   local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
   for i, name in ipairs(names) do
-    commands[i] = shell.line({ "touch", folder .. "/" .. name })
+    commands[i] = shell.join({ "touch", folder .. "/" .. name })
   end
   local how = jobs.run(project, commands, 2, {
     start = function() end,

@@ -21,7 +21,7 @@ local write = require("base.write")
 
 -- Calls use(folder) with a temporary folder; returns its result.
 local function with_folder(use)
-  local folder = assert(shell.temporary())
+  local folder = assert(shell.make_temporary_folder())
   local results = table.pack(use(folder))
   write.remove_tree(folder)
   return table.unpack(results, 1, results.n)
@@ -70,7 +70,7 @@ end
 
 -- Facts of a sinusoid in a run's spec: its place, its channels, and whether positions are a grid's.
 function TestSinusoids.test_runs_without_a_stored_table()
-  local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.file({}, {})))
+  local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.make_file({}, {})))
   local function of(positions, additive)
     additive.kind = additive.kind or "sinusoid"
     return assert(position_tables.of(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
@@ -223,7 +223,7 @@ local function add_run(sigma, seed, percent, start)
       list[block + 1] = { name = ("layers.%d.position.weight"):format(block), shape = { 18, 16 }, values = values }
     end
     list[#list + 1] = { name = "output.bias", shape = { 4 }, values = { 0, 0, 0, 0 } }
-    write.file(("%s/%s.safetensors"):format(dir, name), (safetensors.file(list, {})))
+    write.file(("%s/%s.safetensors"):format(dir, name), (safetensors.make_file(list, {})))
   end
   checkpoint("checkpoint", 0.5)
   if start then
@@ -309,13 +309,13 @@ function TestVerb.test_messages_on_wrong_grids_and_splits()
   end
   local dir = reports.write_run("tables", "none", 1, 0.1, { exit = 0, eval = reports.scored(50)
     .. reports.eval_line(100, "validation", 20, 0.5) })
-  write.file(dir .. "/checkpoint.safetensors", (safetensors.file({}, {})))
+  write.file(dir .. "/checkpoint.safetensors", (safetensors.make_file({}, {})))
   if has_lapack then
     local _, _, output = run(root)
     lu.assertStrContains(output, "none: has no position table")
   end
-  write.file(dir .. "/checkpoint.safetensors", (safetensors.file({ { name = "embed.position.weight", shape = { 16, 1 },
-    values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
+  write.file(dir .. "/checkpoint.safetensors", (safetensors.make_file({ { name = "embed.position.weight",
+    shape = { 16, 1 }, values = { 1, 0 / 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } }, {})))
   lu.assertStrContains(select(2, run(root)), "embed.position.weight: has numbers that are not finite")
   write.file(dir .. "/checkpoint.safetensors", "no tensors")
   local code, message = run(root)

@@ -43,7 +43,7 @@ function TestTensors.test_a_file_of_another_program()
 end
 
 function TestTensors.test_header_of_a_new_file_has_keys_in_order()
-  local bytes = safetensors.file({ { name = "b", shape = { 1 }, values = { 1 } }, { name = "a", shape = { 1 },
+  local bytes = safetensors.make_file({ { name = "b", shape = { 1 }, values = { 1 } }, { name = "a", shape = { 1 },
     values = { 2 } } }, { seed = "1", task = "x", length = "3", depth = "2" })
   lu.assertStrContains(bytes, '{"__metadata__":{"depth":"2","length":"3","seed":"1","task":"x"},"b":{')
 end
@@ -56,7 +56,7 @@ function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
     "n7.decoder.0.output", "n70.tokens", "n70.embedding" }) do
     list[i] = { name = name, shape = { 1 }, values = { i } }
   end
-  local trace = assert(safetensors.open(support.write("trace.safetensors", (safetensors.file(list, {})))))
+  local trace = assert(safetensors.open(support.write("trace.safetensors", (safetensors.make_file(list, {})))))
   lu.assertEquals(trace_sites(trace, 7, "attention"), { "encoder.0", "decoder.0", "cross.0" })
   lu.assertEquals(trace_sites(trace, 7, "scores"), { "decoder.0" })
   lu.assertEquals(trace_sites(trace, 7, "entropy"), { "encoder.0" })
@@ -70,7 +70,7 @@ function TestTensors.test_written_files_are_read_back()
   for i = 1, 300 do
     values[i] = (i - 150) / 8
   end
-  local bytes, begin = safetensors.file({ { name = "a", shape = { 3, 100 }, values = values },
+  local bytes, begin = safetensors.make_file({ { name = "a", shape = { 3, 100 }, values = values },
     { name = "b", shape = { 1 }, values = { 0.5 } } }, { what = "a test" })
   local file = assert(safetensors.open(support.write("own.safetensors", bytes)))
   lu.assertEquals(file.front, begin)

@@ -48,13 +48,13 @@ end
 function TestFiles.test_a_failure_changes_nothing()
   local dir = folder("failure")
   support.write("failure/a.c", "before\n")
-  support.write(write.temporary("failure/b.c") .. "/in_the_way", "")
+  support.write(write.make_temporary_name("failure/b.c") .. "/in_the_way", "")
   local changed, message = write.files(dir, { { path = "a.c", text = "after\n" }, { path = "b.c", text = "b\n" } })
   lu.assertNil(changed)
   lu.assertStrContains(message, "b.c")
   lu.assertStrContains(message, "nothing was written")
   lu.assertEquals(write.read(dir .. "/a.c"), "before\n")
-  lu.assertEquals(names(dir), { "a.c", write.temporary("b.c"), "mine.txt", "old.c" })
+  lu.assertEquals(names(dir), { "a.c", write.make_temporary_name("b.c"), "mine.txt", "old.c" })
 end
 
 -- Renaming fails after the first file is in place: the file gets its former text back.
@@ -121,7 +121,7 @@ end
 -- Our files replace links and pipes of other users.
 function TestFiles.test_nothing_is_written_through_a_link()
   local dir, outside = folder("links"), support.write("outside", "precious\n")
-  for _, name in ipairs({ "a.c", write.temporary("b.c") }) do
+  for _, name in ipairs({ "a.c", write.make_temporary_name("b.c") }) do
     assert(lfs.link(outside, dir .. "/" .. name, true))
   end
   assert(os.execute(("mkfifo '%s/c.c'"):format(dir)))
@@ -138,8 +138,8 @@ end
 function TestFiles.test_a_folder_that_is_a_link_leads_out()
   local dir = folder("below")
   assert(lfs.link(support.write("else/x", ""):match("^(.*)/"), dir .. "/report", true))
-  lu.assertEquals(write.below(dir, "other"), dir .. "/other")
-  local nothing, message = write.below(dir, "report")
+  lu.assertEquals(write.choose_folder(dir, "other"), dir .. "/other")
+  local nothing, message = write.choose_folder(dir, "report")
   lu.assertNil(nothing)
   lu.assertStrContains(message, "is a link")
 end

@@ -20,7 +20,7 @@ local function write_trainer(cell, body)
   local resolved, lines = cell.spec.resolved, { "#!/bin/sh" }
   for _, item in ipairs({ { "id", cell.id }, { "digest", cell.spec.plan.digest }, { "steps", resolved.train.steps },
     { "examples", resolved.eval.examples }, { "lengths", table.concat(tasks.lengths(resolved.eval.lengths), " ") },
-    { "spec", canonical.text(resolved) } }) do
+    { "spec", canonical.format(resolved) } }) do
     lines[#lines + 1] = item[1] .. "=" .. escape.shell(tostring(item[2]))
   end
   return table.concat(lines, "\n") .. "\n" .. body

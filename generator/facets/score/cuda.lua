@@ -47,7 +47,7 @@ end
 -- Counts of tokens that a struct of such members needs, { type, name, value, about }; even a struct without members has
 -- a number. members.behind: whether some members (tables by query - key) start behind their memory.
 local function numbers_of(build, members, is_first)
-  local has, list, cross = lists.set(lists.map(members, function(m) return m.class end)), {}, build.cross
+  local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
     list[#list + 1] = wanted and classes.number(type, name, value, about) or nil
   end
@@ -67,7 +67,7 @@ end
 local BY_KEYS = { key = true, distance = true, sum = true } -- with cross-attention, these loops have bounds with S
 
 local function uses_of(build, nest)
-  local set = lists.merged(nest.mentioned, { staging = nest.sums[1] ~= nil })
+  local set = lists.merge(nest.mentioned, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
   set.S = set.S or build.cross and BY_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"
@@ -158,7 +158,7 @@ local function describe_pair(out, build, score)
   out.logit_grad = differs and logit_grad
   out.gathers = gathers
   for class, list in next, gathers do
-    list.class, list.count, list.about = class, #list, table.concat(lists.names(list), ", ")
+    list.class, list.count, list.about = class, #list, table.concat(lists.get_names(list), ", ")
     for i, entry in ipairs(list) do
       entry.at = i - 1
     end

@@ -16,7 +16,7 @@ local function shape_text(p)
 end
 
 local function wrapped(values)
-  return wording.filled(lists.map(values, function(value)
+  return wording.fill_lines(lists.map(values, function(value)
     return text.number(value) .. (value == math.floor(value) and ".0," or ",")
   end), 101)
 end

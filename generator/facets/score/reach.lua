@@ -204,7 +204,7 @@ function M.unreached(seen, say)
   each_node(formula.root, true, function(node)
     local p = node.parameter
     if p then
-      lists.enter(lookups, p, node)
+      lists.append_to(lookups, p, node)
     end
   end)
   local reached = M.through_softmax(formula.root)

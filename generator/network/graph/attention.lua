@@ -85,7 +85,7 @@ local function family_of(scope, name, options)
       "no name for the first one: block:attention(%q, queries, keys); further ones have { name = ... }", name)
   elseif not family then
     checks.fail(net, ("no attention is named %q"):format(name), "one of %s",
-      table.concat(canonical.sorted_keys(net.families), ", "))
+      table.concat(canonical.sort_keys(net.families), ", "))
   end
   local own = options.name or name
   if net.used_families[own] then

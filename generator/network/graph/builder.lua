@@ -63,8 +63,8 @@ local function dropout(net, rate, use, first, other)
     return nil
   end
   local known = lists.find(net.dropouts, function(d) return d.rate == rate and d.use == use end)
-  local taken = lists.set(lists.names(net.dropouts))
-  local d = known or { name = not taken[first] and first or names.unused(other, taken), use = use, rate = rate }
+  local taken = lists.to_set(lists.get_names(net.dropouts))
+  local d = known or { name = not taken[first] and first or names.find_unused(other, taken), use = use, rate = rate }
   net.dropouts[#net.dropouts + 1] = not known and d or nil
   return d
 end
@@ -159,7 +159,7 @@ end
 -- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate in training.
 local function over_rows(kind, about)
   return function(self, name, x, which, rate)
-    checks.read(self, x, ("the input of %s %s"):format(wording.article(kind), kind))
+    checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
     checks.kind(self.net, about.kinds, which, kind)
     local width = about.width and about.width(x, function(...)
       checks.fail(self.net, ...)
@@ -280,7 +280,7 @@ function Scope:block(name, count, about, options)
 end
 
 function M.most_places(net)
-  return lists.most(net.order, function(scope) return scope.places end)
+  return lists.max(net.order, function(scope) return scope.places end)
 end
 
 function M.scope(net, name, title)
@@ -308,7 +308,7 @@ function M.build(describe, given, chunk)
   net:width("WIDTH", given.model.width)
   describe(net, given.model)
   checks.finished(net)
-  for scope, p in lists.nested(net.order, "late") do
+  for scope, p in lists.iterate_nested(net.order, "late") do
     scope:declare(p)
   end
   return net

@@ -34,7 +34,7 @@ end
 local fail = M.fail
 
 function M.name(net, name, of_what)
-  if not names.is(name) then
+  if not names.is_valid(name) then
     fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
   end
 end
@@ -73,7 +73,7 @@ end
 -- known: name -> title of the object with this name.
 function M.prefix(net, known, name, what)
   local title = ("%s %s"):format(what, name)
-  for _, other in ipairs(canonical.sorted_keys(known)) do
+  for _, other in ipairs(canonical.sort_keys(known)) do
     local alike = other == name or (other .. "_"):find(name .. "_", 1, true) == 1
       or (name .. "_"):find(other .. "_", 1, true) == 1
     if alike and known[other] ~= title then
@@ -162,7 +162,7 @@ local function check_names_differ(scope)
         "different names; of feedforward: { name = ... }")
     end
     before[op.out.name] = op.out
-    gradients[names.gradient(op.out.name)] = op.out.name
+    gradients[names.name_gradient(op.out.name)] = op.out.name
   end
   for _, op in ipairs(scope.ops) do
     local of = gradients[op.out.name]

@@ -39,11 +39,11 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
   table = "the table", readout = "a readout", positions = "net.additive" }
 
 -- Names that values may not have: values name generated code, where a layer and its memory already use these names.
-local TAKEN = lists.words([[input output gradient step block shared parameters panels rows tokens position positions
+local TAKEN = lists.split_set([[input output gradient step block shared parameters panels rows tokens position positions
   layer sums sequences length labels trains draws family families all read part]])
 
 -- Names that blocks may not have: a block's name is a member of a state on a GPU, which already has these members.
-local OF_STATES = lists.words("draws first gradient l labels mask members memory place replica view work")
+local OF_STATES = lists.split_set("draws first gradient l labels mask members memory place replica view work")
 
 -- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
 local function is_scope(x)
@@ -116,7 +116,7 @@ function Handles:unwrap(call, name, kind, x)
 end
 
 local function listed(set)
-  return table.concat(canonical.sorted_keys(set), ", ")
+  return table.concat(canonical.sort_keys(set), ", ")
 end
 
 -- The checked options of a call, by name. Metatables are ignored in reading them.

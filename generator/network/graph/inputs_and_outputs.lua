@@ -38,7 +38,7 @@ end
 
 function M:stream(name)
   local net = self.net
-  if lists.has(lists.names(net.streams), name) then
+  if lists.has(lists.get_names(net.streams), name) then
     checks.fail(net, ("two streams are named %s"):format(name), "different names")
   end
   local stream = { name = name, index = #net.streams, line = checks.where(net) }

@@ -132,14 +132,14 @@ end
 
 -- The names of a table of kinds as words: "gelu, relu or silu".
 function M.names(kinds)
-  local list = canonical.sorted_keys(kinds)
+  local list = canonical.sort_keys(kinds)
   local last = table.remove(list)
   return #list == 0 and last or table.concat(list, ", ") .. " or " .. last
 end
 
 -- The operations of a kind in a whole network, scope by scope.
 function M.of_kind(net, kind)
-  return lists.flat(net.order, function(scope)
+  return lists.collect(net.order, function(scope)
     return lists.filter(scope.ops, function(op) return op.kind == kind end)
   end)
 end

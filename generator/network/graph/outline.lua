@@ -125,7 +125,7 @@ function M.counts(net, outline)
       add(sums, times, operation)
       if op.kind == "product" then
         local at = operation.stream + 1
-        lists.enter(terms, at, ("%d x %d"):format(op.x.width.count, width_of(op)))
+        lists.append_to(terms, at, ("%d x %d"):format(op.x.width.count, width_of(op)))
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair

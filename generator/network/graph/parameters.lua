@@ -216,14 +216,14 @@ local function panels_of(scope)
 end
 
 local function small_of(scope)
-  local members = lists.flat(scope.parameters, function(p) return p.kind == "block" and {} or small_members(p) end)
+  local members = lists.collect(scope.parameters, function(p) return p.kind == "block" and {} or small_members(p) end)
   return { lines = lines_of(scope, small_members, "gradients_type", "uses"),
     members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
 end
 
 -- Learned members whose gradients come from tables: a few numbers per step, or some rows.
 local function table_members(scope)
-  local members = lists.flat(scope.parameters, function(p)
+  local members = lists.collect(scope.parameters, function(p)
     return p.from_tables and not p.frozen and all_members(p) or {}
   end)
   return lists.map(members, function(m) return { name = m.name, size = m.size } end)
@@ -233,7 +233,7 @@ local function struct_of(scope, name, gradients_type, block, count)
   local panels = panels_of(scope)
   local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
-    article = block and wording.article(block), count = count,
+    article = block and wording.choose_article(block), count = count,
     repetitions = scope.count, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
     from_tables = table_members(scope),

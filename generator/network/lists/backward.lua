@@ -35,7 +35,7 @@ end
 
 -- A second buffer for a value's gradient. All blocks' inputs have one name, so the buffer's name contains the width.
 local function further_gradient(value, ending)
-  return rename_value(buffers.of_stream(names.gradient(value.name .. ending), value), value)
+  return rename_value(buffers.of_stream(names.name_gradient(value.name .. ending), value), value)
 end
 
 -- The state of one derivation. own: value -> the number of its own buffer.
@@ -53,7 +53,7 @@ function Tape:buffer_of(value)
   local number = self.own[value]
   if not number then
     return self:buffer(value.of_stream and not value.is_external and stream_gradient(value)
-      or rename_value(names.gradient(value.name), value))
+      or rename_value(names.name_gradient(value.name), value))
   end
   return self:buffer(further_gradient(value, "_own" .. (number > 1 and number or "")))
 end
@@ -97,7 +97,7 @@ end
 -- The buffer for a contribution to a value's gradient, and whether the contribution is added to its content.
 function Tape:into(value)
   if value.external then
-    local outside = rename_value(names.gradient(value.name), value)
+    local outside = rename_value(names.name_gradient(value.name), value)
     outside.outside = true
     return self:buffer(outside), true
   elseif self.at[value] then

@@ -71,7 +71,7 @@ end
 
 -- A buffer of rows, of a value or of a gradient; `of` has its name, width and stream.
 function M.rows(of, writer, more)
-  return lists.merged({ name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
+  return lists.merge({ name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
     about = of.about, kept = false, writer = writer }, more or {})
 end
 

@@ -34,7 +34,7 @@ function M.stream(net, forced, drops)
   if not forced or drops then
     return nil
   end
-  for scope, op in lists.nested(net.order, "ops") do
+  for scope, op in lists.iterate_nested(net.order, "ops") do
     local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- made in another block
     if strange or not fits(op, stream) then
       return nil

@@ -24,7 +24,7 @@ function M.readers(list)
   local readers = {}
   for _, op in ipairs(list) do
     for _, value in ipairs(ops.read_values(op)) do
-      lists.enter(readers, value, op)
+      lists.append_to(readers, value, op)
     end
   end
   return readers
@@ -34,7 +34,7 @@ end
 local function product_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
     and after.x == op.out and is_alone(readers, op, after) then
-    return lists.merged(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep,
+    return lists.merge(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep,
       place = after.place })
   end
 end
@@ -42,7 +42,7 @@ end
 local function add_norm(op, after, readers, result)
   if op.kind == "add" and after.kind == "norm" and after.x == op.out then
     local alone = is_alone(readers, op, after) and op.out ~= result
-    return lists.merged(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
+    return lists.merge(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
       sum = not alone and op.out or nil, out = after.out })
   end
 end

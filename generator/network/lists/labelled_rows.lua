@@ -70,7 +70,7 @@ function Walk:takes(buffer, partly, at)
   if partly then
     return self.compact[buffer.name] or false
   elseif self.compact[buffer.name] then
-    lists.enter(self.found.spread, at, buffer)
+    lists.append_to(self.found.spread, at, buffer)
     self.compact[buffer.name] = nil
   end
   return true

@@ -106,7 +106,7 @@ end
 local function backward_entry(net, b)
   local what, reads, factor = back[b.kind](b)
   local writes, p = b.kind == "block_grad" and { b.dy } or buffers.written(b), b.op and b.op.p
-  local name, shape = table.concat(lists.names(writes), ", "), writes[1] and shape_of(net, writes[1])
+  local name, shape = table.concat(lists.get_names(writes), ", "), writes[1] and shape_of(net, writes[1])
   if b.kind == "weight_grad" then
     name, shape = b.op.weight, { p.rows.count, p.columns.count }
   elseif (b.kind == "embed_grad" or b.kind == "place_grad") and not b.to then
@@ -126,18 +126,18 @@ end
 local function written_by(buffer_lists, executed)
   local by = {}
   for _, b in ipairs(buffer_lists.workspace) do
-    lists.enter(by, b.writer, b.name)
+    lists.append_to(by, b.writer, b.name)
   end
   for _, scope in ipairs(executed.order) do
     local kept = buffer_lists.scopes[scope].kept
     for _, b in ipairs(kept) do
-      lists.enter(by, b.writer or kept, b.name or b.family.name)
+      lists.append_to(by, b.writer or kept, b.name or b.family.name)
     end
     for _, b in ipairs(executed[scope].backward) do -- an attention's workspace per head, and positions of sequences
       if b.kind == "attention_grad" then
-        lists.enter(by, b, b.op.family.name .. "_scratch")
+        lists.append_to(by, b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then
-        lists.enter(by, b.op, b.op.stream.name .. "_position")
+        lists.append_to(by, b.op, b.op.stream.name .. "_position")
       end
     end
   end

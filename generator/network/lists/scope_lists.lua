@@ -22,7 +22,7 @@ local M = {}
 local MOST_ROUNDS = 1000
 
 -- Names in a workspace other than its buffers.
-local RESERVED = lists.words([[step block parameters shared length sequences tokens rows all read vocabulary
+local RESERVED = lists.split_set([[step block parameters shared length sequences tokens rows all read vocabulary
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
 -- Names of the buffers that device code keeps for each attention.
@@ -40,8 +40,8 @@ local function carry(net)
 end
 
 local function written(list)
-  local all = lists.flat(list, buffers.written)
-  return lists.set(lists.map(all, function(buffer) return not buffer.outside and buffer.name or nil end))
+  local all = lists.collect(list, buffers.written)
+  return lists.to_set(lists.map(all, function(buffer) return not buffer.outside and buffer.name or nil end))
 end
 
 local function derive(net)
@@ -212,7 +212,7 @@ local function check_gradients(executed)
       for _, value in ipairs(ops.results(op)) do
         local buffer, shape = executed[scope].at[value], shape_of(value)
         if value ~= scope.last and buffer then
-          local own = buffer.name:find(base_names.gradient(value.name), 1, true) == 1
+          local own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
           if own and (shapes[buffer.name] or shape) ~= shape then
             meet(value)
           end
@@ -237,7 +237,7 @@ end
 -- of its scope that share its buffer by name, width and stream; another value gets a number.
 local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
-  local taken = lists.set(lists.flat(net.order, function(scope)
+  local taken = lists.to_set(lists.collect(net.order, function(scope)
     return lists.map(scope.ops, function(op) return op.out.name end)
   end))
   taken[stem] = true
@@ -249,9 +249,9 @@ local function rename(net, value)
       op.out.name = shares and of_stream or op.out.name
     end
   else
-    value.name = base_names.unused(stem, taken)
+    value.name = base_names.find_unused(stem, taken)
   end
-  for _, inner in lists.nested(net.scopes, "externals") do
+  for _, inner in lists.iterate_nested(net.scopes, "externals") do
     inner.name = inner.external.name
   end
 end
@@ -259,10 +259,10 @@ end
 -- Gives external values of blocks unique names, since blocks add to their gradients.
 local function name_externals(net)
   local outside = {}
-  for _, inner in lists.nested(net.scopes, "externals") do
+  for _, inner in lists.iterate_nested(net.scopes, "externals") do
     outside[inner.name] = inner.external
   end
-  for scope, op in lists.nested(net.order, "ops") do
+  for scope, op in lists.iterate_nested(net.order, "ops") do
     if op.out ~= scope.last and (outside[op.out.name] or op.out) ~= op.out then
       rename(net, op.out)
     end

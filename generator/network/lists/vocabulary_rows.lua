@@ -49,7 +49,7 @@ end
 
 -- Values that an operation on all tokens reads.
 local function read_whole(list, done)
-  return lists.set(lists.flat(list, function(op) return done[op] and {} or ops.read_values(op) end))
+  return lists.to_set(lists.collect(list, function(op) return done[op] and {} or ops.read_values(op) end))
 end
 
 -- Bars the readers of a value that others read for all tokens; returns whether a reader was barred.
@@ -72,7 +72,7 @@ local function find(found, list, part)
   local read = read_whole(list, found.done)
   local done = lists.filter(list, function(op) return found.done[op] end)
   found.per_token = lists.sum(done, function(op) return ops.flops(op).token or 0 end)
-  for _, value in ipairs(lists.flat(done, ops.results)) do
+  for _, value in ipairs(lists.collect(done, ops.results)) do
     if read[value] then
       found.repeated[value] = true
       note(found, value.width)
@@ -88,7 +88,7 @@ Walk.__index = Walk
 -- fits.
 function Walk:takes(buffer, done, at)
   if done and not self.summed[buffer.name] then
-    lists.enter(self.found.summed, at, buffer)
+    lists.append_to(self.found.summed, at, buffer)
     note(self.found, buffer.width)
     self.summed[buffer.name] = true
   end

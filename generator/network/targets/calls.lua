@@ -98,7 +98,7 @@ end
 function M.function_for(set, key, name, new)
   local known = set.by_key[key]
   if not known then
-    known, new.name = new, names.unused(name, set.names)
+    known, new.name = new, names.find_unused(name, set.names)
     set.names[known.name], set.by_key[key] = true, known
     set.list[#set.list + 1] = known
   end

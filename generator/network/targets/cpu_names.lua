@@ -11,7 +11,7 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 local M = {}
 
 -- Functions of kernels/cpu whose names could collide with functions named after values.
-local KERNELS = lists.matches([[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class
+local KERNELS = lists.find_all([[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class
   add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum
   rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
 
@@ -23,7 +23,7 @@ function M.taken()
       names[#names + 1] = about.kernel({ activation = kind })
     end
   end
-  return lists.set(lists.flat(names, function(name) return { name, name .. "_grad" } end))
+  return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
 -- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, also all

@@ -32,9 +32,9 @@ end
 -- The buffer for the labelled rows of a value that has all rows: <value>_read, possibly with a number. The first reader
 -- of the buffer counts as its writer.
 local function labelled_buffer(cpu, value, reader)
-  local taken = lists.set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
+  local taken = lists.to_set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
   if not cpu.part_names[value] then
-    cpu.part_names[value] = base_names.unused(value.name .. "_read", taken)
+    cpu.part_names[value] = base_names.find_unused(value.name .. "_read", taken)
     table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = cpu.part_names[value],
       about = "rows of w->read" }))
   end

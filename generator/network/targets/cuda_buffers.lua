@@ -16,12 +16,12 @@ local PLAIN, GLOBAL = "real *", "reals"
 
 -- Values and gradients that attention reads or writes pair by pair.
 local function read_by_pairs(device)
-  local list = lists.flat(device.lists.order, function(scope)
-    return lists.flat(device.lists[scope].backward, function(b)
+  local list = lists.collect(device.lists.order, function(scope)
+    return lists.collect(device.lists[scope].backward, function(b)
       return b.kind == "attention_grad" and { b.op.q, b.op.kv, b.op.out, b.dy, b.dq, b.dkv } or {}
     end)
   end)
-  return lists.set(lists.names(list))
+  return lists.to_set(lists.get_names(list))
 end
 
 -- Names of variables of a stream's tokens: T, the tokens of a sequence (the argument T); rows, the tokens of all

@@ -74,7 +74,7 @@ local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true } -
 -- Entries of a list for launches.lua: { kind, one, of_backward }; `one`: an operation, or an entry of a backward list.
 -- The dropout of a result is an operation of its own.
 local function entries(list, of_backward)
-  return lists.flat(list, function(one)
+  return lists.collect(list, function(one)
     local drops = not of_backward and one.dropout and one.keep and not ON_THE_WAY[one.kind]
     return { { kind = one.kind, one = one, of_backward = of_backward },
       drops and { kind = "drop", one = one, of_backward = false } or nil }
@@ -226,9 +226,9 @@ end
 
 -- The names of all phases, each once: those of the network, then block by block.
 local function phase_names(pass, blocks)
-  local all = lists.flat(blocks, function(block) return { block.forward, block.backward } end)
-  return lists.distinct(lists.flat(lists.join({ pass.train, pass.evaluate }, all), function(list)
-    return lists.names(list.phases)
+  local all = lists.collect(blocks, function(block) return { block.forward, block.backward } end)
+  return lists.drop_repeats(lists.collect(lists.join({ pass.train, pass.evaluate }, all), function(list)
+    return lists.get_names(list.phases)
   end))
 end
 
@@ -238,7 +238,7 @@ end
 
 -- The streams whose rows some members have.
 local function streams_of(device, members)
-  local known = lists.set(lists.map(members, function(member) return member.words end))
+  local known = lists.to_set(lists.map(members, function(member) return member.words end))
   return lists.filter(device.streams, function(words) return known[words] end)
 end
 
@@ -251,7 +251,8 @@ local function block_of(device, op)
   end
   local members = cuda_buffers.kept(device, block)
   local one = {
-    name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
+    name = block.name, article = wording.choose_article(block.name), comment = block.comment,
+    state = block.name .. "_state",
     count = block.count_name, loops = block.loops, uses = block.uses, index = block.index,
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
@@ -272,7 +273,7 @@ local function block_of(device, op)
   one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
   one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
   if wide then
-    local phases = lists.names(lists.join(one.forward.phases, one.backward.phases))
+    local phases = lists.get_names(lists.join(one.forward.phases, one.backward.phases))
     one.first_phase, one.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in phase_names
   end
   return one
@@ -302,7 +303,7 @@ end
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
-    contributions = lists.set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end)),
+    contributions = lists.to_set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end)),
     buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
@@ -315,7 +316,7 @@ end
 -- The parameters whose gradients products compute, as members by block: { block, size }, members { name, size }.
 local function members_of_products(device)
   return lists.map(lists.group(device.operands, function(one) return one.scope end), function(group)
-    local members = lists.flat(group, function(one)
+    local members = lists.collect(group, function(one)
       return { { name = one.weight, size = one.inner .. " * " .. one.columns },
         one.bias and { name = one.bias, size = one.columns } or nil }
     end)

@@ -37,7 +37,7 @@ local function records_of_modes(device, op, training, make)
   if op.scope == device.net then
     return make(training)
   end
-  return lists.merged(make(true), { asked = "training" }), lists.merged(make(false), { asked = "else" })
+  return lists.merge(make(true), { asked = "training" }), lists.merge(make(false), { asked = "else" })
 end
 
 -- Whether the last operation that wrote a buffer of gradients rounded it as products do, as text.
@@ -60,7 +60,7 @@ local function product_routine(device, form, k, columns)
   local name = form.name:format(sizes)
   local key = table.concat({ name, form.finish, form.extra or "", form.x_rounded }, " ")
   return calls.function_for(device.rows, key, name,
-    lists.merged(form, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
+    lists.merge(form, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
 end
 
 local function product_in_mode(device, at, op, training)
@@ -110,7 +110,7 @@ end
 -- next_biased, keeps, x_rounded, rounded, stores }.
 local function chain_routine(device, chain, form)
   local ending = (chain.gated and "_gate" or "") .. form.ending
-  local about = lists.merged(form, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
+  local about = lists.merge(form, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
     inner = chain.x.width.text, channels = chain.hidden.width.text, outer = chain.out.width.text })
   local name = form.name:format(chain.kernel .. ending)
   local key = { name, about.inner, about.channels, about.outer, tostring(form.biased), tostring(form.next_biased),

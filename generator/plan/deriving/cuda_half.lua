@@ -250,7 +250,7 @@ local function placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
-  return lists.set(lists.map(blocks, function(block) return attention.placing(block) or plan.first end))
+  return lists.to_set(lists.map(blocks, function(block) return attention.placing(block) or plan.first end))
 end
 
 local function derive_families(plan, net, library)
@@ -275,7 +275,7 @@ end
 -- copied last, since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
-    local names = lists.update(family.on_device, lists.merged(family, pair_words(family.attends),
+    local names = lists.update(family.on_device, lists.merge(family, pair_words(family.attends),
       { terms = family.on_device.terms }))
     names.on_device = nil
   end
@@ -319,7 +319,7 @@ end
 -- Ints of workspace for sampling: the largest need of any draw.
 local function draw_scratch(drawing)
   local most = { "0", 0 }
-  for _, need in lists.nested(drawing, "scratch") do
+  for _, need in lists.iterate_nested(drawing, "scratch") do
     most = need[2] > most[2] and need or most
   end
   return most[1]
@@ -327,7 +327,7 @@ end
 
 -- All draws, one after another.
 local function drawing_of(plan, device)
-  local list = lists.flat({ input_drawing, sequence_drawing }, function(drawing)
+  local list = lists.collect({ input_drawing, sequence_drawing }, function(drawing)
     return lists.map(device.streams, function(words) return drawing(plan, words) end)
   end)
   lists.append(list, lists.map(plan.attentions, function(family)

@@ -26,7 +26,7 @@ end
 
 -- The text of eval.by, such as "vectors=*;digits=1:50:1".
 local function by_text(by)
-  local parts = lists.map(canonical.sorted_keys(axes.without_noise(by) or {}), function(name)
+  local parts = lists.map(canonical.sort_keys(axes.without_noise(by) or {}), function(name)
     return ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
   end)
   return #parts > 0 and table.concat(parts, ";")
@@ -61,7 +61,7 @@ local function values(resolved, init)
     { "train.init_checksum", init and init.checksum },
     { "eval.lengths", lengths_text(eval.lengths) },
     { "eval.by", by_text(eval.by) },
-    { "eval.noise", list_text(lists.at(eval, "by.noise.list"), "%.17g") },
+    { "eval.noise", list_text(lists.get(eval, "by.noise.list"), "%.17g") },
     { "eval.sets", list_text(eval.splits) },
     { "eval.with_trained", eval.novel == false },
     { "eval.in_order", eval.order == "file" },
@@ -76,7 +76,7 @@ local function values(resolved, init)
     { "eval.during_by", during and by_text(during.by) },
     { "eval.during_sets", during and list_text(during.splits) },
     { "eval.during_examples", during and count_of(during.examples) },
-    { "resolved", canonical.text(resolved) },
+    { "resolved", canonical.format(resolved) },
   }
 end
 
@@ -93,7 +93,7 @@ end
 local function literal_lines(text)
   local list = {}
   for line in text:gmatch("([^\n]*)\n") do
-    lists.append(list, literals.text(line))
+    lists.append(list, literals.split_text(line))
     list[#list] = list[#list] .. "\\n"
   end
   return list
@@ -117,7 +117,7 @@ end
 function M.derive(resolved, init)
   local body = table.concat(lists.map(values(resolved, init), function(entry)
     local name, value = entry[1], entry[2]
-    local text = type(value) == "number" and canonical.text(value) or tostring(value)
+    local text = type(value) == "number" and canonical.format(value) or tostring(value)
     return value and ("%s %s\n"):format(name, text) or nil
   end))
   local room, digest = room_for(#body), sha256.digest(body)

@@ -25,12 +25,12 @@ local function task_identity(plan)
       loss = given.loss }
     or task.data and not task.data.made and { data = { task.input_count, task.output_count },
       original_length = scaling.original_length, computation = given.computation, loss = given.loss }
-    or lists.merged(given, { validation = task.data and task.data.validation_digest })
+    or lists.merge(given, { validation = task.data and task.data.validation_digest })
 end
 
 -- The digest covers the bytes of the file of a user's own network.
 local function model_identity(plan)
-  local model = lists.merged(plan.resolved.model)
+  local model = lists.merge(plan.resolved.model)
   if plan.own_network then
     model.source, model.text = nil, plan.own_network.text
   end
@@ -47,7 +47,7 @@ end
 function M.plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
-  return sha256.digest(canonical.text(lists.merged({
+  return sha256.digest(canonical.format(lists.merge({
     abi = DIGEST_ABI,
     precision = resolved.precision,
     device_products = resolved.device_products,
@@ -64,7 +64,7 @@ function M.plan(plan)
 end
 
 local function encoding_identity(encoding)
-  return lists.merged(table.unpack(pages.said("identity", encoding)))
+  return lists.merge(table.unpack(pages.said("identity", encoding)))
 end
 
 -- The model digest decides whether a checkpoint fits a model. It covers names, shapes, vocabulary and meaning of
@@ -84,7 +84,7 @@ function M.model(plan)
   identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
   identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }
   identity.network = plan.network_identity
-  return sha256.digest(canonical.text(identity))
+  return sha256.digest(canonical.format(identity))
 end
 
 return M

@@ -126,7 +126,7 @@ M.attentions = {
 -- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all loops),
 -- and the names of both counts in C.
 function M.in_block(family, name, block)
-  return lists.merged(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
+  return lists.merge(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
       state = block.name .. "_state" } })
 end
@@ -153,7 +153,7 @@ function M.derive(plan)
   part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
   part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
   part.classes, part.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
-  part.class_columns = vector_width.filled(part.classes)
+  part.class_columns = vector_width.round_up(part.classes)
   part.cuts_by_warp = plan.resolved.device_products == "warps"
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }

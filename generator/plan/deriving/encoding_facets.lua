@@ -34,8 +34,8 @@ local function requested_value(family)
     error({ problem = true, field = "encoding", what = ("attention %s asks the network for %s and for %s"):format(
       family.name, first.name, second.name), expected = "one of the two" })
   end
-  return first and lists.merged(first, { constant = first.name:upper() .. "_WIDTH",
-    width = vector_width.filled(first.columns) }) or false
+  return first and lists.merge(first, { constant = first.name:upper() .. "_WIDTH",
+    width = vector_width.round_up(first.columns) }) or false
 end
 
 local function derive_family(plan, family, facts)
@@ -202,7 +202,7 @@ local function add_draws(part, plan, drawn)
   part.input_draw, part.drawn_text = drawn, {}
   for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
     local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
-    part.drawn_text[name] = lists.most(numbers, function(n) return n end) > 0
+    part.drawn_text[name] = lists.max(numbers, function(n) return n end) > 0
       and "{" .. table.concat(numbers, ", ") .. "}" -- C text; false if all numbers are 0
   end
   part.draws_distances = part.drawn_text.distance_range ~= false
@@ -222,7 +222,7 @@ function M.derive(plan, facts, added)
     derive_family(plan, family, facts)
   end
   local drawn = added.kind ~= "none" and input_draw(plan)
-  local part, additive = {}, lists.merged(added, { draw = drawn })
+  local part, additive = {}, lists.merge(added, { draw = drawn })
   additive.from_tables = not (drawn and drawn.kind == "sequence") -- a table has one row for a token of all sequences
   add_draws(part, plan, drawn)
   part.additive, part.limit = additive, limit_of(plan, additive, drawn)

@@ -49,10 +49,10 @@ end
 -- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether there is one.
 local function add_names(facts, resolved, arrays)
   local token = features.is_causal(resolved) and token_of(facts.output_symbols, facts.end_symbol)
-  add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.names(facts.input_symbols))
-  add(arrays, "The symbols of outputs.", "char *const", "output_symbols", literals.names(facts.output_symbols))
+  add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.quote(facts.input_symbols))
+  add(arrays, "The symbols of outputs.", "char *const", "output_symbols", literals.quote(facts.output_symbols))
   if facts.axes then
-    add(arrays, "Axes that distinguish examples.", "char *const", "axes", literals.names(lists.names(facts.axes)))
+    add(arrays, "Axes that distinguish examples.", "char *const", "axes", literals.quote(lists.get_names(facts.axes)))
   end
   if token then
     add(arrays, ('"%s" ends targets.'):format(facts.end_symbol), "uint16_t", "end_symbol", { token })

@@ -59,7 +59,7 @@ local function completed(given, defaults)
 end
 
 local function by_name(families)
-  return lists.by(families, function(family) return family.name end)
+  return lists.index_by(families, function(family) return family.name end)
 end
 
 -- The possible outputs of trace_block: activations with their channels, and attentions with their heads and the streams
@@ -125,9 +125,9 @@ end
 
 -- Refuses options that the description does not read, since their names are probably misspelt.
 local function check_options(given, read, file)
-  for _, name in ipairs(canonical.sorted_keys(given)) do
+  for _, name in ipairs(canonical.sort_keys(given)) do
     if not read[name] then
-      local names = canonical.sorted_keys(read)
+      local names = canonical.sort_keys(read)
       error({ problem = true, field = "model.options." .. name, what = "is read by nothing in " .. file.path,
         expected = #names > 0 and "an option that the network reads: " .. table.concat(names, ", ")
           or "no options; the network reads none" }, 0)
@@ -137,7 +137,7 @@ end
 
 local function check_encoding(plan, net, file)
   local adds, encoding = false, plan.resolved.encoding
-  for _, op in lists.nested(net.order, "ops") do
+  for _, op in lists.iterate_nested(net.order, "ops") do
     adds = adds or op.encoding and op.encoding.kind ~= "none"
   end
   if plan.additive.kind ~= "none" and not adds then
@@ -155,7 +155,7 @@ end
 
 -- Checks the rates of dropout; a network itself determines the dropout of its branches.
 local function check_dropouts(plan, net, file)
-  local taken, model = lists.set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
+  local taken, model = lists.to_set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
     { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
     if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
@@ -169,7 +169,7 @@ local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind"
 
 local function check_fields(model, fields, file)
   for _, name in ipairs(OF_DESCRIPTIONS) do
-    if lists.at(model, name) ~= nil and not fields["model." .. name] then
+    if lists.get(model, name) ~= nil and not fields["model." .. name] then
       unread("model." .. name, file, "a description that reads model." .. name)
     end
   end
@@ -201,7 +201,7 @@ end
 -- Checks that the number of layers is model.layers, which a score reads. In blocks without attention, vectors have the
 -- positions of the first attention, which may have fewer draws.
 local function check_layers(plan, net, file)
-  for block, op in lists.nested(net.scopes, "ops") do
+  for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       wrong(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
         ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
@@ -210,7 +210,7 @@ local function check_layers(plan, net, file)
     end
   end
   local first = plan.first
-  for block, op in lists.nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
+  for block, op in lists.iterate_nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
     if op.kind == "place" and block.count > first.layers and not attention.placing(block) then
       wrong(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
         block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
@@ -260,7 +260,7 @@ local function identity_of(plan, net, model)
     feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
   local default = builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain))
   local own = identity.of(net)
-  return canonical.text(own) ~= canonical.text(identity.of(default)) and own or nil
+  return canonical.format(own) ~= canonical.format(identity.of(default)) and own or nil
 end
 
 local function section_of(plan, file)
@@ -283,7 +283,7 @@ end
 -- Families without facets, by name; their field `of` is the original family.
 local function bare_families(families)
   return by_name(lists.map(families, function(family)
-    return lists.merged(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
+    return lists.merge(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
       relative = { kind = "none" }, score = {} })
   end))
 end
@@ -295,7 +295,7 @@ function M.attentions(plan, additive, file)
   local model, bare = section_of(plan, file), bare_families(known)
   local net = file and run_own(plan, model, file, bare, additive)
     or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare, additive))
-  for block, op in lists.nested(net.scopes, "ops") do
+  for block, op in lists.iterate_nested(net.scopes, "ops") do
     list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
   end
   dimensions.settle_families(list[1] and list or { known[1] })
@@ -304,7 +304,7 @@ end
 
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
 local function headers_of(executed)
-  return canonical.sorted_keys(lists.set(lists.flat(executed.order, function(scope)
+  return canonical.sort_keys(lists.to_set(lists.collect(executed.order, function(scope)
     local of = lists.map(executed[scope].forward, function(op) return op.about.header end)
     return lists.append(of, lists.map(executed[scope].backward, function(b)
       return b.kind == "relu_grad" and "activations" or nil

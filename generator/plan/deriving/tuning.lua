@@ -41,7 +41,7 @@ end
 -- Products of the layers: { inner, columns, count }: inner is the number of terms of a sum, columns are the results.
 local function products(plan)
   local list = {}
-  for struct, panel in lists.nested(plan.structs, "panels") do
+  for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     local inner, columns = panel.sizes[1], panel.sizes[2]
     list[#list + 1] = { inner = inner, columns = columns, count = struct.repetitions }
     list[#list + 1] = panel.transposed and { inner = columns, columns = inner, count = struct.repetitions } or nil
@@ -133,7 +133,7 @@ end
 -- The reals of a token in an evaluation while the token is in a layer: those of all blocks together, and those of one
 -- repetition of the block that has most.
 local function token_reals(plan)
-  return evaluation_channels(plan.cpu.workspace) + lists.most(plan.cpu.blocks, function(block)
+  return evaluation_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
     return evaluation_channels(block.kept)
   end)
 end
@@ -154,7 +154,7 @@ choices[4] = {
   -- cache, each block reads them again, so larger blocks are better. The nearest value is chosen, since the free part
   -- of the cache is not known exactly.
   default = function(plan, _, values, machine)
-    local cache, weights = FILLED * machine.l2, plan.real_bytes * lists.most(plan.structs, function(struct)
+    local cache, weights = FILLED * machine.l2, plan.real_bytes * lists.max(plan.structs, function(struct)
       return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
     end)
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * plan.real_bytes)

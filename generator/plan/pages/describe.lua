@@ -28,7 +28,7 @@ function M.encoding(plan, family)
     return family_encoding(plan, family)
   end
   local words = lists.map(plan.attentions, function(each) return family_encoding(plan, each) end)
-  if not lists.distinct(words)[2] then
+  if not lists.drop_repeats(words)[2] then
     return words[1] or family_encoding(plan, plan.first)
   end
   return table.concat(lists.map(words, function(text, i)
@@ -48,7 +48,7 @@ function M.sizes(plan)
   local function add(name, text)
     words[#words + 1] = (not used or used[name]) and text or nil
   end
-  add("layers", wording.layers(plan.resolved.model))
+  add("layers", wording.format_layers(plan.resolved.model))
   add("heads", ("%s x %d"):format(wording.count(family.heads, "head"), family.head_width))
   words[#words + 1] = ("width %d"):format(plan.width)
   add("feedforward", ("feed-forward %d"):format(plan.feedforward))
@@ -64,7 +64,7 @@ function M.model(plan)
   end
   add(KINDS[model.kind])
   add(plan.own_network and "network " .. plan.own_network.path)
-  for _, name in ipairs(canonical.sorted_keys(model.options or {})) do
+  for _, name in ipairs(canonical.sort_keys(model.options or {})) do
     add(("%s = %s"):format(name, tostring(model.options[name])))
   end
   add(norm.place and norm.place .. "-norm")
@@ -85,7 +85,9 @@ end
 
 -- Comment lines: each sentence starts a line; a sentence that is too long continues on the next line.
 local function wrapped(...)
-  return lists.flat({ ... }, function(text) return wording.filled(lists.matches(text, "%S+"), BANNER_COLUMNS) end)
+  return lists.collect({ ... }, function(text)
+    return wording.fill_lines(lists.find_all(text, "%S+"), BANNER_COLUMNS)
+  end)
 end
 
 local function family_comments(plan)

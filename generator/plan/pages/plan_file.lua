@@ -23,18 +23,18 @@ end
 
 local function list_text(parts, indent)
   local words = lists.map(parts, function(part, i) return part .. (i < #parts and "," or "") end)
-  return "{ " .. table.concat(wording.filled(words, PLAN_COLUMNS - #indent - 2), "\n" .. indent .. "  ") .. " }"
+  return "{ " .. table.concat(wording.fill_lines(words, PLAN_COLUMNS - #indent - 2), "\n" .. indent .. "  ") .. " }"
 end
 
 local function lua_text(value, indent)
   if type(value) ~= "table" then
-    return type(value) == "string" and string_text(value, indent) or canonical.text(value)
+    return type(value) == "string" and string_text(value, indent) or canonical.format(value)
   end
   local inner = indent .. "  "
   if #value > 0 then
     return list_text(lists.map(value, function(item) return lua_text(item, inner) end), indent)
   end
-  local parts = lists.map(canonical.sorted_keys(value), function(key)
+  local parts = lists.map(canonical.sort_keys(value), function(key)
     return inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"
   end)
   return "{\n" .. table.concat(parts) .. indent .. "}"

@@ -38,7 +38,7 @@ end
 
 -- Returns the output of a goal of the Makefile, and its exit code.
 local function ask(project, ...)
-  local text, code = shell.capture(shell.make(project.root, project:build_setting(), ...))
+  local text, code = shell.capture(shell.make_command(project.root, project:build_setting(), ...))
   return text:gsub("%s+$", ""), code
 end
 
@@ -68,8 +68,8 @@ function M.cuda(project, request, least)
   if request.jit and not request.arch then
     return text
   end
-  local root = request.cuda_root and paths.rooted(request.cuda_root) or ""
-  local words, code = shell.answer({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
+  local root = request.cuda_root and paths.make_rooted(request.cuda_root) or ""
+  local words, code = shell.ask({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
     project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
     return nil, words
@@ -95,8 +95,8 @@ function M.has_cuda(dir)
 end
 
 local function covers(have, want)
-  local there = lists.set(lists.matches(have, "%S+"))
-  return not lists.find(lists.matches(want, "%S+"), function(word) return not there[word] end)
+  local there = lists.to_set(lists.find_all(have, "%S+"))
+  return not lists.find(lists.find_all(want, "%S+"), function(word) return not there[word] end)
 end
 
 -- Returns the sources and targets of the trainer in dir, as lines of its stamp, and its `loose` digest. Returns nil
@@ -141,7 +141,7 @@ end
 
 -- The name of a folder for make, which runs in the root; inside the repository the root's own name is left out.
 local function seen_from_root(project, path)
-  path = paths.rooted(path):gsub("/+$", "")
+  path = paths.make_rooted(path):gsub("/+$", "")
   local root = project.root .. "/"
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
@@ -203,7 +203,7 @@ end
 -- The command that compiles the sources in staging/src into staging/trainer.
 function M.compile_words(project, job, staging, threads)
   local words = job.cuda or ""
-  return shell.make(project.root, "-j" .. threads, project:build_setting(), "trainer", "ID=" .. job.id,
+  return shell.make_command(project.root, "-j" .. threads, project:build_setting(), "trainer", "ID=" .. job.id,
     "SOURCES=" .. seen_from_root(project, staging) .. "/src", "OUT=" .. seen_from_root(project, staging),
     "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
     "TARGETS=" .. (job.cuda and "cpu,cuda" or "cpu"), "JIT=" .. (words:find("text$") and "1" or ""),
@@ -212,7 +212,7 @@ end
 
 -- Forces files to the disk before they replace others, if there is a program for it; nil and a message on failure.
 local function force(...)
-  local said, code = shell.answer({ "sync", ... })
+  local said, code = shell.ask({ "sync", ... })
   return code == 0 or code == 127 or nil, said
 end
 
@@ -227,8 +227,8 @@ local function hold(dir)
     end
     shell.run({ "sleep", "0.1" })
   end
-  return nil, ("another build is putting its files there (%s); remove the folder %s if none is"):format(claim.who(who),
-    path)
+  return nil, ("another build is putting its files there (%s); remove the folder %s if none is"):format(
+    claim.describe_holder(who), path)
 end
 
 local function replace_files(staging, dir)
@@ -272,7 +272,7 @@ end
 -- claim is for the folder staging, words is the command that compiles, log takes the command's output, and compiled
 -- goes into the stamp. threads: for make. The build ends with M.finish and claim.give_back(claim).
 function M.begin(project, job, dir, threads)
-  dir = paths.rooted(dir):gsub("/+$", "")
+  dir = paths.make_rooted(dir):gsub("/+$", "")
   local refused, why = M.refused(project, dir, "--out")
   if refused then
     return nil, refused, why

@@ -56,7 +56,7 @@ function M.write(from, to, new)
     return nil
   end
   -- cp preserves the permission to execute.
-  local said, code = shell.answer({ "cp", "--", from, to })
+  local said, code = shell.ask({ "cp", "--", from, to })
   if code ~= 0 then
     return false, said
   end

@@ -48,7 +48,7 @@ end
 -- The compiler's name: the first line of its output, which is requested once.
 function M.compiler(project)
   if not project.compiler_words then
-    local text = shell.capture(shell.make(project.root, "print-compiler"))
+    local text = shell.capture(shell.make_command(project.root, "print-compiler"))
     project.compiler_words = escape.plain((text:gsub("%s+$", "")))
   end
   return project.compiler_words
@@ -64,8 +64,8 @@ function M.key(project, plan, level)
 end
 
 function M.path(key)
-  local folder = paths.cache("tuned")
-  return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.text(key)))
+  local folder = paths.find_cache("tuned")
+  return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.format(key)))
 end
 
 -- Returns the problem with an entry, { field, found, expected }, or nil.
@@ -84,7 +84,7 @@ local function problem_of(entry, key, plan)
     return { field = "choices", found = type(entry.choices), expected = "an object" }
   end
   local legal = tuning.values(plan, levels[key.level])
-  for _, name in ipairs(canonical.sorted_keys(entry.choices)) do
+  for _, name in ipairs(canonical.sort_keys(entry.choices)) do
     local value = entry.choices[name]
     if not legal[name] then
       return { field = "choices." .. name, found = "no choice", expected = table.concat(legal, ", ") }
@@ -115,7 +115,7 @@ end
 -- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
 -- cannot be read.
 local function any_for(plan)
-  local folder, prefix = paths.cache("tuned"), short(tuning.shape(plan)) .. "-"
+  local folder, prefix = paths.find_cache("tuned"), short(tuning.shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
   end

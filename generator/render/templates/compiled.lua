@@ -58,7 +58,7 @@ end
 function M.text(text)
   text = without_comments(text:gsub("\\\n", " "))
   text = ("\n" .. text .. "\n"):gsub("%s*\n%s*", "\n"):gsub("\n(#[^\n]*)%f[\n]", "\3%1\3")
-  local lines = lists.filter(lists.map(lists.matches(text, "[^\3]+"), packed), function(line) return line ~= "" end)
+  local lines = lists.filter(lists.map(lists.find_all(text, "[^\3]+"), packed), function(line) return line ~= "" end)
   return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
 end
 

@@ -56,14 +56,14 @@ local function hash_of(kernels)
     local parts = lists.map(kernels, function(file)
       return part_of(file, compiled.unnamed(compiled.text(file.text), names))
     end)
-    hashes[kernels] = { hex = sha256.hex(table.concat(parts)), names = names }
+    hashes[kernels] = { hex = sha256.hash(table.concat(parts)), names = names }
   end
   return hashes[kernels].hex, hashes[kernels].names
 end
 
 local function digest_of(files, kernels, plan)
   local hash, kernel_names = hash_of(kernels)
-  local names = lists.merged(kernel_names)
+  local names = lists.merge(kernel_names)
   local parts = lists.map(files, function(file)
     return not (file.loose or file.neutral) and part_of(file, nameless(file.text, plan, names)) or nil
   end)
@@ -93,7 +93,7 @@ local function render_half(half, plan, read, files)
     end
   end
   local digest = half.digest(files)
-  local problem = add(carrier, lists.merged(plan, { [half.name] = digest }), place)
+  local problem = add(carrier, lists.merge(plan, { [half.name] = digest }), place)
   return not problem and digest or nil, problem
 end
 

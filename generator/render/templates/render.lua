@@ -66,7 +66,7 @@ local function did_you_mean(name, ...)
     end
   end
   table.sort(names)
-  return nearest.hint(name, names, "%q")
+  return nearest.make_hint(name, names, "%q")
 end
 
 -- The template line that runs now, from Lua's call stack: text lines and include record their line, other Lua does not.
@@ -147,7 +147,7 @@ local function include(run, name, extra, section)
   end
   for i, frame in ipairs(run.stack) do
     if frame.name == name and frame.section == section then
-      local names = lists.names(table.move(run.stack, i, #run.stack, 1, {}))
+      local names = lists.get_names(table.move(run.stack, i, #run.stack, 1, {}))
       fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
     end
   end

@@ -12,7 +12,7 @@ M.CADENCE = "steps or epochs (train.cadence)"
 
 -- A default that is the value of an earlier field.
 function M.same_as(path)
-  return function(resolved) return lists.at(resolved, path) end
+  return function(resolved) return lists.get(resolved, path) end
 end
 
 return M

@@ -109,7 +109,7 @@ function M.read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
   for word, meaning in text:gmatch('\n%s*{"([%w-]+)", "([^"]+)"}') do
-    lists.enter(words, (word:gsub("-", "_")), meaning)
+    lists.append_to(words, (word:gsub("-", "_")), meaning)
   end
   return words
 end

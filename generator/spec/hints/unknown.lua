@@ -38,7 +38,7 @@ function M.hint(path, legal, root)
   local flags = trainer_flags.read(root)
   local own = "--" .. name:gsub("_", "-")
   local flag = flags[own] and own or meant.flags[1]
-  local near = not field and not flag and not meant.why and nearest.name(name, legal)
+  local near = not field and not flag and not meant.why and nearest.find(name, legal)
   field = field or near and (parent and parent .. "." or "") .. near or namesake(name, flags[own])
   if field then
     return says(field, table_of(field) == parent)

@@ -33,7 +33,7 @@ function M.mark(own)
     return own
   end
   return tree.mapped(own, function(name, node)
-    return families.is_facet[name] and lists.merged(node, { made_for = made_for }) or name ~= "made_for" and node or nil
+    return families.is_facet[name] and lists.merge(node, { made_for = made_for }) or name ~= "made_for" and node or nil
   end)
 end
 
@@ -155,21 +155,21 @@ local function spell_sides(new)
     new.relative = { kind = all.kind, clip = all.clip, init_sigma = all.init_sigma, sides = "both" }
     return
   end
-  new.decoder = lists.merged(new.decoder)
+  new.decoder = lists.merge(new.decoder)
   new.decoder.relative = nil
 end
 
 function M.spelled(encoding, model)
-  local new, names = lists.merged(encoding), families.of(model) or {}
+  local new, names = lists.merge(encoding), families.of(model) or {}
   spell_sides(new)
   for _, name in ipairs(names[2] and names or {}) do
-    local own = lists.merged(table_of(new[name]))
+    local own = lists.merge(table_of(new[name]))
     for _, page in ipairs(pages) do
       local facet = page.name
       if page.decoders or page.by_place then
         own[facet] = spelled(new, name, page)
       end
-      if page.without_kinds and own[facet] and canonical.text(own[facet]) == canonical.text(page.off) then
+      if page.without_kinds and own[facet] and canonical.format(own[facet]) == canonical.format(page.off) then
         own[facet] = { kind = "none" }
       end
     end

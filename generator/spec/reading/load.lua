@@ -50,7 +50,7 @@ end
 local function display(state, real, relative)
   local below = paths.below(real, state.root)
   if not below then
-    state.diagnostics:show_path(relative, paths.below(real, paths.absolute(".")) or real)
+    state.diagnostics:show_path(relative, paths.below(real, paths.resolve(".")) or real)
   end
   return below or relative
 end
@@ -135,12 +135,12 @@ end
 
 local function unknown_preset(state, section, node, field)
   local where = "spec/" .. M.FOLDERS[section]
-  local names = lists.map(paths.names_in(state.root .. "/" .. where, ".lua"), function(name)
+  local names = lists.map(paths.list_base_names(state.root .. "/" .. where, ".lua"), function(name)
     return M.is_id(name) and name or nil
   end)
   refuse(state, node, field, ("there is no %s.lua in %s"):format(node.value, where),
     #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
-    nearest.hint(node.value, names))
+    nearest.make_hint(node.value, names))
   state.unknown = state.unknown + 1
 end
 
@@ -151,8 +151,8 @@ local function open_use(state, file, section, node, field)
   if type(name) ~= "string" then
     return refuse(state, node, field, node.fields and "is a table" or diagnostics.show(name) .. " is no name", legal)
   elseif name:find("^%.%.?/") and name:find("%.lua$") then
-    return open_file(state, paths.normalise(paths.folder(file.real) .. "/" .. name),
-      paths.normalise(paths.folder(file.relative) .. "/" .. name), node.origin), true
+    return open_file(state, paths.normalise(paths.get_folder(file.real) .. "/" .. name),
+      paths.normalise(paths.get_folder(file.relative) .. "/" .. name), node.origin), true
   elseif not section or not M.is_id(name) then
     return refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal)
   end
@@ -283,12 +283,12 @@ local function resolve_file(state, file)
   root.items = file.tree.items
   local names, at, chain = {}, file, { file }
   while at do
-    names = lists.merged(names, at.tree.fields)
+    names = lists.merge(names, at.tree.fields)
     at = parent_spec(state, at, chain)
     chain = lists.join(chain, { at })
   end
   names.use = nil
-  for _, name in ipairs(canonical.sorted_keys(names)) do
+  for _, name in ipairs(canonical.sort_keys(names)) do
     local node = resolve_section(state, file, name, { file })
     if node then
       node.partial = state.partial[name]
@@ -306,14 +306,14 @@ local function place_of(state, main, origin, name)
     from = file and file.shown == origin.path and file or from
   end
   local function from_folder(path)
-    return paths.normalise(name:sub(1, 1) == "/" and name or paths.folder(path) .. "/" .. name)
+    return paths.normalise(name:sub(1, 1) == "/" and name or paths.get_folder(path) .. "/" .. name)
   end
   local real = from_folder(from.real)
   return { shown = display(state, real, from_folder(from.relative)), real = real }
 end
 
 local function new_state(options)
-  return { root = paths.absolute(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
+  return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
     budget = sandbox.budget() }
 end
 
@@ -341,7 +341,7 @@ function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
   local state = new_state(options)
-  local real = paths.absolute(path)
+  local real = paths.resolve(path)
   local base = real:match("([^/]*)$")
   local id = base:gsub("%.lua$", "")
   local file = open_file(state, real, base, nil)
@@ -365,7 +365,7 @@ end
 -- that file names this file at `origin`.
 function M.open(path, options, from, origin)
   local state = from and from.state or new_state(options)
-  local real = paths.absolute(path)
+  local real = paths.resolve(path)
   local file = open_file(state, real, real:match("([^/]*)$"), origin, options and options.given)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end

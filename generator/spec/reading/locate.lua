@@ -5,7 +5,7 @@
 -- Limits: follows the table constructor after the file's `return`; for a value that is built in another way, the place
 -- is that of the nearest written field.
 
-local words = require("base.lists").words
+local words = require("base.lists").split_set
 
 local M = {}
 

@@ -54,7 +54,7 @@ local function describe_global(problem, dialect)
     hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
       or ("write local %s = ..."):format(name)
   elseif is_name and #name > 2 then
-    hint = nearest.hint(name, dialect.names, "%s")
+    hint = nearest.make_hint(name, dialect.names, "%s")
   end
   return { what = what:format(name, dialect.noun), hint = hint, word = name, assigned = set,
     expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }

@@ -119,7 +119,7 @@ end
 
 -- Fields of a table node whose names are not among these, in the order of their names.
 function M.strangers(node, names)
-  local others = lists.merged(node.fields)
+  local others = lists.merge(node.fields)
   for _, name in ipairs(names) do
     others[name] = nil
   end
@@ -136,7 +136,7 @@ end
 
 -- A new table node with the same fields and items.
 function M.copy(node)
-  return { origin = node.origin, partial = node.partial, fields = lists.merged(node.fields),
+  return { origin = node.origin, partial = node.partial, fields = lists.merge(node.fields),
     items = lists.join(node.items, {}) }
 end
 
@@ -151,7 +151,7 @@ end
 
 -- Returns a copy of the node that is marked `unstated` (below).
 function M.unstated(node, mark)
-  return lists.merged(node, { unstated = mark })
+  return lists.merge(node, { unstated = mark })
 end
 
 -- Merges the tree `over` into `base`, field by field, depth first; returns a new tree. Lists and scalars are replaced.

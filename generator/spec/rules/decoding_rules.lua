@@ -29,7 +29,7 @@ local function sides_of(seen)
   if seen.resolved.model.kind == "decoder" then
     return { query = true, key = true }
   end
-  local sides = lists.merged({}, table.unpack(lists.map(seen.holds_for, function(name) return TARGET_SIDES[name] end)))
+  local sides = lists.merge({}, table.unpack(lists.map(seen.holds_for, function(name) return TARGET_SIDES[name] end)))
   sides.query = sides.query or (seen.resolved.encoding.additive or {}).kind ~= "none" or nil
   return sides
 end

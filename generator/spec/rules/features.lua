@@ -6,7 +6,7 @@
 
 local lists = require("base.lists")
 
-local at = lists.at
+local at = lists.get
 
 local M = {}
 

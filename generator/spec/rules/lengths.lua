@@ -37,7 +37,7 @@ end
 -- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
 local function all_lengths(resolved)
   return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
-    local lengths = lists.at(resolved, path)
+    local lengths = lists.get(resolved, path)
     return lengths and { path = path, lengths = lengths }
   end)
 end

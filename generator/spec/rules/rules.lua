@@ -141,7 +141,7 @@ local function readout(context, say)
   end
   local what, expected, field = no_readout(context, model.readout)
   if what then
-    say.refuse("model.readout", field, tostring(lists.at(context.resolved, field)), {
+    say.refuse("model.readout", field, tostring(lists.get(context.resolved, field)), {
       what = ("%q cannot be used with this task: %s"):format(model.readout, what),
       expected = ('"outputs", or %s'):format(expected) })
   end

@@ -46,7 +46,7 @@ end
 -- The least expected shares of validation inputs that also occur in training and in the final evaluation, as means over
 -- the stream's lengths: { training, evaluation }. facts: the facts of the task.
 function M.coincide(resolved, facts)
-  local validation, eval = M.of(resolved), lists.set(tasks.lengths(resolved.eval.lengths))
+  local validation, eval = M.of(resolved), lists.to_set(tasks.lengths(resolved.eval.lengths))
   local seen = resolved.train.batch * resolved.train.steps / #tasks.lengths(resolved.train.lengths)
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
@@ -71,7 +71,7 @@ function M.check(context, say)
       notes = { say.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field; eval.splits and eval.during.splits name the validation set of this task" })
   end
-  local trained = lists.set(tasks.lengths(resolved.train.lengths))
+  local trained = lists.to_set(tasks.lengths(resolved.train.lengths))
   for i, n in ipairs(given.lengths and tasks.lengths(given.lengths) or {}) do
     if not trained[n] then
       local path = "eval.validation.lengths"

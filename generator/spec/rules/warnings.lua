@@ -44,7 +44,7 @@ local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding
 -- Warns about a window's right side if no keys to the right are visible.
 local function warn_mask(context, warn)
   local path = MASK_OF_DECODER[context.resolved.model.kind]
-  local mask = path and lists.at(context.resolved, path)
+  local mask = path and lists.get(context.resolved, path)
   if mask and (mask.right or 0) > 0 and family_facets.place(context, path .. ".right") then
     warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
   end
@@ -52,7 +52,7 @@ end
 
 -- Warns about `made_for`, which limits a setting to one of several attentions, in a model that has only one attention.
 local function warn_made_for(context, warn)
-  local field = lists.at(context.loaded.tree, "fields.encoding.fields.made_for")
+  local field = lists.get(context.loaded.tree, "fields.encoding.fields.made_for")
   if field and not families.of(context.resolved.model)[2] then
     warn(("encoding.made_for: %s has no effect: the model has one attention"):format(diagnostics.show(field.value)))
   end
@@ -76,7 +76,7 @@ local function warn_dropout(resolved, warn)
   for _, entry in ipairs(features.dropouts(resolved)) do
     local field, probability = entry[1], entry[2]
     if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
-      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(field, diagnostics.number(probability)))
+      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(field, diagnostics.show(probability)))
     end
   end
 end

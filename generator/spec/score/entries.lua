@@ -50,7 +50,7 @@ local function lay_parameter(base, over)
       merged.fields[displaced] = nil
     end
   end
-  merged.fields = lists.merged(merged.fields, over.fields)
+  merged.fields = lists.merge(merged.fields, over.fields)
   return merged
 end
 
@@ -102,11 +102,11 @@ local function with_constants(context, node, path, parameters)
   for name, value in tree.strangers(node, { "use", "parameters" }) do
     given.fields[name] = value
   end
-  local names = canonical.sorted_keys(parameters and parameters.fields or {})
+  local names = canonical.sort_keys(parameters and parameters.fields or {})
   for name, value in tree.strangers(given, names) do
     context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
       node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
-      nearest.hint(name, names, "%s"))
+      nearest.make_hint(name, names, "%s"))
     given.fields[name] = nil
   end
   return lay_parameters(parameters, given)

@@ -56,7 +56,7 @@ local function read_parameters(state, entry)
     local p = parameters.read(state, name, node, entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
-      p.local_name, p.name, p.node = name, names.unused(name, state.taken), node
+      p.local_name, p.name, p.node = name, names.find_unused(name, state.taken), node
       state.taken[p.name] = true
       p.inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
       list[name] = p
@@ -129,7 +129,7 @@ local function trace(state, entry, list)
   end
   local large = too_large(node, state.largest)
   if large then
-    return fail(("the formula holds %s"):format(diagnostics.number(large)), parameters.LARGEST_TEXT)
+    return fail(("the formula holds %s"):format(diagnostics.show(large)), parameters.LARGEST_TEXT)
   end
   return node, session
 end
@@ -143,7 +143,7 @@ end
 -- Reports parameters that the formula does not need; parameters inherited with another score are dropped instead.
 local function check_used(state, entry, list, node, session)
   local needed = parameters_in(node)
-  for _, name in ipairs(canonical.sorted_keys(list)) do
+  for _, name in ipairs(canonical.sort_keys(list)) do
     local p = list[name]
     if session.used[name] and (p.inlined or needed[p]) then
       state.all[p.name] = p
@@ -178,7 +178,7 @@ end
 local function finish(state, of)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = parameters_in(state.root), {}
-  for _, name in ipairs(canonical.sorted_keys(state.all)) do
+  for _, name in ipairs(canonical.sort_keys(state.all)) do
     local p = state.all[name]
     data[name] = parameters.data(p)
     state.context.origins[("%s.parameters.%s"):format(of.path, name)] = p.node.origin

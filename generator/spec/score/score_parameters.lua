@@ -137,7 +137,7 @@ end
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
     return context.report(node, path, show(node.value) .. " names no values", INIT_TEXT,
-      nearest.hint(node.value, { "alibi_slopes" }))
+      nearest.make_hint(node.value, { "alibi_slopes" }))
   elseif not has_head(p) or p.size then
     return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
       or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
@@ -211,7 +211,7 @@ end
 
 local function check_size(context, node, path, numbers)
   local large = lists.find(numbers, function(value) return math.abs(value) > context.largest end)
-  return not large or context.report(node, path, ("%s is too large"):format(diagnostics.number(large)), M.LARGEST_TEXT)
+  return not large or context.report(node, path, ("%s is too large"):format(diagnostics.show(large)), M.LARGEST_TEXT)
 end
 
 -- Subtracts the number of a parameter's values from the number that remains for all parameters.
@@ -229,13 +229,13 @@ function M.read(context, name, node, path)
   local fields = entries.long_form(node).fields
   for name_of_field, inner in tree.strangers({ fields = fields }, FIELDS) do
     context.report(inner, path .. "." .. name_of_field, "no such field", table.concat(FIELDS, ", "),
-      nearest.hint(name_of_field, FIELDS, "%s"))
+      nearest.make_hint(name_of_field, FIELDS, "%s"))
   end
   if tree.strangers({ fields = fields }, FIELDS)() then
     return nil
   end
   local p = { name = name, per = not fields.per and "model" or lists.has(PER, fields.per.value) and fields.per.value
-    or misfit(context, fields.per, path .. ".per", table.concat(PER, ", "), nearest.hint(fields.per.value, PER)) }
+    or misfit(context, fields.per, path .. ".per", table.concat(PER, ", "), nearest.make_hint(fields.per.value, PER)) }
   local many, outside, whole = fields.shape or fields.index or fields.by_distance, fields.outside, nil
   if many then
     p.size, p.first, whole = read_extent(context, fields, path)
@@ -276,13 +276,13 @@ function M.text(p)
     words[#words + 1] = ("index %d to %d"):format(p.first, p.first + p.size - 1)
   end
   if p.outside then
-    words[#words + 1] = "outside " .. (p.outside == "clip" and "clipped" or diagnostics.number(p.outside))
+    words[#words + 1] = "outside " .. (p.outside == "clip" and "clipped" or diagnostics.show(p.outside))
   end
   local list = p.values or {}
-  local shown = table.concat(lists.map(table.move(list, 1, SHOWN, 1, {}), diagnostics.number), ", ")
+  local shown = table.concat(lists.map(table.move(list, 1, SHOWN, 1, {}), diagnostics.show), ", ")
   local more = #list > SHOWN and (", ... (%d values)"):format(#list) or ""
-  local from = p.values and ("{ %s%s }"):format(shown, more) or type(p.init) == "number" and diagnostics.number(p.init)
-    or ("%s(%s)"):format(p.init.kind, diagnostics.number(p.init.sigma))
+  local from = p.values and ("{ %s%s }"):format(shown, more) or type(p.init) == "number" and diagnostics.show(p.init)
+    or ("%s(%s)"):format(p.init.kind, diagnostics.show(p.init.sigma))
   words[#words + 1] = (p.learned and "learned from " or "constant ") .. from
   return table.concat(words, ", ")
 end

@@ -19,7 +19,7 @@ M.FRAME = "frame" -- examples are made for the requested values; no value means 
 local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
 -- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand.py).
-M.IS_KEY = lists.words([[input target mask length step split set by examples batch draws accuracy exact_match loss
+M.IS_KEY = lists.split_set([[input target mask length step split set by examples batch draws accuracy exact_match loss
   sd_over_draws id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
   data]])
@@ -54,10 +54,10 @@ end
 
 local function check_name(facts, say, path, name)
   local trained = not facts.data.made and not own(facts, M.TRAINED) and M.TRAINED or nil
-  local names = lists.join({ "length" }, lists.join(lists.names(facts.axes or {}), { trained }))
+  local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { trained }))
   say.add({ path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(what_of(facts), diagnostics.show(name)),
-    expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
+    expected = table.concat(names, ", "), hint = nearest.make_hint(name, names) })
 end
 
 -- The values of an axis that an evaluation names, in ascending order; empty if the evaluation requests all.
@@ -69,7 +69,7 @@ end
 local function in_frames(axis, by)
   local frames = named_values(by[M.FRAME])
   local widest = frames[#frames] or 0
-  return IN_FRAME[axis.name] and widest > axis.last and lists.merged(axis, { last = widest, hint = false }) or axis
+  return IN_FRAME[axis.name] and widest > axis.last and lists.merge(axis, { last = widest, hint = false }) or axis
 end
 
 local function check_values(say, path, axis, wanted)
@@ -123,7 +123,7 @@ local function check_novel(facts, say)
 end
 
 local function check_noise(eval, say)
-  if say.place("eval.during.by") and lists.at(eval, "during.by.noise") then
+  if say.place("eval.during.by") and lists.get(eval, "during.by.noise") then
     say.add({ "eval.during.by.noise", "eval.during.by" }, { what = "evaluations during training have no noise",
       expected = "eval.by.noise, for the evaluation after training" })
   end
@@ -131,7 +131,7 @@ end
 
 -- The entries of eval.by except the noise, or nil if there are none.
 function M.without_noise(by)
-  local others = lists.merged(by or {})
+  local others = lists.merge(by or {})
   others[M.NOISE] = nil
   return next(others) and others or nil
 end

@@ -19,7 +19,7 @@ local M = {}
 -- Removes the lengths from all sections, since the examples determine lengths; given lengths are an error.
 local function drop_lengths(context, what)
   for _, path in ipairs({ "train", "eval", "eval.during" }) do
-    local section, origin = lists.at(context.resolved, path), context.origins[path .. ".lengths"]
+    local section, origin = lists.get(context.resolved, path), context.origins[path .. ".lengths"]
     if section and origin and not origin.default then
       context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "cannot be used with " .. what,
         expected = "no lengths; the examples have their own",
@@ -71,7 +71,7 @@ end
 -- The facts of a task that makes the examples of its `sets`, for this spec.
 function M.made(context, given, facts, task)
   drop_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
-  return lists.merged(facts, { data = { made = true, seed = task.seed or 0,
+  return lists.merge(facts, { data = { made = true, seed = task.seed or 0,
     longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
     validation = context.files.validation and context.files.validation.shown,
     validation_digest = validation_digest(context, given) } })

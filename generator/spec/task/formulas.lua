@@ -70,7 +70,7 @@ local function named(formula, options)
   for name in formula:gmatch("%l[%l%d_]*") do
     list[#list + 1] = name ~= "n" and lists.find(options, function(option) return option.name == name end) or nil
   end
-  return lists.distinct(list)
+  return lists.drop_repeats(list)
 end
 
 -- Every combination of extremes and defaults of the options that a formula names, as a list of numbers by name.
@@ -80,7 +80,7 @@ function M.trials(formula, options)
     local more = {}
     for _, value in ipairs(option.choices or { option.default, option.first, option.last }) do
       for _, trial in ipairs(trials) do
-        more[#more + 1] = lists.merged({ [option.name] = M.number(option, value) }, trial)
+        more[#more + 1] = lists.merge({ [option.name] = M.number(option, value) }, trial)
       end
     end
     trials = #more <= 1000 and more or trials

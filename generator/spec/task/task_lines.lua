@@ -398,7 +398,7 @@ end
 -- The facts for a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
 -- problem.
 function M.settle(facts, chosen)
-  local own, numbers = lists.merged(facts), {}
+  local own, numbers = lists.merge(facts), {}
   for _, option in ipairs(facts.options or {}) do
     numbers[option.name] = formulas.number(option, chosen[option.name])
   end

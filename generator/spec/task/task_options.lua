@@ -28,7 +28,7 @@ local function hint(option, value)
   elseif option.first or type(option.choices[1]) == "number" then
     return tonumber(value) and ("write %s without quotes"):format(value) or nil
   end
-  return nearest.hint(value, option.choices)
+  return nearest.make_hint(value, option.choices)
 end
 
 local function default_of(option)
@@ -57,7 +57,7 @@ local function check_names(context, node, names, kind)
     if not values.drops(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
-        nearest.hint(name, names))
+        nearest.make_hint(name, names))
     end
   end
 end
@@ -74,7 +74,7 @@ end
 function M.settle(context, facts)
   local node, list = context.options_node, facts and facts.options or {}
   if facts and node then
-    check_names(context, node, lists.names(list), facts.data and "a file of examples" or facts.kind)
+    check_names(context, node, lists.get_names(list), facts.data and "a file of examples" or facts.kind)
   end
   local chosen = {}
   for _, option in ipairs(list) do

@@ -102,7 +102,7 @@ local function read_line(facts, given, entry, report)
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
   elseif not named and not lists.has(KEYS, key) then
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
-      nearest.hint(key, KEYS))
+      nearest.make_hint(key, KEYS))
   elseif given[key] then
     return report(entry, ("%s is given twice"):format(key), "each key once")
   end
@@ -206,7 +206,7 @@ function M.read(folder, d)
     d:add({ path = SHOWN, what = "there is no such folder", expected = "the runtime's tasks" })
     return tasks
   end
-  local kinds = lists.map(paths.names_in(folder, ".c"), function(name) return name:match("^%l[%l%d_]*$") end)
+  local kinds = lists.map(paths.list_base_names(folder, ".c"), function(name) return name:match("^%l[%l%d_]*$") end)
   for _, kind in ipairs(kinds) do
     local text = assert(write.read(folder .. "/" .. kind .. ".c")):gsub("\r\n?", "\n")
     tasks[kind] = read_task(kind, SHOWN .. kind .. ".c", text, d)

@@ -41,17 +41,17 @@ local function open(options)
   local runs = lists.map(options.runs, source.run)
   local labels = trained_run.labels(runs)
   return lists.map(runs, function(run, i)
-    return source.open(run, lists.merged(options, { label = labels[i] }))
+    return source.open(run, lists.merge(options, { label = labels[i] }))
   end), runs[1].dir, options.what
 end
 
 local function analyze(options, folder)
   options.folder = folder
   local what, opened, parent, name = options.what, open(options)
-  local out = must(1, write.below(parent, name, options.out))
+  local out = must(1, write.choose_folder(parent, name, options.out))
   local files = analyses[what].run(opened, options)
   local picture = type(files.picture) == "string" and files.picture
-    or panels.script(lists.merged(files.picture, { name = what }))
+    or panels.script(lists.merge(files.picture, { name = what }))
   lists.append(files, { { path = what .. ".gnuplot", text = picture } })
   if files.tables then
     local said = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.shown(one) end)

@@ -198,11 +198,11 @@ end
 -- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function scored_text(result, options)
   local of = metrics.of[result.metric]
-  local places = lists.flat(result.groups, function(group)
+  local places = lists.collect(result.groups, function(group)
     return lists.map(group.runs, function(run) return captions.place(run, runs.evaluation(run, options.split)) end)
   end)
   return ("%s in %s, %s, %s"):format(of.title:gsub("^%l", string.upper), of.unit, result.grid.text,
-    table.concat(lists.distinct(places), " or "))
+    table.concat(lists.drop_repeats(places), " or "))
 end
 
 local function unit_text(result)
@@ -256,7 +256,7 @@ end
 -- Returns notes on pairs whose numbers of seeds are too small for any finding, with their least p.
 local function notes_on_seeds(result)
   local correction = #result.pairs > 1 and (", before it is corrected for %d pairs"):format(#result.pairs) or ""
-  return lists.distinct(lists.map(result.pairs, function(pair)
+  return lists.drop_repeats(lists.map(result.pairs, function(pair)
     return pair.verdict == "too few seeds" and ("%d against %d seeds: whatever their scores, p is at least %.3g%s")
       :format(#pair.a.scores, #pair.b.scores, pair.least, correction) or nil
   end))
@@ -275,7 +275,7 @@ end
 
 local function seeds_csv(groups, split)
   return sheets.csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed step "
-    .. "metric=group.metric score folder=run.dir", lists.flat(groups, function(group)
+    .. "metric=group.metric score folder=run.dir", lists.collect(groups, function(group)
       return lists.map(group.runs, function(run, i)
         return { group = group, run = run, step = runs.evaluation(run, split).step, score = group.scores[i] }
       end)

@@ -112,7 +112,7 @@ local function absent(list, layers)
   local there = lists.map(list, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(there, number) and number or nil end)
   table.sort(numbers)
-  return lists.distinct(numbers)
+  return lists.drop_repeats(numbers)
 end
 
 local function words_of(answer)
@@ -172,7 +172,7 @@ local function bias_row(one, bias, font)
   local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
   return lists.append(row, lists.map(bias.heads, function(head, h)
     local title = #bias.heads > 1 and ("head %d"):format(h - 1) or "all heads"
-    return heat.letter(heat.open_cells(title, { rows = #head, values = lists.flat(head, function(cells)
+    return heat.letter(heat.open_cells(title, { rows = #head, values = lists.collect(head, function(cells)
       return lists.map(bias.reads, function(_, j) return cells[j] or -math.huge end)
     end) }), bias, font)
   end))
@@ -180,14 +180,14 @@ end
 
 local function picture(list)
   local most = 0
-  for _, attention in lists.nested(list, "attentions") do
+  for _, attention in lists.iterate_nested(list, "attentions") do
     most = math.max(most, #attention.writes, #attention.reads)
   end
   local size = math.max(LEAST, math.min(CELL * most, MOST))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
   return { title = "Attention of every head while decoding", panel = size,
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
-    rows = lists.flat(list, function(one)
+    rows = lists.collect(list, function(one)
       return lists.join(lists.map(one.attentions, function(attention, a)
         return attention_row(one, attention, font, a == 1 and "; " .. one.words or "")
       end), lists.map(one.biases, function(bias) return bias_row(one, bias, font) end))
@@ -198,7 +198,7 @@ end
 
 local function csv(list)
   return sheets.csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
-    .. "wrong", lists.flat(list, function(one)
+    .. "wrong", lists.collect(list, function(one)
       return lists.map(one.answer, function(symbol, i)
         return { of = one, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
       end)

@@ -60,7 +60,7 @@ end
 
 -- Returns lists of the included puzzles' numbers, one for each base. `without` holds ids, from 0.
 local function bases_of(puzzles, options)
-  local without, kept = lists.set(options.without or {}), {}
+  local without, kept = lists.to_set(options.without or {}), {}
   for id = 0, puzzles.count - 1 do
     kept[#kept + 1] = not without[id] and id + 1 or nil
   end
@@ -71,7 +71,7 @@ local function bases_of(puzzles, options)
 end
 
 local function numbers_in(bases)
-  return lists.flat(bases, function(base) return base end)
+  return lists.collect(bases, function(base) return base end)
 end
 
 -- Returns the three measures of two lists of shares, over the given puzzles.
@@ -176,7 +176,7 @@ end
 
 local function similarity_table(result, options)
   local rows = lists.map(result.compared, function(item)
-    return lists.join({ item.name, number("%d", item.count) }, lists.flat(MEASURES, function(measure)
+    return lists.join({ item.name, number("%d", item.count) }, lists.collect(MEASURES, function(measure)
       local of = item.similarity[measure]
       return { number("%.4f", of.value), number("%.3f to %.3f", of.low, of.high) }
     end))
@@ -202,7 +202,7 @@ local function vectors_table(result)
 end
 
 local function puzzles_csv(result, options)
-  return sheets.csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.flat(result.groups,
+  return sheets.csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.collect(result.groups,
     function(group)
       return lists.map(result.puzzles.kept, function(puzzle)
         return { group = group, puzzle = puzzle, base = (puzzle - 1) // options.copies + 1,
@@ -248,7 +248,7 @@ function M.run(study, options)
   local result = set_against(groups, options)
   return { sheets.csv("human.csv", CSV, result.compared), puzzles_csv(result, options),
     sheets.csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
-      lists.flat(result.everybody, function(item) return item.vectors end)),
+      lists.collect(result.everybody, function(item) return item.vectors end)),
     picture = picture(result), tables = { similarity_table(result, options), vectors_table(result) } }
 end
 

@@ -86,7 +86,7 @@ local function add_curves(panel, group, style, options)
 end
 
 local function picture(sets, options)
-  local names = lists.distinct(lists.names(cell_groups.of(sets)))
+  local names = lists.drop_repeats(lists.get_names(cell_groups.of(sets)))
   local styles, from, to = colours.along(names), options.noise[1], options.noise[#options.noise]
   local drawn = lists.map(sets, function(set)
     local panel = { title = set.name, xlabel = "noise on embeddings, " .. deviation_text(options), ylabel = "accuracy",
@@ -107,7 +107,7 @@ function M.run(study, options)
   options.mode = options.relative and "relative" or "absolute"
   for _, group in ipairs(cell_groups.of(sets)) do
     evaluate(group, options)
-    lists.append(lines, lists.flat(group.by_run, function(of_run) return of_run end))
+    lists.append(lines, lists.collect(group.by_run, function(of_run) return of_run end))
   end
   return { sheets.csv("noise.csv", "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
     .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = picture(sets, options),

@@ -93,7 +93,7 @@ end
 -- Returns the lines of summary.csv, and those of pca.csv.
 local function csv_lines(results)
   local summary, points = {}, {}
-  for result, site in lists.nested(results, "sites") do
+  for result, site in lists.iterate_nested(results, "sites") do
     for _, at in ipairs(site.lengths) do
       local line = { run = result.label, site = site.site, length = at.length }
       lists.append(points, lists.map(at.x, function(x, i)
@@ -164,7 +164,7 @@ local SETTINGS = lists.join(scatter.SETTINGS, {
 })
 
 local function rows_of(results, lengths)
-  return lists.flat(results, function(result)
+  return lists.collect(results, function(result)
     local function text(length)
       return ("length %d, accuracy %.3f"):format(length, result.accuracy[length])
     end

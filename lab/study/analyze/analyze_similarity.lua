@@ -149,8 +149,8 @@ local function take(step, floors, a, b, layer, cosine, divergence)
     table.insert(found.divergence, divergence)
   end
   if a.group and b.group and layer == ALL then
-    lists.enter(step.of_run, a.run, { group = b.group, cosine = cosine })
-    lists.enter(step.of_run, b.run, { group = a.group, cosine = cosine })
+    lists.append_to(step.of_run, a.run, { group = b.group, cosine = cosine })
+    lists.append_to(step.of_run, b.run, { group = a.group, cosine = cosine })
   end
 end
 
@@ -240,14 +240,14 @@ end
 
 -- sign: factor of the values in the picture, -1 for measures that are smaller for more similar models.
 local function panel(groups, step, measure, sign, title, range)
-  local values = lists.flat(groups, function(a)
+  local values = lists.collect(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0) end)
   end)
   return heat.panel(values, #groups, title, range, lists.map(groups, shown_name))
 end
 
 local function picture(groups, steps)
-  local longest = lists.most(groups, function(group) return utf8.len(escape.plain(shown_name(group))) end)
+  local longest = lists.max(groups, function(group) return utf8.len(escape.plain(shown_name(group))) end)
   local rows = lists.map(steps, function(step)
     return { label = STEP[step.step], panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
       panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
@@ -285,7 +285,7 @@ function M.run(study, options)
     return group.without_dropout and ("%s: dropout is off here, although its spec evaluates with it"):format(group.name)
       or nil
   end))
-  local tables = lists.flat(steps, function(step)
+  local tables = lists.collect(steps, function(step)
     return { matrix_table(groups, step, "cosine", "Cosine"), matrix_table(groups, step, "divergence",
       "Jensen-Shannon divergence"), levels_table(groups, step, notes) }
   end)

@@ -23,7 +23,7 @@ local must, number = stop.must, sheets.number
 
 local STEPS = { "start", "trained" }
 local MEASURES = { "norm", "distance", "unit" }
-local COLUMNS = lists.flat(STEPS, function(step)
+local COLUMNS = lists.collect(STEPS, function(step)
   return lists.map(MEASURES, function(measure) return { step = step, measure = measure } end)
 end)
 
@@ -78,7 +78,7 @@ local function measured(groups, options)
   local result = { notes = {} }
   result.groups, result.series = read(groups, options, result.notes)
   must(1, result.groups[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
-  local tables = lists.flat(result.series, function(series)
+  local tables = lists.collect(result.series, function(series)
     return lists.map(series, function(one) return lists.update(one, { of = series }) end)
   end)
   local width = tables[1].columns
@@ -137,11 +137,11 @@ end
 -- the seeds within each group; a list of { over, step, block, measure, points, pearson, spearman }, at first for the
 -- means over the blocks.
 local function correlations_of(result)
-  local blocks = lists.most(result.series, function(series) return #series end)
+  local blocks = lists.max(result.series, function(series) return #series end)
   local list = {}
   for block = 0, blocks > 1 and blocks or 0 do
-    lists.append(list, lists.flat(COLUMNS, function(column)
-      return correlations_at(result, lists.merged(column, { block = block > 0 and block or "mean" }))
+    lists.append(list, lists.collect(COLUMNS, function(column)
+      return correlations_at(result, lists.merge(column, { block = block > 0 and block or "mean" }))
     end))
   end
   return list
@@ -161,7 +161,7 @@ end
 -- Returns the cosines between tables of each pair of groups, over all pairs of their seeds; within a group, over pairs
 -- of different seeds: a list of { a, b, step, values }.
 local function similarities_of(result)
-  return lists.flat(STEPS, function(step)
+  return lists.collect(STEPS, function(step)
     return lists.map(cell_groups.pairs(result.groups), function(pair)
       local ones, others, values = series_at(result, pair.a, step), series_at(result, pair.b, step), {}
       for i, one in ipairs(ones) do
@@ -169,7 +169,7 @@ local function similarities_of(result)
           values[#values + 1] = similarity(one, others[j])
         end
       end
-      return lists.merged(pair, { step = step, values = values })
+      return lists.merge(pair, { step = step, values = values })
     end)
   end)
 end
@@ -244,7 +244,7 @@ local function similarity_table(result, list, step)
   end
   return sheets.table({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
     about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds",
-    heads = lists.join({ "cell" }, lists.names(result.groups)), rows = lists.map(result.groups, function(a)
+    heads = lists.join({ "cell" }, lists.get_names(result.groups)), rows = lists.map(result.groups, function(a)
       return lists.join({ a.name }, lists.map(result.groups, function(b) return mean_of(a, b) end))
     end) })
 end

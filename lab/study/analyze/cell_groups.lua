@@ -68,7 +68,7 @@ end
 
 -- Returns the groups of all sets in one list.
 function M.of(sets)
-  return lists.flat(sets, function(set) return set.groups end)
+  return lists.collect(sets, function(set) return set.groups end)
 end
 
 -- Returns the sets without groups that have no scored run, and without empty sets; and notes on groups in which some
@@ -107,10 +107,10 @@ end
 
 -- Ends the analysis if no group has the reference as its `key`.
 function M.check_reference(groups, reference, key)
-  local names = lists.distinct(lists.map(groups, function(group) return group[key] end))
+  local names = lists.drop_repeats(lists.map(groups, function(group) return group[key] end))
   if reference and not lists.has(names, reference) then
     names = lists.map(names, escape.plain)
-    local hint = nearest.hint(reference, names, "%s")
+    local hint = nearest.make_hint(reference, names, "%s")
     stop.with(1, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
       table.concat(names, ", "), hint and "\n  hint: " .. hint or ""))
   end
@@ -118,7 +118,7 @@ end
 
 -- Returns the grid of scores (runs.lua) that most runs of all groups have.
 function M.grid(groups, split)
-  return runs.usual_grid(lists.flat(groups, function(group) return group.runs end), split)
+  return runs.usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
 -- Returns notes on rates: for each set of examples that chose rates among several, the number of cells, and a caution

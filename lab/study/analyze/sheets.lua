@@ -44,9 +44,9 @@ local SUMMARIES = { count = function(list) return #list end, mean = statistics.m
 local function value_at(row, field)
   local of, path = field:match("^(%a+):(.*)$")
   if of then
-    return SUMMARIES[of](lists.at(row, path))
+    return SUMMARIES[of](lists.get(row, path))
   end
-  return row[field] or lists.at(row, field)
+  return row[field] or lists.get(row, field)
 end
 
 -- Makes a CSV file with a line for each row, a table. columns: words NAME or NAME=FIELD, where FIELD is the row's, by

@@ -160,15 +160,15 @@ function M.of_group(group, options, sets)
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
     group.cell.id) or nil
   sets = cell and lists.join(sets, study.set or {}) or sets
-  return M.open(M.run(group.runs[1].dir), lists.merged(options, { cell = cell, sets = #sets > 0 and sets or nil }))
+  return M.open(M.run(group.runs[1].dir), lists.merge(options, { cell = cell, sets = #sets > 0 and sets or nil }))
 end
 
 -- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it
 -- is missing or old. need: { what, expected } for the message of a failure.
 function M.tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
-  local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),
-    { output = log, errors_too = true })
+  local code = shell.run(shell.make_command(project.root, project:build_setting(),
+    project:build_goal("tools/" .. name)), { output = log, errors_too = true })
   if code ~= 0 then
     stop(4, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
       write.read(log) or "", need.expected))
@@ -179,7 +179,7 @@ end
 -- Calls work(options, folder) with a temporary folder, which is always removed. Returns an exit code, and the message
 -- of a stop.
 function M.in_folder(work, options)
-  local folder, message = shell.temporary()
+  local folder, message = shell.make_temporary_folder()
   if not folder then
     return 4, message
   end

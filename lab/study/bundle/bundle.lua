@@ -71,7 +71,7 @@ end
 
 -- Lists the archives whose code a trainer with this linking ("static" or "dynamic") holds in addition to our own.
 local function list_archives(project, linking)
-  return lists.matches((shell.capture(shell.make(project.root, project:build_setting(), "print-archives",
+  return lists.find_all((shell.capture(shell.make_command(project.root, project:build_setting(), "print-archives",
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+")
 end
 
@@ -79,7 +79,7 @@ end
 -- message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
-  local said, code = shell.answer({ "sh", script, folder .. "/licences", table.unpack(archives) })
+  local said, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
   if code ~= 0 then
     return nil, said
   end
@@ -90,7 +90,7 @@ local function make_notice(project, archives, folder)
       or "licences/" .. package)
     missing[#missing + 1] = none and path or nil
   end
-  local distribution = shell.answer({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
+  local distribution = shell.ask({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
   return NOTICE:format(table.concat(parts, "\n"), missing[1] and MISSING:format("  " .. table.concat(missing, "\n  "))
     or COMPLETE, distribution), missing
 end
@@ -131,22 +131,22 @@ end
 
 -- Runs lines of shell in a folder; ends the command if they fail.
 local function run_in(folder, script, ...)
-  local said, code = shell.answer({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
+  local said, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
   step(code == 0, said)
 end
 
 -- Returns the requirements on the machine that runs the trainers, as words; or nil and a message if they need more than
 -- libc and a driver. All trainers are linked in the same way.
 local function needs_of(items)
-  local trainer, strange = paths.absolute(items[1].dir) .. "/trainer", {}
+  local trainer, strange = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
   end
-  local words = { "Linux on " .. shell.answer({ "uname", "-m" }) }
+  local words = { "Linux on " .. shell.ask({ "uname", "-m" }) }
   if info.linked ~= "static" then
     local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
-    strange = lists.filter(lists.matches(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
+    strange = lists.filter(lists.find_all(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
       return not lists.find(LIBC, function(pattern) return library:find(pattern) end)
     end)
     words[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
@@ -256,12 +256,12 @@ local function finish(options, study, cells, items, linking)
   local archive = options.archive or title .. ".tar.gz"
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
   local needs, problem = needs_of(items)
-  local bundle = { out = paths.absolute(archive), name = name ~= "" and name or title, needs = needs }
+  local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, needs = needs }
   local parts = { items = items, files = {}, archives = list_archives(options.project, linking) }
   local runs
   if needs then
     parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
-    local staging = write.temporary(bundle.out)
+    local staging = write.make_temporary_name(bundle.out)
     write.remove_tree(staging)
     problem = select(2, stop.catch(fill, options, study, staging, bundle, parts))
     write.remove_tree(staging)

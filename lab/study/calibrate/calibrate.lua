@@ -95,20 +95,20 @@ end
 -- text of the teacher's file if it must be written. path: the teacher's spec; at_hand: it is a file of the user's.
 local function places(run, options, path, at_hand)
   local id = run.info.id
-  local folder = at_hand and paths.folder(path) or run.dir
+  local folder = at_hand and paths.get_folder(path) or run.dir
   local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
   local name = out:match("([^/]*)%.lua$")
   if not name or not load_module.is_id(name) then
     stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua with NAME = %s"):format(out, load_module.ID_TEXT))
   end
-  local teachers = at_hand and path or ("%s/%s.lua"):format(paths.folder(out), id)
-  if paths.absolute(out) == paths.absolute(teachers) then
+  local teachers = at_hand and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
+  if paths.resolve(out) == paths.resolve(teachers) then
     stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
   end
   if lfs.symlinkattributes(out, "mode") and not options.force then
     stop(INPUT, out .. ": exists already\n  expected: --out FILE with another name, or --force to overwrite it")
   end
-  local base = paths.relative(paths.absolute(teachers), paths.absolute(paths.folder(out)))
+  local base = paths.make_relative(paths.resolve(teachers), paths.resolve(paths.get_folder(out)))
   local there = at_hand or is_teacher(run, options, teachers)
   return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
 end
@@ -140,7 +140,7 @@ end
 local function write_specs(job, trace, parts, place)
   local of, drawing = {}, inference.random(job.options.seed)
   for _, part in ipairs(parts) do
-    local kept = { list = lists.flat(part.heads, function(head) return head.kept end), choices = part.choices }
+    local kept = { list = lists.collect(part.heads, function(head) return head.kept end), choices = part.choices }
     of[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, drawing)
   end
   if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
@@ -149,7 +149,7 @@ local function write_specs(job, trace, parts, place)
   end
   local init = job.resolved.init and false -- if only the teacher's spec names an initial checkpoint
   if job.options.init then
-    init = paths.relative(paths.absolute(job.run.checkpoint), paths.absolute(paths.folder(place.out)))
+    init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(place.out)))
   end
   local text = student.text({ base = place.base, init = init, lines = of, comment = comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
@@ -178,7 +178,7 @@ end
 
 -- Writes tables and pictures; returns the reason why no pictures were drawn, or nil.
 local function write_tables(job, trace, parts)
-  local out = must(INPUT, write.below(job.run.dir, "calibration", job.options.tables))
+  local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
     lines.csv(parts),

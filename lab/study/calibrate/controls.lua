@@ -20,7 +20,7 @@ local M = {}
 local function each(list, change)
   local changed, at = {}, {}
   for _, line in ipairs(list) do
-    local copy = lists.merged(line, change(line))
+    local copy = lists.merge(line, change(line))
     local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
     if not at[key] then
       at[key] = copy

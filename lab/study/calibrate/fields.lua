@@ -85,7 +85,7 @@ local function take(texts, word)
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
     local names = lists.map(M.FIELDS, function(known) return known[1] end)
-    local near = nearest.name(name, names)
+    local near = nearest.find(name, names)
     return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
   elseif field[2].read(value) == nil then
     return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[2].expected)

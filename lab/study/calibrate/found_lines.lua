@@ -69,7 +69,7 @@ local function counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
   end)
-  return choices.equal == "merged" and lists.distinct(values) or values
+  return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
 -- Statistics of one direction of one head: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
@@ -233,14 +233,14 @@ local function part_text(part)
 end
 
 function M.text(parts)
-  return lists.flat(parts, part_text)
+  return lists.collect(parts, part_text)
 end
 
 function M.csv(parts)
   local rows = {}
   for _, part in ipairs(parts) do
     for h, head in ipairs(part.heads) do
-      for found, line in lists.nested(head.directions, "lines") do
+      for found, line in lists.iterate_nested(head.directions, "lines") do
         local kept = lists.find(head.kept, function(one)
           return one.direction == found.direction and one.line == line.line
         end)

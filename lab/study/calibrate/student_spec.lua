@@ -67,7 +67,7 @@ end
 
 -- Whether lines replace a mask in any family: the student's model then differs from its teacher's.
 function M.replaces_masks(lines, masks)
-  return lists.any(canonical.sorted_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
+  return lists.any(canonical.sort_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
 end
 
 local function family(out, name, part, encoding, masks)

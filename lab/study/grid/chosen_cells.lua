@@ -17,7 +17,7 @@ function M.split(text)
 end
 
 local function items_of(text)
-  return lists.matches(text .. ",", "([^,]*),")
+  return lists.find_all(text .. ",", "([^,]*),")
 end
 
 -- Reads words that name cells of one study: { study, scale, cells }; or nil and a message. A word with is_file(word) is
@@ -55,20 +55,20 @@ end
 
 local function unknown(d, one, name, kind, legal)
   d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
-    expected = table.concat(legal, ", "), hint = nearest.hint(name, legal, "%s") })
+    expected = table.concat(legal, ", "), hint = nearest.make_hint(name, legal, "%s") })
 end
 
 -- Returns the selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
 local function left_of(only, axes, d)
   local by_name, left = {}, {}
   for _, axis in ipairs(axes) do
-    by_name[axis.name] = lists.names(axis.values)
+    by_name[axis.name] = lists.get_names(axis.values)
   end
   for _, one in ipairs(only) do
     local axis = by_name[one.axis] and one.axis or one.axis:match("[^.]*$") -- the field of a grid from flags
     local legal = by_name[axis]
     if not legal then
-      unknown(d, one, one.axis, "axis of this study", lists.names(axes))
+      unknown(d, one, one.axis, "axis of this study", lists.get_names(axes))
     end
     for _, name in ipairs(legal and one.names or {}) do
       name = nodes.name_of(tonumber(name) or name)
@@ -93,7 +93,7 @@ end
 -- Returns the words of a command line that select these cells of a study.
 function M.command(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
-    lists.flat(choice.only or {}, function(one) return { "--only", one.word } end))
+    lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
 -- Reports cells that do not exist, and an empty selection. ids: those of all cells; scales: the names of the study's
@@ -103,7 +103,7 @@ function M.check(choice, study, ids, count, d)
     if not lists.has(ids, id) then
       d:add({ what = ("%s has no cell %s"):format(study.path, id), expected = "names of its axes' values, joined by _",
         hint = lists.has(study.scales, id) and ("%s is a scale: --scale %s"):format(id, id)
-          or nearest.hint(id, ids, "%s") })
+          or nearest.make_hint(id, ids, "%s") })
     end
   end
   if count == 0 and next(choice) and d:count() == 0 then

@@ -68,10 +68,10 @@ local function find(project, argument, out, d)
   elseif not argument:find("/", 1, true) and is_file(left) then
     return left
   end
-  d:add({ what = diagnostics.no_such("study", argument, lfs.attributes(argument, "mode")),
+  d:add({ what = diagnostics.describe_missing("study", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the names that ./longhand list studies shows",
     hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
-      argument, argument) or nearest.hint(argument:match("([^/]*)$"):gsub("%.lua$", ""),
+      argument, argument) or nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""),
       project:names("spec/studies", ".lua"), "%s") })
 end
 
@@ -83,7 +83,7 @@ end
 local function points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
-    list = lists.flat(list, function(point)
+    list = lists.collect(list, function(point)
       return lists.map(axis.values, function(value) return lists.join(point, { value }) end)
     end)
   end
@@ -187,7 +187,7 @@ local function source_of(work, stage, point, id)
   end
   local source = { id = cell.id, cell = cell, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
   source.file = source.run and ("%s/%s_%s/%s.lua"):format(id, stage.verb,
-    sha256.digest(canonical.text({ run = source.run, options = stage.options })), id)
+    sha256.digest(canonical.format({ run = source.run, options = stage.options })), id)
   return source
 end
 
@@ -238,7 +238,7 @@ end
 function make_cell(work, point)
   local study, d = work.study, work.diagnostics
   local key, id = key_of(study.axes, point), cell_id(study, point)
-  local place = canonical.text(key)
+  local place = canonical.format(key)
   if work.made[place] ~= nil then
     return work.made[place] or nil
   end
@@ -299,7 +299,7 @@ function M.expand(project, argument, options)
   local path = options.given and argument or find(project, argument, out, d)
   local sets, facts = project_module.parse_sets(options.set, d), project:task_facts(d)
   local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
-    scale = options.scale, names = paths.names_in, given = options.given })
+    scale = options.scale, names = paths.list_base_names, given = options.given })
   if not study then
     return nil, d:text()
   end
@@ -311,11 +311,11 @@ function M.expand(project, argument, options)
     return nil, d:text()
   end
   local axes = lists.map(study.axes, function(axis)
-    return { name = axis.name, values = lists.names(axis.values) }
+    return { name = axis.name, values = lists.get_names(axis.values) }
   end)
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
     scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
-    axes = axes, cells = cells, ids = work.all, warnings = lists.distinct(work.warnings) }
+    axes = axes, cells = cells, ids = work.all, warnings = lists.drop_repeats(work.warnings) }
 end
 
 -- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out:

@@ -30,7 +30,7 @@ function M.check_fields(context, node, path, legal)
   for name, inner in tree.each(node) do
     if not lists.has(legal, name) then
       M.add(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
-        nearest.hint(name, legal))
+        nearest.make_hint(name, legal))
     end
   end
 end
@@ -63,21 +63,21 @@ function M.word(context, node, path, legal, kind)
   end
   M.add(context, node, path, ("%s is no %s"):format(M.found(node), kind),
     #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
-    nearest.hint(node.value, legal))
+    nearest.make_hint(node.value, legal))
 end
 
 -- Returns the name of a value on an axis: the name of a number is its text, so 16 equals "16".
 function M.name_of(value)
-  return type(value) == "number" and canonical.text(value) or value
+  return type(value) == "number" and canonical.format(value) or value
 end
 
 function M.pick(context, values, node, path)
-  local names, picked = lists.names(values), {}
+  local names, picked = lists.get_names(values), {}
   for i, item in ipairs(M.items_of(context, node, path, "a list of names")) do
     local value = lists.find(values, function(value) return value.name == M.name_of(item.value) end)
     if not value then
       M.add(context, item, locate.join(path, i), M.found(item) .. " is no value of this axis",
-        table.concat(names, ", "), nearest.hint(item.value, names))
+        table.concat(names, ", "), nearest.make_hint(item.value, names))
     end
     picked[#picked + 1] = value or nil
   end
@@ -89,7 +89,7 @@ function M.cells(context, axes, node, path, owner)
   local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then
     M.add(context, owner, path, "is missing", expected)
-  elseif M.is_table(context, node, path, expected, lists.names(axes)) then
+  elseif M.is_table(context, node, path, expected, lists.get_names(axes)) then
     for name, inner in tree.each(node) do
       local axis = lists.find(axes, function(axis) return axis.name == name end)
       cells[name] = axis and {}

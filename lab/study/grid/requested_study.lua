@@ -84,7 +84,7 @@ end
 local function moved(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
-    return paths.relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
+    return paths.make_relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
   end
   return value
 end
@@ -93,12 +93,12 @@ end
 local function fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
     local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
-    value = file and paths.relative(file, work.folder) or value
+    value = file and paths.make_relative(file, work.folder) or value
     text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
   elseif type(value) == "string" then
     text = ("%q"):format(moved(work, field, value))
   elseif type(value) == "number" then
-    text = diagnostics.number(value)
+    text = diagnostics.show(value)
   end
   for name in field:reverse():gmatch("[^.]+") do
     text = ("{ %s = %s }"):format(name:reverse(), text)
@@ -122,7 +122,7 @@ local function value_line(work, axis, text)
   else
     axis.names[name] = true
     return ("      { name = %s, spec = %s },"):format(type(name) == "string" and ("%q"):format(name)
-      or diagnostics.number(name), fragment(work, axis.field, value, text))
+      or diagnostics.show(name), fragment(work, axis.field, value, text))
   end
 end
 
@@ -154,7 +154,7 @@ local function read_axis(work, text)
     return work.refuse(flag, "not of the form FIELD=VALUES", "as in --axis encoding=alibi,rope")
   elseif not study_module.SECTIONS[section] then
     return work.refuse(flag, ("%s: no such field"):format(field), "a field of a spec, as ./longhand fields lists them",
-      unknown.hint(field, canonical.sorted_keys(study_module.SECTIONS), work.root))
+      unknown.hint(field, canonical.sort_keys(study_module.SECTIONS), work.root))
   end
   for _, other in ipairs(work.axes) do
     if other.field == field then
@@ -185,8 +185,8 @@ local function read_set(work, text)
 end
 
 local function read_rates(work, text)
-  local rates = lists.map(lists.matches(text .. ",", "([^,]*),"), function(part)
-    return tonumber(part) and diagnostics.number(tonumber(part))
+  local rates = lists.map(lists.find_all(text .. ",", "([^,]*),"), function(part)
+    return tonumber(part) and diagnostics.show(tonumber(part))
       or work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
   end)
   if lists.find(work.axes, function(axis) return axis.field == "train.learning_rate" end) then
@@ -213,12 +213,12 @@ local function name_axes(axes)
       axis.name = same[2] and axis.field or same.key
     end
   end
-  return lists.names(axes)
+  return lists.get_names(axes)
 end
 
 -- Returns the first part of the cells' names: the spec's name, or only its task if an axis replaces the encoding.
 local function prefix_of(work, loaded)
-  local task = lists.at(loaded, "tree.fields.task.fields.kind.value")
+  local task = lists.get(loaded, "tree.fields.task.fields.kind.value")
   local has_encoding = lists.find(work.axes, function(axis) return axis.field == "encoding" end)
   return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
 end
@@ -230,9 +230,9 @@ local function text_of(work, id, spec, prefix)
     "-- file: this file's name belongs to these flags.", "return {",
     ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))) }
   lines[#lines + 1] = prefix and ("  prefix = %q,"):format(prefix)
-  lists.append(lines, { ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" })
-  lists.append(lines, lists.flat(work.axes, function(axis)
-    return lists.flat({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
+  lists.append(lines, { ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" })
+  lists.append(lines, lists.collect(work.axes, function(axis)
+    return lists.collect({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
       function(part) return part end)
   end))
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
@@ -262,7 +262,7 @@ local function settle_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))
   local loaded = load_module.spec(spec, { root = root, diagnostics = d })
-  local work = { axes = {}, folder = paths.absolute(options.out), spec_folder = paths.folder(paths.absolute(spec)),
+  local work = { axes = {}, folder = paths.resolve(options.out), spec_folder = paths.get_folder(paths.resolve(spec)),
     root = root, seeds = options.seeds and "--seeds " .. options.seeds,
     rates = options.rates and "--learning-rate " .. options.rates }
   function work.refuse(flag, what, expected, hint)
@@ -273,7 +273,7 @@ local function settle_flags(options)
   end
   work.last_lines = lists.join({ options.seeds and read_seeds(work, options.seeds) or nil },
     { options.rates and read_rates(work, options.rates) or nil })
-  local study = loaded and file_of(work, options.out, loaded, paths.absolute(spec)) or {}
+  local study = loaded and file_of(work, options.out, loaded, paths.resolve(spec)) or {}
   local set = lists.map(options.set, function(one) return read_set(work, one) end)
   must(INPUT, d:count() == 0, d:text())
   local there = write.read(study.path)

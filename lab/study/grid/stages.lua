@@ -27,7 +27,7 @@ local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an e
 
 local function read_name(context, node, path, known)
   local name = node.value
-  if not names_module.is(name) then
+  if not names_module.is_valid(name) then
     nodes.add(context, node, path, node.fields and "is missing" or nodes.found(node) .. " is no name for a stage",
       names_module.TEXT)
   elseif known[name] then
@@ -82,10 +82,10 @@ local function read_making(context, node, path, stage, names)
   end
   stage.from = nodes.word(context, fields.from, path .. ".from", names, "earlier stage")
   if not fields.verb then
-    nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sorted_keys(M.VERBS), ", "))
+    nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sort_keys(M.VERBS), ", "))
     return
   end
-  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sorted_keys(M.VERBS), "verb of a stage")
+  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sort_keys(M.VERBS), "verb of a stage")
   stage.options = stage.verb and fields.options
     and read_options(context, fields.options, path .. ".options", M.VERBS[stage.verb]) or {}
 end

@@ -91,9 +91,9 @@ local function read_fragment(context, source, node, path, is_base)
     if name == "use" and not is_base then
       nodes.add(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
     elseif not M.SECTIONS[name] and name ~= "use" then
-      local legal = canonical.sorted_keys(M.SECTIONS)
+      local legal = canonical.sort_keys(M.SECTIONS)
       nodes.add(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
-        nearest.hint(name, legal))
+        nearest.make_hint(name, legal))
     end
   end
   return { source = source, tree = node }
@@ -153,7 +153,7 @@ local function read_shared(context, node, path)
   local names = context.names(folder, ".lua")
   if not lists.has(names, node.value) then
     nodes.add(context, node, path, nodes.found(node) .. " names no file in spec/studies/axes",
-      table.concat(names, ", "), nearest.hint(node.value, names))
+      table.concat(names, ", "), nearest.make_hint(node.value, names))
     return {}
   end
   local source = load_module.open(("%s/%s.lua"):format(folder, node.value), nil, context.source, node.origin)
@@ -212,7 +212,7 @@ local function read_axes(context, node)
 end
 
 local function narrow(context, study, node, path)
-  if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.names(study.axes)) then
+  if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.get_names(study.axes)) then
     return
   end
   for _, axis in ipairs(study.axes) do
@@ -301,7 +301,7 @@ local function read_scored(context, node)
     local path = locate.join("report", name)
     if REPORT_FIELDS[name] == nil then
       nodes.add(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
-        nearest.hint(name, canonical.sorted_keys(REPORT_FIELDS)))
+        nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
     elseif name == "generalises" then
       scored.generalises = read_criterion(context, inner, path)
     else

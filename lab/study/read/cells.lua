@@ -45,8 +45,8 @@ local SAME = {
 local function differences(list, joined)
   return lists.map(SAME, function(item)
     local fact = item[2]
-    local values = lists.distinct(lists.map(item.of_spec and joined and {} or list, function(run)
-      local value = type(fact) == "string" and lists.at(run.facts, fact) or type(fact) == "function" and fact(run)
+    local values = lists.drop_repeats(lists.map(item.of_spec and joined and {} or list, function(run)
+      local value = type(fact) == "string" and lists.get(run.facts, fact) or type(fact) == "function" and fact(run)
       return item.file and (value or "none"):sub(1, run_files.DATA_DIGITS) or tostring(value or "not recorded")
     end))
     table.sort(values)
@@ -75,7 +75,7 @@ end
 
 -- Returns the runs of a study that have a score.
 function M.scored_runs(study)
-  return scored_of(lists.flat(study.cells, function(cell) return cell.runs end))
+  return scored_of(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
 -- Returns the statistics of each learning rate's runs, with rate and asked, by ascending rate.
@@ -146,7 +146,7 @@ local function hours_of(list)
   local seconds = lists.map(list, function(run) return run.facts.train_seconds end)
   local hours = lists.map(seconds, function(all) return all / 3600 end)
   return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours,
-    machines = lists.distinct(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
+    machines = lists.drop_repeats(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
 -- Returns the statistics of the cell's evaluated runs (spread_of) with asked, the number of requested runs; states,
@@ -185,11 +185,11 @@ function M.over(study, axis)
     key[axis] = nil
     return key
   end
-  local joined = lists.map(lists.group(study.cells, function(cell) return canonical.text(key_of(cell)) end),
+  local joined = lists.map(lists.group(study.cells, function(cell) return canonical.format(key_of(cell)) end),
     function(group)
       local first = group[1]
-      local cell = lists.merged(first, { key = key_of(first), joined = true,
-        runs = lists.flat(group, function(one) return one.runs end),
+      local cell = lists.merge(first, { key = key_of(first), joined = true,
+        runs = lists.collect(group, function(one) return one.runs end),
         anew = lists.any(group, function(one) return one.anew end) or nil })
       cell.summary = summarise(cell, study.scored)
       mark_grid(cell, study.whole.grid)
@@ -227,7 +227,7 @@ end
 -- Removes the evaluations of runs with another decoding than the one that counts, if a cell's runs were decoded in both
 -- ways: that of its spec, or greedy.
 local function drop_other_decodings(cell)
-  local wanted = lists.at(cell.spec, "resolved.eval.decoding") or "greedy"
+  local wanted = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
   local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= wanted end)
   if #others == 0 or not lists.find(cell.runs, function(run) return run.decoding == wanted end) then
     return
@@ -336,7 +336,7 @@ end
 -- Distinguishes groups with equal task and encoding: appends word_of(group) to each key, if these words differ.
 local function tell_apart(order, word_of)
   for _, same in ipairs(lists.group(order, name_of)) do
-    local differ = #lists.distinct(lists.map(same, word_of)) > 1
+    local differ = #lists.drop_repeats(lists.map(same, word_of)) > 1
     for _, group in ipairs(differ and same or {}) do
       group.key.encoding = ("%s (%s)"):format(group.key.encoding, word_of(group))
     end
@@ -353,7 +353,7 @@ end
 -- axis of encodings is not needed.
 local function axes_of(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
-    return { name = name, values = lists.distinct(lists.map(groups, function(group) return group.key[name] end)) }
+    return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
   end)
   for _, group in ipairs(groups) do
     group.key.encoding = not nameless and group.key.encoding or nil

@@ -77,7 +77,7 @@ function M.of(path, axes)
   if not attributes or attributes.mode ~= "file" then
     return nil
   end
-  local key = canonical.text({ path, attributes.size, attributes.modification, attributes.change, axes })
+  local key = canonical.format({ path, attributes.size, attributes.modification, attributes.change, axes })
   known[key] = known[key] or read(path, axes)
   return known[key]
 end

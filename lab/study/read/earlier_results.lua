@@ -51,14 +51,14 @@ end
 
 -- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.
 local function fits(entry, axes)
-  local names = canonical.sorted_keys(entry.key)
+  local names = canonical.sort_keys(entry.key)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
 -- Returns the cells in the snapshot that the study no longer has: { id, key, runs }, each once; and the number of such
 -- cells with other axes.
 function M.lost_cells(study)
-  local known, names = lists.set(study.ids or {}), lists.names(study.axes)
+  local known, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
     local is_new = not known[entry.id]
     known[entry.id] = true
@@ -74,7 +74,7 @@ end
 function M.axes_with(study, cells)
   return lists.map(study.axes, function(axis)
     local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
-    return { name = axis.name, values = lists.distinct(lists.join(axis.values, more)) }
+    return { name = axis.name, values = lists.drop_repeats(lists.join(axis.values, more)) }
   end)
 end
 

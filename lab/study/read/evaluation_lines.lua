@@ -93,8 +93,8 @@ end
 
 -- Returns a function that changes a row of a run to the current names. The splits of dataset files are their sets.
 local function renaming(facts)
-  local is_sampled = not facts.data and not lists.at(facts, "spec.task.data")
-  local lengths = is_sampled and tasks.lengths(lists.at(facts, "spec.train.lengths")) or {}
+  local is_sampled = not facts.data and not lists.get(facts, "spec.task.data")
+  local lengths = is_sampled and tasks.lengths(lists.get(facts, "spec.train.lengths")) or {}
   local split_of, generative = #lengths > 0 and M.splits(lengths), measures.is_generative(facts.spec)
   return function(row)
     if split_of and OLDER[row.split] then

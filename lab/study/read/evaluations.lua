@@ -43,7 +43,7 @@ function M.add(of, row)
     return
   end
   local by = row.by and not (row.length and is_alone(row.by)) and row.by or nil
-  local key = by and canonical.text(by) or row.length
+  local key = by and canonical.format(by) or row.length
   local place = evaluation.places[key] or #evaluation.lines + 1
   evaluation.places[key], evaluation.data = place, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
@@ -76,7 +76,7 @@ end
 -- separately and excluded from all means. If a number has a condition of its own, finer conditions have other examples
 -- and are excluded from its mean.
 local function join(lines, axis)
-  local whole = lists.by(lists.filter(lines, function(line)
+  local whole = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and is_alone(line.by)
   end), function(line) return line.n end)
   local told = lists.filter(lines, function(line)
@@ -191,7 +191,7 @@ end
 -- accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out examples, or over training examples if none
 -- are held out. sets: the means over each dataset file's set, by the set's name. spec: of the run.
 function M.in_training(rows, spec)
-  local splits = lists.at(spec, "eval.during.splits")
+  local splits = lists.get(spec, "eval.during.splits")
   local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
   local function set_of(row)
     return row.set or only or false

@@ -15,7 +15,7 @@ local known = {}
 local function compute(path)
   local text = shell.capture({ "sh", "-c", 'exec sha256sum <"$1" 2>/dev/null', "sh", path })
   local bytes = not text:match("^%x+") and write.read(path)
-  return text:match("^%x+") or bytes and sha256.hex(bytes)
+  return text:match("^%x+") or bytes and sha256.hash(bytes)
 end
 
 function M.of(path)

@@ -26,7 +26,7 @@ local function read(path)
     or path .. ": no such file; expected a CSV file")
   local parsed, message = published.parse(text)
   must(INPUT, parsed, ("%s: %s"):format(path, message))
-  parsed.has = lists.set(parsed.columns)
+  parsed.has = lists.to_set(parsed.columns)
   return parsed
 end
 

@@ -6,7 +6,7 @@
 local lists = require("base.lists")
 local wording = require("base.wording")
 
-local get = lists.at
+local get = lists.get
 
 local M = {}
 
@@ -88,7 +88,7 @@ end
 -- Readings of many runs: a list of { question, text }. The text has each answer with its number of runs, most frequent
 -- answer first.
 function M.count(list)
-  local all = lists.flat(list, M.of)
+  local all = lists.collect(list, M.of)
   return lists.map(QUESTIONS, function(question)
     local asked = lists.filter(all, function(item) return item.question == question[1] end)
     local answers = lists.group(asked, function(item) return item.answer end)

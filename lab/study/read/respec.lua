@@ -21,7 +21,7 @@ local write_value
 
 -- Writes the fields of a table in the order of their names.
 local function write_fields(from, write)
-  local parts = lists.map(canonical.sorted_keys(from), function(name)
+  local parts = lists.map(canonical.sort_keys(from), function(name)
     return ("%s = %s"):format(name, (write or write_value)(from[name]))
   end)
   return "{ " .. table.concat(parts, ", ") .. " }"
@@ -35,7 +35,7 @@ function write_value(value)
   if type(value) == "string" then
     return ("%q"):format(value)
   elseif type(value) ~= "table" then
-    return canonical.text(value)
+    return canonical.format(value)
   elseif value.first and value.last then -- lengths
     return ("{ %d, %d, step = %d }"):format(value.first, value.last, value.step or 1)
   end
@@ -64,7 +64,7 @@ end
 -- became numbers in the formula, since an unread parameter is an error.
 local function write_score(formula, parameters)
   local lines = {}
-  for _, name in ipairs(canonical.sorted_keys(parameters or {})) do
+  for _, name in ipairs(canonical.sort_keys(parameters or {})) do
     if not formula:find("%f[%w_]x%." .. name .. "%f[^%w_]") then
       lines[#lines + 1] = "local _ = x." .. name
     end
@@ -81,8 +81,8 @@ local function write_parameter(p)
   if p.size then
     out[#out + 1] = ("index = { %d, %d }"):format(p.first, p.first + p.size - 1)
   end
-  local spread = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, canonical.text(p.init.sigma))
-  local start = p.values and write_list(p.values) or spread or canonical.text(p.init)
+  local spread = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, canonical.format(p.init.sigma))
+  local start = p.values and write_list(p.values) or spread or canonical.format(p.init)
   out[#out + 1] = (p.learned and "init = " or "values = ") .. start
   if p.outside then
     out[#out + 1] = "outside = " .. write_value(p.outside)
@@ -109,7 +109,7 @@ end
 
 local function write_encoding(encoding, is_own)
   local parts = {}
-  for _, name in ipairs(canonical.sorted_keys(encoding)) do
+  for _, name in ipairs(canonical.sort_keys(encoding)) do
     local value = encoding[name]
     value = is_own and name ~= "parameters" and type(value) == "table" and whole(name, value) or value
     local text = families.is_name[name] and write_encoding(value, true)
@@ -126,7 +126,7 @@ local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]retur
 
 -- The reason why this version cannot read a spec, or nil.
 local function foreign(from, path)
-  for _, name in ipairs(canonical.sorted_keys(from)) do
+  for _, name in ipairs(canonical.sort_keys(from)) do
     local at = path .. name
     local field = schema.at[at]
     local inner = field and field.type == "table" and type(from[name]) == "table" and foreign(from[name], at .. ".")
@@ -146,7 +146,7 @@ local STAYS = { id = true, source = true, init = true, ["task.source"] = true, [
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
 local function add_sets(list, want, have, path)
-  for _, name in ipairs(canonical.keys_of_both(want, have)) do
+  for _, name in ipairs(canonical.merge_keys(want, have)) do
     local at, field = path .. name, schema.at[path .. name]
     local wanted, found = want[name], have[name]
     if wanted == nil and field and field.left_out and field.left_out ~= "empty" then
@@ -155,7 +155,7 @@ local function add_sets(list, want, have, path)
     local inner = field and field.type == "table" and type(wanted) == "table"
     if inner then
       add_sets(list, wanted, type(found) == "table" and found or {}, at .. ".")
-    elseif wanted ~= nil and not STAYS[at] and canonical.text({ wanted }) ~= canonical.text({ found }) then
+    elseif wanted ~= nil and not STAYS[at] and canonical.format({ wanted }) ~= canonical.format({ found }) then
       list[#list + 1] = ("%s=%s"):format(at, write_value(wanted))
     end
   end
@@ -174,13 +174,13 @@ local OWN = { { "task.source", "its task is" }, { "task.data", "its task is" }, 
 
 function M.text(resolved)
   for _, own in ipairs(OWN) do
-    local file = lists.at(resolved, own[1])
+    local file = lists.get(resolved, own[1])
     if file then
       return nil, ("%s a file of the user's own, %s"):format(own[2], escape.plain(tostring(file)))
     end
   end
   local problem = foreign(resolved, "")
-  local parts = lists.map(problem and {} or canonical.sorted_keys(resolved), function(name)
+  local parts = lists.map(problem and {} or canonical.sort_keys(resolved), function(name)
     return not LEFT_OUT[name] and ("  %s = %s,\n"):format(name, name == "encoding"
       and write_encoding(inherit.spelled(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
   end)

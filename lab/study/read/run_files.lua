@@ -185,7 +185,7 @@ end
 
 -- The last complete line of a file, decoded. The search runs from the end: a pattern would try every earlier byte.
 local function last_line(path, shape)
-  local text = (input.tail(path, TAIL) or ""):reverse()
+  local text = (input.read_end(path, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
   local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
   return line and (decode(line, shape)) or nil
@@ -211,7 +211,7 @@ local function has_run(dir)
 end
 
 local function names_in(path)
-  return lists.filter(write.names(path), function(name) return name:sub(1, 1) ~= "." end)
+  return lists.filter(write.list_names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
 -- Paths of the entries of folders, in the folders' order. Appends folders that cannot be read to problems.

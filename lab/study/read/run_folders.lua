@@ -28,7 +28,7 @@ end
 -- Existing runs of a name: { name, facts }. seen: the names in folders that were listed earlier.
 local function find(root, plan, name, seen)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
-  seen[folder] = seen[folder] or write.names(folder)
+  seen[folder] = seen[folder] or write.list_names(folder)
   return lists.map(seen[folder], function(one)
     local dir = folder .. "/" .. one
     return (one == name or one:sub(1, #name) == name and one:find(pattern, #name + 1))

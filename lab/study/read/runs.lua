@@ -84,7 +84,7 @@ local function choose_decoding(run, by)
   if by[""] then
     return by[""]
   end
-  local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
+  local wanted = lists.get(run.facts, "spec.eval.decoding") or "greedy"
   local order = { wanted, wanted == "greedy" and "teacher_forced" or "greedy" }
   run.decoding = lists.find(order, function(decoding)
     local of = by[decoding] or {}
@@ -97,8 +97,8 @@ end
 -- run.json names, and lines that treat trained examples differently than the spec. Returns evaluations, and damage or
 -- nil.
 local function read_evaluations(run)
-  local by, novel = {}, lists.at(run.facts, "spec.eval.novel") ~= false
-  local noises = lists.at(run.facts, "spec.eval.by.noise.list") or {}
+  local by, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
+  local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
   local damage = run_files.evaluations(run.dir, run.notes, function(row)
     if row.seed == nil and is_of_its_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
       local decoding = row.decoding or ""
@@ -112,7 +112,7 @@ end
 
 -- Whether a run was trained on examples of a file; its lengths are then in run.json, not in the spec.
 local function has_data(run)
-  return lists.at(run.facts, "spec.task.data") ~= nil
+  return lists.get(run.facts, "spec.task.data") ~= nil
 end
 
 -- The lengths of section.lengths of a run's spec as a list; for examples of a file, the lengths in training. The list
@@ -121,7 +121,7 @@ function M.lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
   end
-  return tasks.lengths(lists.at(run.facts, "spec." .. section .. ".lengths"))
+  return tasks.lengths(lists.get(run.facts, "spec." .. section .. ".lengths"))
 end
 
 -- Whether the splits of a run's lines are named after the sets of dataset files.
@@ -131,7 +131,7 @@ end
 
 -- The number of evaluated lengths outside the training lengths, by the spec; 0 if it is unknown.
 local function count_untrained_lengths(run)
-  local trained = lists.set(M.lengths(run, "train"))
+  local trained = lists.to_set(M.lengths(run, "train"))
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
@@ -195,7 +195,7 @@ function M.read(dir, place)
   if not facts then
     return damage and damaged(dir, damage)
   end
-  local run = { dir = dir, notes = {}, facts = facts, axis = (lists.at(facts, "data.by") or {})[1] or "length",
+  local run = { dir = dir, notes = {}, facts = facts, axis = (lists.get(facts, "data.by") or {})[1] or "length",
     id = facts.id, digest = facts.digest, seed = facts.seed, learning_rate = facts.learning_rate, exit = facts.exit }
   local of
   of, damage = read_evaluations(run)
@@ -218,7 +218,7 @@ M.SIZES = { "layers", "width", "heads" }
 -- The size of a run's model: its kind of network as `model`, and M.SIZES: blocks over all stacks, channels of a token's
 -- vector, heads of a block. Fields that the spec lacks are absent.
 function M.size(run)
-  local model = lists.at(run.facts, "spec.model") or {}
+  local model = lists.get(run.facts, "spec.model") or {}
   local layers = model.layers or model.decoder_layers and (model.encoder_layers or 0) + model.decoder_layers
   return { model = model.kind, layers = layers, width = model.width, heads = model.heads }
 end
@@ -247,7 +247,7 @@ end
 
 -- The axis of a run's evaluation as words; for significant digits, the words include the width of the frame.
 function M.axis_text(run)
-  local width = run.axis == "digits" and lists.at(run.facts, "spec.task.options.width")
+  local width = run.axis == "digits" and lists.get(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 

@@ -108,7 +108,7 @@ function judges.object(value, shape, path, depth)
   if not is_object then
     return wrong(path, value, shape)
   end
-  for _, name in ipairs(canonical.sorted_keys(value)) do -- the sorted order makes the first problem reproducible
+  for _, name in ipairs(canonical.sort_keys(value)) do -- the sorted order makes the first problem reproducible
     local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
     if value[name] == input.NULL then
       value[name] = nil
@@ -140,7 +140,7 @@ end
 function M.number(range)
   local words = lists.map({ "min", "above", "max", "below" }, function(name)
     return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name,
-      diagnostics.number(range[name]))
+      diagnostics.show(range[name]))
   end)
   return { type = "number", min = range.min or -LARGEST, max = range.max or LARGEST, above = range.above,
     below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }

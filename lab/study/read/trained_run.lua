@@ -68,7 +68,7 @@ local function with_own_spec(project, info, use)
   local text, message = respec.text(info.spec)
   local folder
   if text then
-    folder, message = shell.temporary()
+    folder, message = shell.make_temporary_folder()
   end
   if not folder then
     return nil, message

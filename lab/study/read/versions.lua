@@ -33,7 +33,7 @@ local function inside(resolved)
 end
 
 local function value_text(value)
-  local text = value == nil and "absent" or canonical.text(value)
+  local text = value == nil and "absent" or canonical.format(value)
   return #text > LONGEST_VALUE and text:sub(1, LONGEST_VALUE) .. "..." or text
 end
 
@@ -45,12 +45,12 @@ end
 local function compare(list, path, before, now)
   local both = type(before) == "table" and type(now) == "table"
   if not both or #before > 0 or #now > 0 then
-    if canonical.text(before) ~= canonical.text(now) then
+    if canonical.format(before) ~= canonical.format(now) then
       add_field(list, path, before, now)
     end
     return
   end
-  for _, name in ipairs(canonical.keys_of_both(before, now)) do
+  for _, name in ipairs(canonical.merge_keys(before, now)) do
     local field = path == "" and name or path .. "." .. name
     if not OUTSIDE[field] then
       compare(list, field, before[name], now[name])
@@ -84,7 +84,7 @@ end
 local function compare_files(list, study, cell, version)
   local entry, unknown = noted(study, cell.id, version.digest), nil
   local files = snapshots.files_of(cell.spec)
-  for _, field in ipairs(canonical.sorted_keys(files)) do
+  for _, field in ipairs(canonical.sort_keys(files)) do
     local before = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
     local name = files[field].name:match("[^/]*$")
     if before and before.digest ~= files[field].digest then
@@ -153,7 +153,7 @@ local function is_current(cell, digest, data)
 end
 
 local function names_in(path, pattern)
-  return lists.filter(write.names(path), function(name) return name:find(pattern) end)
+  return lists.filter(write.list_names(path), function(name) return name:find(pattern) end)
 end
 
 -- The runs of a cell that are none of its expected runs: { dir, facts, digest, data, masked }.

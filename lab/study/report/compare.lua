@@ -62,7 +62,7 @@ local function flatten(value, path, into)
 end
 
 local function differing_keys(a, b)
-  return lists.filter(canonical.keys_of_both(a, b), function(key) return a[key] ~= b[key] end)
+  return lists.filter(canonical.merge_keys(a, b), function(key) return a[key] ~= b[key] end)
 end
 
 -- Facts by their path, and fields of the resolved spec with "spec: " before their path.
@@ -94,7 +94,7 @@ end
 -- The first step for which both runs logged different numbers, times excluded, as { step, keys, a, b }; and the number
 -- of steps that both runs logged.
 local function first_difference(a, b)
-  local others, common = lists.by(b.metrics, function(row) return row.step end), 0
+  local others, common = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
     local other = others[row.step]
     local keys = lists.filter(other and differing_keys(row, other) or {}, function(key) return not TIMES[key] end)
@@ -147,7 +147,7 @@ end
 
 -- A table of the curves of a pair at some of the places that both curves have.
 local function samples(pair)
-  local others = lists.by(pair.b, function(point) return point[1] end)
+  local others = lists.index_by(pair.b, function(point) return point[1] end)
   local common = lists.filter(pair.a, function(point) return others[point[1]] end)
   local count, form, rows = math.min(SAMPLES, #common), "%" .. pair.form, {}
   for i = 1, count do
@@ -189,7 +189,7 @@ local function pairs_of_curves(a, b, metric)
 end
 
 local function figure_of(pair)
-  local last = lists.most({ pair.a, pair.b }, function(points) return #points > 0 and points[#points][1] or 0 end)
+  local last = lists.max({ pair.a, pair.b }, function(points) return #points > 0 and points[#points][1] or 0 end)
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
@@ -266,7 +266,7 @@ local function write_all(options, result)
     return ENVIRONMENT, "longhand report: " .. message
   end
   options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, problem
-    and "none" or table.concat(lists.names(figures_of), ", ")))
+    and "none" or table.concat(lists.get_names(figures_of), ", ")))
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
@@ -274,7 +274,7 @@ end
 function M.result(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
   return { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
-    pairs = pairs_of_curves(a, b, metric), notes = lists.flat({ a, b }, function(run)
+    pairs = pairs_of_curves(a, b, metric), notes = lists.collect({ a, b }, function(run)
       return lists.map(run.notes, function(note) return ("%s/%s"):format(run.dir, note) end)
     end) }
 end

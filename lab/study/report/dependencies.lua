@@ -22,7 +22,7 @@ local attributes, list, open = lfs.attributes, lfs.dir, io.open
 local reused = {}
 
 local function listing(path, own)
-  local names, front = {}, paths.absolute(path) .. "/"
+  local names, front = {}, paths.resolve(path) .. "/"
   local good = pcall(function()
     for name in list(path) do
       names[#names + 1] = not own[front .. name] and name or nil
@@ -90,11 +90,11 @@ end
 -- Removes files that the work itself has written (`own`, by absolute path); listings of folders lose their names, too.
 function M.without(found, own)
   for path, state in pairs(found) do
-    if own[paths.absolute(path)] then
+    if own[paths.resolve(path)] then
       found[path] = nil
     elseif is_listed(state) then
-      local front = paths.absolute(path) .. "/"
-      found[path] = LISTED .. table.concat(lists.filter(lists.matches(state:sub(#LISTED + 1), "[^/]+"), function(name)
+      local front = paths.resolve(path) .. "/"
+      found[path] = LISTED .. table.concat(lists.filter(lists.find_all(state:sub(#LISTED + 1), "[^/]+"), function(name)
         return not own[front .. name]
       end), "/")
     end

@@ -15,7 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
-local keys, axis_of = canonical.sorted_keys, score_tables.axis_of
+local keys, axis_of = canonical.sort_keys, score_tables.axis_of
 
 local LARGEST = 1e9 -- largest number
 
@@ -32,11 +32,11 @@ end
 -- Problem, expectation and hint for a name that a list lacks.
 local function unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
-    nearest.hint(name, list, "%s")
+    nearest.make_hint(name, list, "%s")
 end
 
 local function unknown_axis(study, name)
-  return unknown("no axis of the study", name, lists.names(study.axes))
+  return unknown("no axis of the study", name, lists.get_names(study.axes))
 end
 
 -- Makes a check that the value is one of some names.
@@ -143,8 +143,8 @@ function checks.labels(study, _, value)
     if type(value[name]) ~= "string" or not value[name]:find("%S") then
       return ("%s is no text"):format(diagnostics.show(value[name])), "a text to show", nil, name
     elseif not study.scale and not lists.find(study.axes, function(axis) return lists.has(axis.values, name) end) then
-      local values = lists.flat(study.axes, function(axis) return axis.values end)
-      local what, expected, hint = unknown("no value of an axis", name, lists.distinct(values))
+      local values = lists.collect(study.axes, function(axis) return axis.values end)
+      local what, expected, hint = unknown("no value of an axis", name, lists.drop_repeats(values))
       return what, expected, hint, name
     end
   end

@@ -14,7 +14,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
-local keys = canonical.sorted_keys
+local keys = canonical.sort_keys
 local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
 local axis_of = score_tables.axis_of
 
@@ -132,14 +132,14 @@ end
 local function defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)
-  local is_chosen = lists.set({ order[1], order[2] })
+  local is_chosen = lists.to_set({ order[1], order[2] })
   local chosen = lists.filter(study.axes, function(axis) return is_chosen[axis] end)
   local pages = lists.map(study.axes, function(axis)
     return has_several(axis) and not is_chosen[axis] and axis.name or nil
   end)
   local rows, columns = chosen[1].name, chosen[2] and chosen[2].name
   local function item(kind, fields)
-    return lists.merged({ kind = kind, pages = pages }, fields)
+    return lists.merge({ kind = kind, pages = pages }, fields)
   end
   local list = lists.map({ "median", max and "max" or nil }, function(value)
     return item("table", { value = value, rows = rows, columns = columns })
@@ -180,7 +180,7 @@ local function fitting(study, item)
   if type(item) ~= "table" then
     return item
   end
-  local fitted = lists.merged({ pages = {} }, item)
+  local fitted = lists.merge({ pages = {} }, item)
   for _, name in ipairs({ "where", "of", "against", "slow", "fast" }) do
     fitted[name] = named(item[name])
   end
@@ -200,7 +200,7 @@ local function pages_of(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do
     local values = item.only and item.only[name] or axis_of(study, name).values
-    list = lists.flat(list, function(page)
+    list = lists.collect(list, function(page)
       return lists.map(values, function(value)
         return score_tables.with(page, { where = score_tables.with(page.where, { [name] = value }) })
       end)

@@ -113,7 +113,7 @@ end
 local function add_tasks(project, study)
   local facts = project:tasks() or {}
   for _, cell in ipairs(study.cells) do
-    local task = lists.at(cell.task_spec, "task") or {}
+    local task = lists.get(cell.task_spec, "task") or {}
     cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[task.kind or ""], task.options)
   end
 end

@@ -99,7 +99,7 @@ local function cut_out(study, item)
 end
 
 -- Fields of an item that are not in the names of its files.
-local UNNAMED = lists.words("kind place title setting published names titles labels width pages")
+local UNNAMED = lists.split_set("kind place title setting published names titles labels width pages")
 local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
 
 -- The words of a value of an item's field.
@@ -107,18 +107,18 @@ local function words_of(value)
   if type(value) ~= "table" then
     return { tostring(value) }
   end
-  return lists.append(lists.flat(value, words_of), lists.flat(canonical.sorted_keys(value), function(key)
+  return lists.append(lists.collect(value, words_of), lists.collect(canonical.sort_keys(value), function(key)
     return type(key) == "string" and lists.join({ key }, words_of(value[key])) or {}
   end))
 end
 
 -- The name of an item's files: its kind and what its fields select, so that other items do not change it.
 local function file_name(item)
-  local words = lists.flat(canonical.sorted_keys(item), function(field)
+  local words = lists.collect(canonical.sort_keys(item), function(field)
     return not UNNAMED[field] and words_of(item[field]) or {}
   end)
   local name = table.concat(lists.join({ item.kind }, words), "-"):gsub("[^%w-]+", "_")
-  return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hex(name):sub(1, 8))
+  return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hash(name):sub(1, 8))
 end
 
 -- Makes sentences on items that fit no cell on any of their pages.
@@ -174,14 +174,14 @@ end
 
 -- The command that trains the runs of a cell.
 local function command_of(options, study)
-  local sweep = not study.found and shell.line(sweep_words(options, study))
+  local sweep = not study.found and shell.join(sweep_words(options, study))
   return function(cell)
     if sweep then
       return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
         or "waits for another's run")
     end
     local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
-    return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.line({ "./longhand", "build",
+    return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.join({ "./longhand", "build",
       source }), escape.plain(cell.digest))
   end
 end
@@ -190,7 +190,7 @@ end
 -- which are flagged.
 local function lead_of(report, study)
   local asked, counts = 0, { evaluated = 0 }
-  for _, run in lists.nested(study.cells, "runs") do
+  for _, run in lists.iterate_nested(study.cells, "runs") do
     asked, counts[run.state] = asked + 1, (counts[run.state] or 0) + 1
   end
   local evaluated, others = counts.evaluated, runs.states_text(counts)
@@ -215,7 +215,7 @@ local function make_report(options, study, list, papers)
     settings = settings.of(study, papers.setting), paper = papers.setting,
     every_cell = every_cell(study), readings = readings.count(cells.scored_runs(study)),
     command_of = command_of(options, study), analyses = study_analyses.find(options.runs, study.name),
-    command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
+    command = shell.join(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
   report.problems, report.damaged = open_study.problems(study)
@@ -224,8 +224,8 @@ local function make_report(options, study, list, papers)
 end
 
 local function settings_text(report)
-  local widest = lists.most(report.settings, function(item) return #item.ours end)
-  local names = lists.most(report.settings, function(item) return #item.what end)
+  local widest = lists.max(report.settings, function(item) return #item.ours end)
+  local names = lists.max(report.settings, function(item) return #item.what end)
   return table.concat(lists.map(report.settings, function(item)
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
@@ -289,7 +289,7 @@ local function write_report(options, report, out)
   if not written then
     return ENVIRONMENT, "longhand report: " .. message
   end
-  local names = table.concat(lists.names(figures_of), ", ")
+  local names = table.concat(lists.get_names(figures_of), ", ")
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
     names ~= "" and not problem and (", %s as .svg, .pdf and .png"):format(names) or ""))
   local damage = damage_text(report, out)
@@ -307,7 +307,7 @@ end
 
 -- The key of a cached report: everything that the report depends on, except for files.
 local function question(options)
-  return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
+  return canonical.format({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
@@ -320,7 +320,8 @@ local function make(options, asked)
   end
   local read, report = dependencies.observe(read_report, options)
   say((text_of(report, false):gsub("\n$", "")))
-  local out, problem = write.below(options.runs, study_analyses.folder("report", report.study.name), options.out)
+  local out, problem = write.choose_folder(options.runs, study_analyses.folder("report", report.study.name),
+    options.out)
   must(INPUT, out, "longhand report: " .. (problem or ""))
   local code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
   if files and not options.no_cache then

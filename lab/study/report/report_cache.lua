@@ -23,7 +23,7 @@ local MOST_RECORDS = 64
 
 -- The path of a key's record; nil if the user has no cache.
 local function place_of(asked)
-  local folder = paths.cache("reports")
+  local folder = paths.find_cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked))
 end
 
@@ -45,7 +45,7 @@ end
 -- The text of a record's body; nil if a path cannot be written in a line.
 local function text_of(asked, report, states)
   local lines = { VERSION, json.encode({ asked = asked, code = report.code, message = report.message,
-    said = report.said, own = canonical.sorted_keys(report.own) }) }
+    said = report.said, own = canonical.sort_keys(report.own) }) }
   for path, state in pairs(states) do
     if path:find("[\t\n]") or state:find("[\t\n]") then
       return nil
@@ -77,12 +77,12 @@ function M.recall(asked)
   local place = place_of(asked)
   local text = place and input.read(place, LARGEST)
   local record = text and decode(text, asked)
-  return record and dependencies.hold(record.states, lists.set(record.own)) and record or nil
+  return record and dependencies.hold(record.states, lists.to_set(record.own)) and record or nil
 end
 
 -- Removes the least recently used records if there are too many.
 local function tidy(folder)
-  local records = lists.map(write.names(folder), function(name)
+  local records = lists.map(write.list_names(folder), function(name)
     local path = folder .. "/" .. name
     return lfs.attributes(path, "mode") == "file" and { path = path, time = lfs.attributes(path, "modification") or 0 }
       or nil
@@ -119,10 +119,10 @@ function M.keep(asked, report, read)
   end
   local began = report.began - behind(report.out .. "/" .. report.files[1].path)
   local states = written(report)
-  report.own = lists.set(lists.map(report.files, function(file)
-    return paths.absolute(report.out .. "/" .. file.path)
+  report.own = lists.to_set(lists.map(report.files, function(file)
+    return paths.resolve(report.out .. "/" .. file.path)
   end))
-  report.own[paths.absolute(report.out)] = true
+  report.own[paths.resolve(report.out)] = true
   dependencies.modules(read)
   dependencies.without(read, report.own)
   local replaced = lists.find(report.files, function(file) -- by another report

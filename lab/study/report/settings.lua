@@ -16,7 +16,7 @@ local NOTHING = "nothing evaluated yet"
 
 -- Removes duplicate texts, and orders texts of numbers by value.
 local function sorted_texts(texts)
-  local list = lists.distinct(texts)
+  local list = lists.drop_repeats(texts)
   table.sort(list, function(a, b)
     local x, y = tonumber(a), tonumber(b)
     return x and y and x < y or not (x and y) and a < b
@@ -33,13 +33,13 @@ end
 
 -- A field of a run's spec; nil if it is not recorded.
 local function field(run, path)
-  return lists.at(run.facts, "spec." .. path)
+  return lists.get(run.facts, "spec." .. path)
 end
 
 -- "base = 10, width = 61"; nil if the task has no options.
 local function options_text(run)
   local options = field(run, "task.options") or {}
-  local texts = lists.map(canonical.sorted_keys(options), function(name)
+  local texts = lists.map(canonical.sort_keys(options), function(name)
     return ("%s = %s"):format(name, options[name])
   end)
   return texts[1] and table.concat(texts, ", ")
@@ -51,7 +51,7 @@ local PICKS = {
   { "task options", options_text, optional = true },
   { "model", function(run)
     local model = field(run, "model")
-    local layers = model and wording.layers(model)
+    local layers = model and wording.format_layers(model)
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },
@@ -75,7 +75,7 @@ local PICKS = {
 
 -- Rewrites learning rates in one notation, since texts use several.
 local function rates_text(text)
-  local rates = lists.map(lists.matches(text or "", "%S+"), function(word)
+  local rates = lists.map(lists.find_all(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)
   end)
   return #rates > 0 and table.concat(rates, ", ") or nil
@@ -96,7 +96,7 @@ function M.of(study, published)
   end
   for _, pick in ipairs(PICKS) do
     local what = pick[1]
-    local is_axis = lists.has(lists.names(study.axes), pick.unless)
+    local is_axis = lists.has(lists.get_names(study.axes), pick.unless)
     local texts = is_axis and {} or texts_of(function(run)
       local text = pick[2](run)
       return text and tostring(text) or not pick.optional and "not recorded" or nil

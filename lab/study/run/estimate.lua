@@ -27,7 +27,7 @@ local SECONDS = 0.25 -- of measurement for each mode and length
 
 local function group_of(cell)
   local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
-  return canonical.text({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
+  return canonical.format({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
     precision = resolved.precision, batch = resolved.train.batch })
 end
 
@@ -61,7 +61,7 @@ function M.bench(trainer, words)
   if code ~= 0 then
     return nil, code
   end
-  return lists.map(lists.matches(text, "[^\n]+"), function(row) return (json.decode(row)) end)
+  return lists.map(lists.find_all(text, "[^\n]+"), function(row) return (json.decode(row)) end)
 end
 
 -- Operations per second of all concurrent runs together, in training and in evaluation; nil if bench fails.
@@ -110,7 +110,7 @@ end
 
 -- The axes of an evaluation, without noise and without the axis for examples of training.
 local function axes_of(by)
-  return lists.filter(canonical.sorted_keys(by or { length = true }), function(name)
+  return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
     return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
   end)
 end
@@ -193,7 +193,7 @@ end
 
 local function mean_of(list)
   local function mean(path)
-    return statistics.mean(lists.map(list, function(rates) return lists.at(rates, path) end))
+    return statistics.mean(lists.map(list, function(rates) return lists.get(rates, path) end))
   end
   local function mean_line(mode)
     return { step = mean(("lines.%s.step"):format(mode)), operation = mean(("lines.%s.operation"):format(mode)) }
@@ -239,9 +239,9 @@ end
 
 local function duration(sums, seconds)
   if sums.epochs == 0 then
-    return wording.duration(seconds)
+    return wording.format_duration(seconds)
   end
-  return sums.epochs == sums.cells and "not known" or "over " .. wording.duration(seconds)
+  return sums.epochs == sums.cells and "not known" or "over " .. wording.format_duration(seconds)
 end
 
 local function row(name, sums)
@@ -258,7 +258,7 @@ local function table_of(study, known, mean)
     end
   end
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
-  for axis, value in lists.nested(study.axes, "values") do
+  for axis, value in lists.iterate_nested(study.axes, "values") do
     local cells = lists.filter(study.cells, function(cell) return cell.key[axis.name] == value end)
     lines[#lines + 1] = cells[1] and row(axis.name .. " " .. value, sums_of(cells, left)) or nil
   end
@@ -295,7 +295,7 @@ function M.lines(study, items, options)
   local lines, total = table_of(study, known, mean_of(list))
   if total.epochs < total.cells then
     lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
-      wording.duration(total.train + total.eval), wording.count(options.threads, "thread"))
+      wording.format_duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
   lines[#lines + 1] = #list > 0 and "measured:" or nil
   local scaled = lists.count(study.cells, function(cell) return is_known(cell) and not known[group_of(cell)] end)

@@ -18,8 +18,8 @@ end
 -- The lines of a log from a byte offset on, without lines of progress. A group writes progress until its last run ends,
 -- so an error may be followed by any number of progress lines.
 local function read_log(path, from)
-  local text = input.tail(path, (lfs.attributes(path, "size") or 0) - from) or ""
-  return lists.filter(lists.matches(text, "[^\n]+"), is_message)
+  local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
+  return lists.filter(lists.find_all(text, "[^\n]+"), is_message)
 end
 
 -- The learning rate, the seed and the words of a line with the error of a run.
@@ -88,7 +88,7 @@ function M.of_run(lines, run)
 end
 
 function M.last_lines(path)
-  return lists.filter(lists.matches(input.tail(path, TAIL) or "", "[^\n]+"), is_message)
+  return lists.filter(lists.find_all(input.read_end(path, TAIL) or "", "[^\n]+"), is_message)
 end
 
 return M

@@ -61,7 +61,7 @@ local function words_of(options, source)
   if folder then
     lists.append(words, { "--" .. folder, (file:gsub("[^/]*$", folder)) })
   end
-  for _, name in ipairs(canonical.sorted_keys(source.options)) do
+  for _, name in ipairs(canonical.sort_keys(source.options)) do
     local value = source.options[name]
     for _, one in ipairs(type(value) == "table" and value or { value }) do
       lists.append(words, { "--" .. name, one ~= true and one or nil })
@@ -71,7 +71,7 @@ local function words_of(options, source)
 end
 
 local function tail(path)
-  local lines = lists.map(lists.matches(write.read(path) or "", "[^\n]+"), function(line)
+  local lines = lists.map(lists.find_all(write.read(path) or "", "[^\n]+"), function(line)
     return "  " .. escape.plain(line)
   end)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
@@ -89,7 +89,7 @@ function M.run(options, study, refused)
       overview.say("longhand: ", message)
       return "done", ENVIRONMENT, false
     end
-    lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), escape.shell(logs[i]))
+    lines[i] = ("%s >%s 2>&1"):format(shell.join(words_of(options, cell.source)), escape.shell(logs[i]))
   end
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
     finish = function(i, status, runner)

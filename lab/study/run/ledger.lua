@@ -32,7 +32,7 @@ local SETS = { { split = "train", field = "data", key = "train" }, { split = "te
 
 -- The evaluated sets: the sets that a spec names, or else the held-out sets, or else the training examples.
 function M.evaluated_sets(splits, files)
-  local requested = lists.set(splits or {})
+  local requested = lists.to_set(splits or {})
   if not next(requested) then
     requested.test, requested.validation = files.eval ~= nil, files.validation ~= nil
     requested.train = not files.eval and not files.validation
@@ -52,9 +52,9 @@ local function wanted_files(cell, decoding)
     decoding = decoding }
   wanted.sets = lists.map(M.evaluated_sets(eval.splits, files), function(set)
     local file = files[set.field]
-    return file and lists.merged(set, { shown = file.shown, digest = file_digest.of(file.real) }) or nil
+    return file and lists.merge(set, { shown = file.shown, digest = file_digest.of(file.real) }) or nil
   end)
-  wanted.axes = lists.set(canonical.sorted_keys(eval.by or { length = true }))
+  wanted.axes = lists.to_set(canonical.sort_keys(eval.by or { length = true }))
   return wanted
 end
 
@@ -74,13 +74,13 @@ end
 -- fits the request counts, or else the last line. Returns nil and a description of damage on failure. Lines of a
 -- restored file need not be the last ones, since a trainer keeps existing lines.
 local function read_lines(dir, wanted, facts, step)
-  local lines, sets = {}, lists.by(wanted.sets, function(set) return set.split end)
+  local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
   local damage = run_files.evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
-    local other = lists.find(canonical.sorted_keys(by), function(name) return not wanted.axes[name] end)
+    local other = lists.find(canonical.sort_keys(by), function(name) return not wanted.axes[name] end)
     if row.step == step and not row.seed and row.draws == wanted.draws and not other
       and (not wanted.decoding or row.decoding == wanted.decoding) then
-      local set, key = sets[row.split], canonical.text(by)
+      local set, key = sets[row.split], canonical.format(by)
       local recorded = set and (facts.data or {})[set.key .. "_sha256"] or ""
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", is_older = not row.data,
         data = row.data or recorded:sub(1, DIGITS) }
@@ -192,9 +192,9 @@ end
 
 -- The inodes of files that some process has locked, on systems that report them.
 function M.locks()
-  local inodes = lists.matches(write.read("/proc/locks") or "",
+  local inodes = lists.find_all(write.read("/proc/locks") or "",
     "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
-  return lists.set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
+  return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
 -- The number of requested conditions that eval.jsonl lacks at the last step; and whether all its lines of this step
@@ -214,7 +214,7 @@ local function count_missing(dir, wanted, facts)
       others[text] = true
     end
   end, facts)
-  local left = canonical.sorted_keys(missing)
+  local left = canonical.sort_keys(missing)
   is_so = is_so or lists.find(left, function(text) return not others[text] end) ~= nil
   return not damage and #left, damage or is_there and not is_so
 end

@@ -50,7 +50,7 @@ function M.must(code, value, message, ...)
 end
 
 function M.runs(study)
-  return lists.flat(study.cells, function(cell) return cell.runs end)
+  return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
 -- Finds cells with absent runs that have runs of another plan, and sets their cell.earlier = { runs, words }: the
@@ -137,9 +137,9 @@ local function merge(before, study, sources)
 end
 
 local function text_of(study, entries)
-  local head = canonical.text({ study = study.name, path = study.path, scale = study.scale, title = study.title,
+  local head = canonical.format({ study = study.name, path = study.path, scale = study.scale, title = study.title,
     axes = study.axes, scored = study.scored })
-  return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.text), ",\n"))
+  return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.format), ",\n"))
 end
 
 -- Records a sweep's cells in RUNS/.studies, so that results can be shown even after the spec changes
@@ -152,7 +152,7 @@ function M.keep_snapshot(out, study)
   end
   local sources, written, message = {}, true, nil
   local text = text_of(study, merge(snapshots.read(out, study.name, study.scale), study, sources))
-  for _, path in ipairs(canonical.sorted_keys(sources)) do
+  for _, path in ipairs(canonical.sort_keys(sources)) do
     if written and lfs.attributes(out .. "/" .. path, "mode") ~= "file" then
       written, message = write.file(out .. "/" .. path, sources[path])
     end
@@ -170,7 +170,7 @@ function M.leave_note(options, study)
   if not kept then
     return nil, message
   end
-  local text = json.encode({ study = study.name, path = study.path, absolute = paths.absolute(study.path),
+  local text = json.encode({ study = study.name, path = study.path, absolute = paths.resolve(study.path),
     scale = study.scale or json.null, set = study.set, started = os.date("!%Y-%m-%dT%H:%M:%SZ") },
     { indent = true, keyorder = NOTE_ORDER })
   return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" },
@@ -223,9 +223,9 @@ end
 -- Lines that explain the decisions of a sweep on existing runs: it trains, evaluates or skips them, and why. Equal
 -- decisions in several cells share a line.
 function M.decisions(study)
-  local all = lists.flat(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
+  local all = lists.collect(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
-    local names = lists.distinct(lists.map(alike, function(one) return one.cell end))
+    local names = lists.drop_repeats(lists.map(alike, function(one) return one.cell end))
     local runs = lists.sum(alike, function(one) return one.runs end)
     return ("%s: %s of %s: %s"):format(alike[1].state, wording.count(runs, "run"), #names <= MOST_NAMES
       and table.concat(names, ", ") or wording.count(#names, "cell"), alike[1].words)

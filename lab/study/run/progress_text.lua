@@ -77,7 +77,7 @@ end
 
 local function sum(cells)
   local sums = empty()
-  for cell, run in lists.nested(cells, "runs") do
+  for cell, run in lists.iterate_nested(cells, "runs") do
     add_run(sums, cell, run)
   end
   return sums
@@ -148,7 +148,7 @@ local function pace_text(total, seconds_left)
   if total.running == 0 then
     return total.done == total.runs and "all is done" or "nothing runs"
   end
-  return ("%.1f steps/s; %s left"):format(total.rate, wording.duration(seconds_left or -1))
+  return ("%.1f steps/s; %s left"):format(total.rate, wording.format_duration(seconds_left or -1))
 end
 
 function M.total_line(total, seconds_left)
@@ -181,7 +181,7 @@ local function group_line(group, width)
 end
 
 local function header(study, depth, width)
-  local axes = table.concat(lists.names(shown_axes(study, depth)), " ")
+  local axes = table.concat(lists.get_names(shown_axes(study, depth)), " ")
   return ("%-" .. width .. "s %s " .. COUNTS):format(cut(axes, width),
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
@@ -212,7 +212,7 @@ end
 
 local function name_width(study, groups, columns)
   local longest = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
-  longest = math.max(longest, lists.most(groups, function(group) return #group.name end))
+  longest = math.max(longest, lists.max(groups, function(group) return #group.name end))
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
 end
 

@@ -52,7 +52,7 @@ function M.read(cell, run, dir, locks, now)
   local moved, metrics_time = changed(seen, dir, "metrics.jsonl")
   local evaluated, eval_time = changed(seen, dir, "eval.jsonl")
   if ended then
-    local text = input.tail(dir .. "/run.json", END) or ""
+    local text = input.read_end(dir .. "/run.json", END) or ""
     seen.exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$')))
   end
   if moved or evaluated or ended then

@@ -43,7 +43,7 @@ end
 -- The number of concurrent cells, and the threads of each cell. Runs of a cell train side by side, one thread each; if
 -- there are fewer runs than processors, several cells train at a time.
 local function shares(options, cells)
-  local processors, most = build.processors(), math.max(1, lists.most(cells, function(cell) return #cell.missing end))
+  local processors, most = build.processors(), math.max(1, lists.max(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
     return options.jobs or 1, processors
   elseif options.jobs then
@@ -90,7 +90,7 @@ local function make_job(options, item, part, threads)
   lists.append(words, grid.flags_of(part, options.device))
   lists.append(words, trainer_flags.of_training(cell.spec.data_files))
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
-    line = ("%s >>%s 2>&1"):format(shell.line(words), escape.shell(log)) }
+    line = ("%s >>%s 2>&1"):format(shell.join(words), escape.shell(log)) }
 end
 
 local function look_at(job, locks)
@@ -151,7 +151,7 @@ function Sweep:finish(i, status, runner)
     self.code = AGAIN
   elseif status == 0 then
     self.display:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
-      wording.count(#job.runs - undone, "run"), wording.duration(os.time() - job.started),
+      wording.count(#job.runs - undone, "run"), wording.format_duration(os.time() - job.started),
       undone > 0 and (", %d with another process"):format(undone) or ""))
   else
     self.failed = self.failed + undone
@@ -236,7 +236,7 @@ local function conclude(options, study, how, code, failed, begun)
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; %s\n"):format(title_of(study), counts.done,
     wording.count(counts.runs, "run"), overview.part(study), overview.rest_text(rest),
-    wording.duration(os.time() - begun), options.out))
+    wording.format_duration(os.time() - begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers has ended; the same command continues")
     return ENVIRONMENT

@@ -62,7 +62,7 @@ local function begin_all(project, items, state, threads)
     if work then
       work.item = item
       works[#works + 1] = work
-      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), escape.shell(work.log))
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.join(work.words), escape.shell(work.log))
     else
       conclude(state, item, code, text)
     end

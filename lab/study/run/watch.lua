@@ -83,7 +83,7 @@ end
 
 local function failed_runs(options, study, hooks)
   local logs = {}
-  return lists.flat(study.cells, function(cell)
+  return lists.collect(study.cells, function(cell)
     return lists.map(cell.runs, function(run)
       return run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id, grid.shortest(run.learning_rate),
         run.seed), why = why_of(options, run, hooks, logs) } or nil

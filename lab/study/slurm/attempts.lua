@@ -27,19 +27,19 @@ local function step_of(dir)
   if not ledger.has_checkpoint(dir) then
     return nil
   end
-  local last = (input.tail(dir .. "/window.jsonl", TAIL) or ""):match("([^\n]*)\n?$")
+  local last = (input.read_end(dir .. "/window.jsonl", TAIL) or ""):match("([^\n]*)\n?$")
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
 local function visible(folder)
-  return lists.filter(write.names(folder), function(name) return not name:find("^%.") end)
+  return lists.filter(write.list_names(folder), function(name) return not name:find("^%.") end)
 end
 
 -- Folders of a run in attempts: a list of { dir, step (nil before the first checkpoint) }. Folders behind a link are
 -- ignored.
 local function all(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
-  return lists.flat(visible(attempts), function(name)
+  return lists.collect(visible(attempts), function(name)
     local place = attempts .. "/" .. name
     return lists.map({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }, function(dir)
       return lfs.attributes(dir, "mode") == "directory" and not inside.link(out, dir)

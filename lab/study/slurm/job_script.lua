@@ -68,9 +68,9 @@ function M.text(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
-  local lines = lists.flat({ { interpreter(site) }, sbatch_lines(site, job), { "#", about, "" }, prologue_lines(site),
-    scratch_lines(site.scratch), { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } },
-    function(part) return part end)
+  local lines = lists.collect({ { interpreter(site) }, sbatch_lines(site, job), { "#", about, "" },
+    prologue_lines(site), scratch_lines(site.scratch),
+    { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } }, function(part) return part end)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
@@ -81,7 +81,7 @@ function M.next_text(site, job, words)
   local lines = lists.append({ interpreter(site) }, sbatch_lines(site, next_job))
   lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
   lists.append(lines, prologue_lines(site))
-  return table.concat(lines, "\n") .. "\nexec " .. shell.line(words) .. "\n"
+  return table.concat(lines, "\n") .. "\nexec " .. shell.join(words) .. "\n"
 end
 
 local function group_line(task, group, site)
@@ -90,7 +90,7 @@ local function group_line(task, group, site)
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
     group.item.copy, table.concat(names, " "), "--threads", site.cpus }
   local device = site.gpus > 0 and "cuda" or "cpu"
-  return shell.line(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
+  return shell.join(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
 end
 
 -- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults; `item`, whose `copy` is the

@@ -20,7 +20,7 @@ local function failure(command, code, text)
 end
 
 local function ask(...)
-  local text, code = shell.answer({ ... })
+  local text, code = shell.ask({ ... })
   if code ~= 0 then
     return nil, failure((...), code, text)
   end
@@ -76,7 +76,7 @@ end
 -- Submits a script and returns the number of its job. after: an array whose tasks must all succeed first, or Slurm
 -- removes the job.
 function M.submit(script, after)
-  local words = lists.join({ "env" }, lists.flat(OVERRULING, function(name) return { "-u", name } end))
+  local words = lists.join({ "env" }, lists.collect(OVERRULING, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })
   lists.append(words, after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script

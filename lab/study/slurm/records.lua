@@ -35,14 +35,14 @@ end
 
 -- The unique name, in the queue, of a folder's n-th job.
 function M.job_name(out, study, n)
-  return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.absolute(out), n)))
+  return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), n)))
 end
 
 -- All records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a record was
 -- never submitted; links are ignored, since they may lead to other users' files.
 function M.list(out)
   local list, folder = {}, M.folder(out)
-  for _, name in ipairs(write.names(folder)) do
+  for _, name in ipairs(write.list_names(folder)) do
     local dir = folder .. "/" .. name
     local text = name:find("^%d+$") and not inside.link(out, dir) and input.read(dir .. "/record.json", LARGEST)
     local record = text and input.decode(text)
@@ -71,7 +71,7 @@ function M.in_queue(list, tasks)
   local live = {}
   for _, record in ipairs(list) do
     local own = lists.filter(tasks, function(task) return task.name == record.name end)
-    local at = lists.by(own, function(task) return task.task end)
+    local at = lists.index_by(own, function(task) return task.task end)
     record.tasks = own[1] and own
     local text = own[1] and input.read(record.folder .. "/runs.txt", LARGEST_LIST) or ""
     for dir, number in pairs(script.runs_of(text)) do
@@ -99,7 +99,7 @@ function M.open(out)
 end
 
 function M.text(study, site, name)
-  return json.encode({ study = study.name, path = paths.absolute(study.path), scale = study.scale, set = study.set,
+  return json.encode({ study = study.name, path = paths.resolve(study.path), scale = study.scale, set = study.set,
     site = site.real, name = name, submitted = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true,
     keyorder = ORDER }) .. "\n"
 end
@@ -116,7 +116,7 @@ function M.take(out)
     return function() claim.give_back(held) end
   end
   return nil, message or ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; "
-    .. "remove the folder %s if that process is gone"):format(out, claim.who(who), path)
+    .. "remove the folder %s if that process is gone"):format(out, claim.describe_holder(who), path)
 end
 
 return M

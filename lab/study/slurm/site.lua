@@ -129,7 +129,7 @@ local function find(project, argument, d)
   local known = project:names("spec/sites", ".lua")
   d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
     .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
-    hint = nearest.hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), known, "%s") })
+    hint = nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), known, "%s") })
 end
 
 function M.read(project, argument)
@@ -143,7 +143,7 @@ function M.read(project, argument)
   if d:count() > 0 then
     return nil, d:text()
   end
-  site.seconds, site.real, site.shown = M.seconds(site.time), paths.absolute(path), source.shown
+  site.seconds, site.real, site.shown = M.seconds(site.time), paths.resolve(path), source.shown
   site.replicas = site.replicas or site.gpus == 0 and site.cpus or 4096
   return site
 end

@@ -31,7 +31,7 @@ end
 local function own_records(options)
   local list = records.list(options.out)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
-  local names = lists.distinct(lists.map(list, function(record) return record.study end))
+  local names = lists.drop_repeats(lists.map(list, function(record) return record.study end))
   must(INPUT, own[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
     escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
     .. escape.plain(table.concat(names, ", ")) .. "; or another --out"
@@ -44,7 +44,7 @@ local function record_line(record)
   local waiting = lists.filter(record.tasks, function(task) return not task.running end)
   local function distinct_texts(tasks, key)
     local texts = lists.map(tasks, function(task) return task[key] ~= "" and task[key] or nil end)
-    return table.concat(lists.distinct(texts), ", ")
+    return table.concat(lists.drop_repeats(texts), ", ")
   end
   local line = ("job %s (%s)"):format(record.tasks[#record.tasks].job, record.folder)
   if running[1] then
@@ -58,7 +58,7 @@ local function record_line(record)
 end
 
 local function refine(study, out, live)
-  for _, run in lists.nested(study.cells, "missing") do
+  for _, run in lists.iterate_nested(study.cells, "missing") do
     local at = live[run.dir]
     if at then
       run.state = at.task.running and "running" or "queued"
@@ -70,7 +70,7 @@ end
 
 -- Reports runs of tasks in the queue that are no longer part of the study.
 local function tell_strangers(study, live)
-  local known, jobs, count = lists.set(lists.map(overview.runs(study), function(run) return run.dir end)), {}, 0
+  local known, jobs, count = lists.to_set(lists.map(overview.runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
     if at.record.study == study.name and not known[dir] then
       count, jobs[at.task.job] = count + 1, true
@@ -78,7 +78,7 @@ local function tell_strangers(study, live)
   end
   if count > 0 then
     say(("warning: %s of job %s in the queue that %s does not have now: it was edited, or --scale and --set differ")
-      :format(wording.count(count, "run"), table.concat(canonical.sorted_keys(jobs), ", "), overview.title(study)))
+      :format(wording.count(count, "run"), table.concat(canonical.sort_keys(jobs), ", "), overview.title(study)))
     say("  they go on, in folders of their own; ./longhand sweep cancel ends them")
   end
 end
@@ -125,7 +125,7 @@ local function resubmit(options)
       lists.map(set, function(one) return "--set " .. one end))
     return list[1] and escape.plain(table.concat(list, " ")) or "neither --scale nor --set"
   end
-  must(INPUT, last.scale == options.scale and canonical.text(last.set) == canonical.text(options.set),
+  must(INPUT, last.scale == options.scale and canonical.format(last.set) == canonical.format(options.set),
     ("resubmit %s: found %s; expected %s, as in %s\n"
     .. "  hint: ./longhand sweep STUDY --slurm SITE submits another scale of the study"):format(options.study,
     words(options.scale, options.set), words(last.scale, last.set), last.folder))
@@ -162,7 +162,7 @@ local function cancel(options)
         say("longhand: ", message, "; the job is cancelled all the same")
       end
       -- jobs of the array, and jobs of its script that a user submitted by hand
-      lists.append(jobs, lists.distinct(lists.map(record.tasks, function(task) return task.job end)))
+      lists.append(jobs, lists.drop_repeats(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
     lists.append(jobs, lists.map(tasks, function(task)

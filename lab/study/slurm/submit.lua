@@ -81,7 +81,7 @@ end
 
 -- Sets each group's item and its trainer's defaults and flags.
 local function equip(groups, items)
-  local item_of = lists.by(items, function(item) return item.cell.id end)
+  local item_of = lists.index_by(items, function(item) return item.cell.id end)
   for _, group in ipairs(groups) do
     group.item, group.flags = item_of[group.cell.id], trainer_flags.of_training(group.cell.spec.data_files)
     group.defaults = group.item.job.defaults.digest
@@ -99,7 +99,7 @@ local function stage_one(project, item, folder)
   local done, message = trainers.copy(project, item, partial)
   if done then
     item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.of(partial)):sub(1, 16))
-    local said, code = shell.answer({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
+    local said, code = shell.ask({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
       folder .. "/" .. item.copy })
     done, message = code == 0, said
   end
@@ -109,7 +109,7 @@ end
 
 -- The texts of an array: job.sh and runs.txt as a list of files. folder: the array's folder.
 local function texts_of(options, study, site, plan)
-  local out = paths.absolute(options.out)
+  local out = paths.resolve(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
     trainers = records.folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.title(study),
     groups = #plan.groups, count = plan.count }
@@ -120,8 +120,8 @@ end
 
 local function describe(plan, site, most)
   local long = plan.longest and plan.longest > site.seconds and ("; the longest of them %s, more than a task has: it "
-    .. "goes back into the queue"):format(wording.duration(plan.longest)) or ""
-  local each = plan.longest and (", up to %s each, as measured here"):format(wording.duration(plan.longest))
+    .. "goes back into the queue"):format(wording.format_duration(plan.longest)) or ""
+  local each = plan.longest and (", up to %s each, as measured here"):format(wording.format_duration(plan.longest))
     or ", spread evenly, since nothing could be measured here"
   return ("%s, %s at a time in a task: %s (at most %d)%s%s"):format(wording.count(plan.count, "run"),
     site.replicas >= 4096 and "those of a cell" or tostring(site.replicas), wording.count(#plan.tasks, "task"), most,
@@ -161,7 +161,7 @@ local function announce(options, study, count)
 end
 
 local function print_script(options, study, site, plan, most)
-  plan.folder = records.folder(paths.absolute(options.out)) .. "/N"
+  plan.folder = records.folder(paths.resolve(options.out)) .. "/N"
   plan.name = records.job_name(options.out, study, 0)
   for _, item in ipairs(plan.items) do
     item.copy = item.cell.id .. "-DIGEST"
@@ -176,11 +176,11 @@ end
 
 -- If the study has stages, submits a job that runs after the array and submits the cells that depend on its runs.
 local function submit_next(options, study, site, plan, job)
-  local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
-    paths.absolute(options.out) }
-  lists.append(words, choice.command(options.choice, paths.absolute(study.path)))
+  local words = { paths.resolve(options.project:path("longhand")), "sweep", "resubmit", "--out",
+    paths.resolve(options.out) }
+  lists.append(words, choice.command(options.choice, paths.resolve(study.path)))
   lists.append(words, study.scale and { "--scale", study.scale } or {})
-  lists.append(words, lists.flat(study.set, function(set) return { "--set", set } end))
+  lists.append(words, lists.collect(study.set, function(set) return { "--set", set } end))
   local path, number = plan.folder .. "/next.sh", nil
   local written, message = write.file(path, script.next_text(site, { name = plan.name, folder = plan.folder,
     directory = lfs.currentdir() }, words))
@@ -215,7 +215,7 @@ end
 
 local function submit(options, study, site, plan, most)
   local folder, n = must(ENVIRONMENT, records.open(options.out))
-  plan.folder, plan.name = paths.absolute(folder), records.job_name(options.out, study, n)
+  plan.folder, plan.name = paths.resolve(folder), records.job_name(options.out, study, n)
   local job
   local code, message = stop.catch(function()
     for _, item in ipairs(plan.items) do
@@ -285,7 +285,7 @@ end
 
 function M.run(options)
   local site = must(INPUT, site_module.read(options.project, options.slurm))
-  if not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
+  if not is_plain(paths.resolve(options.out)) or not is_plain(lfs.currentdir()) then
     must(INPUT, nil, ("--out %s: a script for Slurm cannot name this folder, or the one that it is called in\n"
       .. "  expected: %s"):format(escape.plain(options.out), escape.MAKE_TEXT))
   end

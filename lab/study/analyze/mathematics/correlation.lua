@@ -80,7 +80,7 @@ function M.over(samples)
   local function over(join, of)
     return M.both(join(samples, function(one) return of(one.x) end), join(samples, function(one) return of(one.y) end))
   end
-  return over(lists.flat, function(list) return list end), over(lists.map, statistics.mean)
+  return over(lists.collect, function(list) return list end), over(lists.map, statistics.mean)
 end
 
 return M

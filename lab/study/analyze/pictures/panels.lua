@@ -79,7 +79,7 @@ end
 -- label, panel ... } ... } with panel = { title, lines, layers }: lines that set its axes; layers = { data, words }: a
 -- list of lines of numbers, and words of gnuplot's plot command that draw them.
 function M.script(picture)
-  local columns = math.max(1, lists.most(picture.rows, function(row) return #row end))
+  local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.wide = picture.wide or picture.panel
   picture.width = picture.left + RIGHT + columns * (picture.wide + picture.across) - picture.across

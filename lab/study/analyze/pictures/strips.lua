@@ -37,14 +37,14 @@ local function means_of(set)
 end
 
 return function(title, note, sets)
-  local groups = lists.flat(sets, function(set) return set.groups end)
-  local styles = colours.all(lists.distinct(lists.names(groups)))
+  local groups = lists.collect(sets, function(set) return set.groups end)
+  local styles = colours.all(lists.drop_repeats(lists.get_names(groups)))
   local range = scales.fitting("x", lists.map(groups, function(group) return group.scores end))
-  local longest = lists.most(groups, function(group) return utf8.len(escape.plain(group.name)) end)
+  local longest = lists.max(groups, function(group) return utf8.len(escape.plain(group.name)) end)
   return { title = title, note = note, settings = SETTINGS, wide = WIDTH, left = 24 + LETTER * longest,
-    panel = ROW * lists.most(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
+    panel = ROW * lists.max(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
       return { label = "", { title = set.name, lines = { range, ("set yrange [%g:0.5]\nset ytics (%s)"):format(
-        #set.groups + 0.5, heat.tics(lists.names(set.groups), 1)) }, layers = {
+        #set.groups + 0.5, heat.tics(lists.get_names(set.groups), 1)) }, layers = {
           { points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
           { means_of(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
         } } }

@@ -53,7 +53,7 @@ end
 -- The points of all curves and bands as gnuplot data blocks, whose names are numbered across all panels.
 local function data(figure)
   local blocks, count = {}, 0
-  for _, curve in lists.nested(figure.panels, "curves") do
+  for _, curve in lists.iterate_nested(figure.panels, "curves") do
     count = count + 1
     curve.number = count
     blocks[#blocks + 1] = block_of("curve" .. count, curve.points)
@@ -206,10 +206,10 @@ end
 
 -- The lines of a figure, { title, style }: first the legend's, then all others; and the lines' numbers.
 function M.lines(figure)
-  local drawn = lists.map(lists.flat(figure.panels, function(panel) return panel.curves end), function(curve)
+  local drawn = lists.map(lists.collect(figure.panels, function(panel) return panel.curves end), function(curve)
     return { title = curve.line, style = curve.style }
   end)
-  local shown = lists.by(drawn, function(line) return line.title end)
+  local shown = lists.index_by(drawn, function(line) return line.title end)
   local legend = lists.filter(figure.legend or {}, function(entry) return shown[entry.title] end)
   local list, numbers = {}, {}
   for i, same in ipairs(lists.group(lists.join(legend, drawn), function(line) return line.title end)) do

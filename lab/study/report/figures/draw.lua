@@ -17,7 +17,7 @@ local REST = "; everything but the pictures is written; to install it: apt-get i
 -- A message on what is missing here for drawing, or nil. With -d gnuplot ignores the user's settings and any .gnuplot
 -- file.
 local function missing()
-  local text, code = shell.answer({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
+  local text, code = shell.ask({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
     return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
   end)
@@ -55,7 +55,7 @@ function M.run(files, names, pages)
   end
   local message, folder = missing(), nil
   if not message then
-    folder, message = shell.temporary()
+    folder, message = shell.make_temporary_folder()
   end
   if not folder then
     return nil, message
@@ -79,7 +79,7 @@ function M.write(out, files, figures, page_of)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = curves.script(figure) }
   end))
-  local problem, pictures = M.add(files, lists.names(figures), lists.map(figures, curves.page))
+  local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, curves.page))
   files[#files + 1] = { path = "index.html", text = page_of(pictures) }
   local written, message = write.files(out, files)
   return written, message, problem

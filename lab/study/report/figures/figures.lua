@@ -178,7 +178,7 @@ local function times_to(timed_of, threshold)
 end
 
 local function time_text(seconds)
-  return seconds and wording.duration(seconds) or "not reached"
+  return seconds and wording.format_duration(seconds) or "not reached"
 end
 
 -- The table of times to a threshold, by name on the axis of lines, with a row for the ratios of two of them.
@@ -250,7 +250,7 @@ local function curves_along(study, item, line, style)
   end
   local function curve(title, dash, value_of)
     return #points > 0 and { points = lists.map(points, function(point) return { point[1], value_of(point[2]) } end),
-      style = lists.merged(style, { dash = dash }), title = title, line = title, cells = cells_by_x } or nil
+      style = lists.merge(style, { dash = dash }), title = title, line = title, cells = cells_by_x } or nil
   end
   local name = line and score_tables.label(study, item.lines, line) or "median"
   if item.show ~= "max" then
@@ -295,7 +295,7 @@ function M.by_epoch(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
   local panels = progress.panels(study, item, styles)
-  local shown = lists.distinct(lists.map(panels, function(panel)
+  local shown = lists.drop_repeats(lists.map(panels, function(panel)
     return panel.split == progress.LOSS and "loss" or entries.metric(study)
   end))
   return #panels > 0 and { panels = panels, legend = legend_of(study, item.lines, names, styles),

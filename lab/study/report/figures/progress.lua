@@ -74,7 +74,7 @@ local function panels_of(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
   local panels = {}
-  local shown = lists.flat(lines, function(line) return runs.chosen(line.cell) end)
+  local shown = lists.collect(lines, function(line) return runs.chosen(line.cell) end)
   local in_epochs = not lists.find(shown, function(run) return not epoch_of(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
@@ -105,7 +105,7 @@ function M.panels(study, item, styles)
   local by_value = lists.map(score_tables.panels(study, item), function(value)
     return panels_of(study, item, value, splits, styles)
   end)
-  return lists.flat(splits, function(split)
+  return lists.collect(splits, function(split)
     return lists.map(by_value, function(panels) return panels[split] end)
   end)
 end

@@ -18,7 +18,7 @@ end
 -- Applies the statistics to all points with equal x of several lists.
 local function at_each(curves_of, ...)
   local of = { ... }
-  local points = lists.flat(curves_of, function(list) return list end)
+  local points = lists.collect(curves_of, function(list) return list end)
   return M.sort(lists.map(lists.group(points, function(point) return point[1] end), function(group)
     local values = lists.map(group, function(point) return point[2] end)
     return { group.key, table.unpack(lists.map(of, function(statistic) return statistic(values) end)) }

@@ -92,10 +92,10 @@ local function series_of(panel, numbers)
   local bold = lists.filter(panel.curves, function(curve) return not curve.faint end)
   local series = lists.map(bold, function(curve)
     local points = curves.thin(curve.points)
-    return { curve = curve, number = numbers[curve.line], points = points, at = lists.by(points, first),
-      band = lists.by(curves.thin(curve.band or {}), first) }
+    return { curve = curve, number = numbers[curve.line], points = points, at = lists.index_by(points, first),
+      band = lists.index_by(curves.thin(curve.band or {}), first) }
   end)
-  return series, canonical.sorted_keys(lists.by(lists.flat(series, function(one) return one.points end), first))
+  return series, canonical.sort_keys(lists.index_by(lists.collect(series, function(one) return one.points end), first))
 end
 
 -- HTML that links to the runs of a cell, if there is a cell.

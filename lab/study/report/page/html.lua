@@ -82,7 +82,7 @@ end
 -- A content security policy that allows only embedded pictures, inline styles and this script.
 local function policy_of(script)
   return ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
-    .. "base-uri 'none'; form-action 'none'"):format(study_analyses.base64((sha256.hex(script):gsub("%x%x",
+    .. "base-uri 'none'; form-action 'none'"):format(study_analyses.base64((sha256.hash(script):gsub("%x%x",
     function(byte) return string.char(tonumber(byte, 16)) end))))
 end
 

@@ -27,7 +27,7 @@ end
 -- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some are parts of test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
-  for _, run in ipairs(lists.flat(study.cells, runs.chosen)) do
+  for _, run in ipairs(lists.collect(study.cells, runs.chosen)) do
     parts = parts or run.parts ~= nil
     for _, set in ipairs(SETS) do
       seen[set] = seen[set] or evaluation_of(run, set) ~= nil
@@ -61,7 +61,7 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
 
 -- The grid that most runs have on each set, as a text: "sets: validation (mean over 8 lengths 1..8)".
 local function grids_text(study, sets)
-  local list = lists.flat(study.cells, runs.chosen)
+  local list = lists.collect(study.cells, runs.chosen)
   local texts = lists.map(sets, function(set)
     local grid = runs.usual_grid(list, set)
     return grid and ("%s (%s)"):format(set, grid.text) or nil

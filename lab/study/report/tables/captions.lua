@@ -32,10 +32,10 @@ end
 -- Joins the different texts that text(run, cell) returns for the runs with a score into one text; nil without a text.
 local function of_scored(study, text)
   local texts = {}
-  for cell, run in lists.nested(study.cells, "runs") do
+  for cell, run in lists.iterate_nested(study.cells, "runs") do
     texts[#texts + 1] = run.score and text(run, cell) or nil
   end
-  return texts[1] and table.concat(lists.distinct(texts), " or ") or nil
+  return texts[1] and table.concat(lists.drop_repeats(texts), " or ") or nil
 end
 
 -- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Marks other grids.
@@ -91,7 +91,7 @@ end
 
 -- The choice of learning rates as a text; nil if nothing has a score.
 function M.rates(study)
-  local texts = lists.distinct(lists.map(study.cells, chosen))
+  local texts = lists.drop_repeats(lists.map(study.cells, chosen))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))
     or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
 end

@@ -58,8 +58,8 @@ local function row_of(study, cell)
     captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
     taken.tokens and bound .. count_text(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
-    time and wording.duration(time) or entries.MISSING,
-    time and wording.duration(time * hours.count) or entries.MISSING, cell = cell }
+    time and wording.format_duration(time) or entries.MISSING,
+    time and wording.format_duration(time * hours.count) or entries.MISSING, cell = cell }
 end
 
 function M.cells_table(study)

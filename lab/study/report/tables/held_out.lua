@@ -17,7 +17,7 @@ local M = {}
 -- The conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis, or
 -- false), axis (the first axis), alone (there is no other axis), condition, run }.
 local function conditions_of(study, cell)
-  return lists.flat(runs.chosen(cell), function(run)
+  return lists.collect(runs.chosen(cell), function(run)
     local evaluation = runs.evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
       local by = condition.by
@@ -33,7 +33,7 @@ end
 
 -- A text such as "100% of 1 to 2, 87.5% of 3".
 local function shares_text(shares)
-  local numbers, parts = canonical.sorted_keys(shares), {}
+  local numbers, parts = canonical.sort_keys(shares), {}
   for i, n in ipairs(numbers) do
     local last = parts[#parts]
     if last and last.share == percent(shares[n]) and numbers[i - 1] == last.to then
@@ -70,7 +70,7 @@ local function finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
     local list = conditions_of(study, cell)
-    local whole = lists.by(lists.filter(list, function(one) return one.alone end), function(one) return one.n end)
+    local whole = lists.index_by(lists.filter(list, function(one) return one.alone end), function(one) return one.n end)
     for _, one in ipairs(list) do
       for name in pairs(whole[one.n] and one.by or {}) do
         names[#names + 1] = name ~= one.axis and name or nil
@@ -78,7 +78,7 @@ local function finer_axes(study)
     end
   end
   table.sort(names)
-  return lists.distinct(names)
+  return lists.drop_repeats(names)
 end
 
 -- Whether a table by an axis includes a condition: the condition must have this frame, or the frame of training if
@@ -87,7 +87,7 @@ local function belongs(one, axis, frame)
   if axis ~= runs.FRAME then
     return one.by[runs.FRAME] == frame
   end
-  return not lists.find(canonical.sorted_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
+  return not lists.find(canonical.sort_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
 end
 
 -- Exact matches of a cell by the number on an axis, as lists of shares; and the set of numbers beyond training.
@@ -96,7 +96,7 @@ local function by_axis(study, cell, axis, frame)
   for _, one in ipairs(conditions_of(study, cell)) do
     local n, condition = one.by[axis], one.condition
     if n and not one.alone and belongs(one, axis, frame) then
-      lists.enter(matches, n, tonumber(condition.exact_match) or 0)
+      lists.append_to(matches, n, tonumber(condition.exact_match) or 0)
       beyond[n] = beyond[n] or lists.has(condition.beyond or {}, axis)
     end
   end
@@ -105,11 +105,11 @@ end
 
 -- Values of the frame, in ascending order, in conditions that also have this axis.
 local function frames_of(study, axis)
-  local list = lists.map(lists.flat(study.cells, function(cell) return conditions_of(study, cell) end), function(one)
+  local list = lists.map(lists.collect(study.cells, function(cell) return conditions_of(study, cell) end), function(one)
     return one.by[axis] and one.by[runs.FRAME]
   end)
   table.sort(list)
-  return lists.distinct(list)
+  return lists.drop_repeats(list)
 end
 
 -- A table with a column for each cell of the study.
@@ -153,11 +153,11 @@ end
 -- The table of scores by noise on embeddings, with a row for each deviation of the noise.
 local function by_noise(study)
   local metric = metrics.of[study.scored.metric]
-  local deviations = lists.flat(lists.flat(study.cells, runs.chosen), function(run)
-    return canonical.sorted_keys(run.noisy or {})
+  local deviations = lists.collect(lists.collect(study.cells, runs.chosen), function(run)
+    return canonical.sort_keys(run.noisy or {})
   end)
   table.sort(deviations)
-  local rows = lists.map(lists.distinct(deviations), function(deviation)
+  local rows = lists.map(lists.drop_repeats(deviations), function(deviation)
     return { title = ("%g"):format(deviation), cells = lists.map(study.cells, function(cell)
       local mean = entries.over_runs(cell, function(run)
         return runs.percent(runs.under_noise(run, deviation, study.scored.split), study.scored.metric)

@@ -54,10 +54,10 @@ local function quoted_rows(study, item, axis, published)
     return (line.quoted or "") ~= "" and published_module.fits(line, where)
   end)
   return lists.map(lists.group(quoted, function(line) return line[item.rows] end), function(lines)
-    local by_number, shown = lists.by(lines, function(line) return line[axis] or "?" end), {}
+    local by_number, shown = lists.index_by(lines, function(line) return line[axis] or "?" end), {}
     local columns = lists.map(item.at, function(n)
       shown[tostring(n)] = true
-      return theirs({ texts = { "" } }, tonumber(lists.at(by_number[tostring(n)], metric)))
+      return theirs({ texts = { "" } }, tonumber(lists.get(by_number[tostring(n)], metric)))
     end)
     local others = lists.map(lines, function(line)
       return not shown[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil

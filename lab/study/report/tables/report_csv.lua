@@ -49,7 +49,7 @@ end
 
 local function run_line(study, cell, run)
   local seconds = run.facts.train_seconds
-  return M.line(study, cell, run, csv.line(lists.merged(runs.size(run), score_of(study, cell, run), { state = run.state,
+  return M.line(study, cell, run, csv.line(lists.merge(runs.size(run), score_of(study, cell, run), { state = run.state,
     step = run.test and run.test.step, decoding = run.decoding, train_seconds = seconds and ("%.3f"):format(seconds),
     id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
 end
@@ -70,7 +70,7 @@ end
 function M.file(path, head, study, line_of)
   return { path = path, write = function(file)
     local ok, message = file:write(head)
-    for cell, run in lists.nested(study.cells, "runs") do
+    for cell, run in lists.iterate_nested(study.cells, "runs") do
       if ok then
         ok, message = file:write(line_of(cell, run))
       end
@@ -89,7 +89,7 @@ function M.files(study)
   return {
     M.runs(study),
     M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
-      local made = lists.distinct(lists.map(evaluations.SPLITS, function(name) return run[name] end))
+      local made = lists.drop_repeats(lists.map(evaluations.SPLITS, function(name) return run[name] end))
       return table.concat(lists.map(made, function(evaluation) return length_lines(study, cell, run, evaluation) end))
     end),
   }

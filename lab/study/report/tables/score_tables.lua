@@ -34,7 +34,7 @@ end
 -- and those of `place`; all these values by axis are the key. cell is nil if there is none.
 function M.along(study, item, axis, place)
   return lists.map(M.axis(study, axis), function(name)
-    local key = lists.merged(item.where or {}, { [axis] = name }, place or {})
+    local key = lists.merge(item.where or {}, { [axis] = name }, place or {})
     return { name = name, label = M.label(study, axis, name), key = key, cell = M.find(study, key) }
   end)
 end
@@ -60,7 +60,7 @@ function M.number(value)
 end
 
 function M.with(where, more)
-  return lists.merged(where or {}, more)
+  return lists.merge(where or {}, more)
 end
 
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
@@ -73,7 +73,7 @@ local function mark_columns(rows, columns, metric)
 end
 
 local function where_text(where)
-  local parts = lists.map(canonical.sorted_keys(where or {}), function(name)
+  local parts = lists.map(canonical.sort_keys(where or {}), function(name)
     return ("%s %s"):format(name, where[name])
   end)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""

@@ -18,7 +18,7 @@ local M = {}
 -- The statistics { mean, within, between, groups, runs } of lists of scores; within and between are nil if undefined.
 function M.of_groups(of_scores)
   local groups = lists.filter(of_scores, function(list) return #list > 0 end)
-  local all = lists.flat(groups, function(list) return list end)
+  local all = lists.collect(groups, function(list) return list end)
   local grand, free = statistics.mean(all), #all - #groups
   local within = lists.sum(groups, function(list) return (#list - 1) * (statistics.sd(list) or 0) ^ 2 end)
   local between = lists.sum(groups, function(list) return #list * (statistics.mean(list) - grand) ^ 2 end)

@@ -35,7 +35,7 @@ end
 
 -- The best unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
 function M.time_unit(list)
-  local longest = lists.most(list, function(seconds) return seconds end)
+  local longest = lists.max(list, function(seconds) return seconds end)
   if longest >= 3600 then
     return "hours", 3600
   end
@@ -46,7 +46,7 @@ end
 function M.measure(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
-    return lists.merged(value, { title = value.title:format(metric.title, metric.unit), form = metric.form })
+    return lists.merge(value, { title = value.title:format(metric.title, metric.unit), form = metric.form })
   end
   local seconds = lists.map(study.cells, function(cell)
     return cell.summary.hours.mean and 3600 * cell.summary.hours.mean
@@ -55,7 +55,7 @@ function M.measure(study, item, published)
   if not published and #seconds > 0 then
     unit, length = M.time_unit(seconds)
   end
-  return lists.merged(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
+  return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
 -- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count }. value is nil if nothing was

@@ -36,7 +36,7 @@ function M.wrap(text, width, indent)
 end
 
 local function most_width(texts)
-  return lists.most(texts, width_of)
+  return lists.max(texts, width_of)
 end
 
 -- The left column as lines: the corner, an empty line if columns have titles of their values, and the titles of rows.

@@ -73,7 +73,7 @@ end
 function M.table(study, item)
   local split, along = item.split or study.scored.select or "test", score_tables.along(study, item, item.rows)
   local found = lists.map(along, function(row) return measured(study, row.cell, split, item.threshold) end)
-  local unit, length = entries.time_unit(lists.flat(found, function(got) return got.seconds end))
+  local unit, length = entries.time_unit(lists.collect(found, function(got) return got.seconds end))
   local columns = entries.columns({ "steps", unit, "runs" })
   local rows = lists.map(along, function(row, i) return row_of(row, found[i], length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
