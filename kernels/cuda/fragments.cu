@@ -15,8 +15,8 @@ enum {
 #define LOG2E ((real)1.4426950408889634) /* scores are scaled by 1 / ln 2, so weights are powers of 2 */
 
 /* A lane's adjacent elements of a row in a step, which one instruction loads. */
-typedef struct __align__(2 * DEPTH * sizeof(real)) row_part {
-    real v[PART];
+typedef struct __align__(2 * DEPTH * sizeof(stored)) row_part {
+    stored v[PART];
 }
 row_part;
 
@@ -41,33 +41,33 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
     return x;
 }
 
-INLINE operand_word part_word(const real x[PART], const int i) { return word(x[DEPTH * i], x[DEPTH * i + DEPTH - 1]); }
+/* A word of a lane's part of a row: elements that are rounded already, or others times a factor. */
+INLINE operand_word part_word(const bool rounded, const row_part x, const int i, const real factor) {
+    const stored element = x.v[DEPTH * i], next = x.v[DEPTH * i + DEPTH - 1];
+    return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
+}
 
-/* Makes the operand a from two rows of the lane, times a factor; upper and lower point to the lane's first channel. */
-INLINE void load_rows_of_head(const real *upper, const real *lower, const int width, const real factor,
-                              operand_word a[][4]) {
+/* Makes the operand a from two rows of the lane, as part_word does; upper and lower point to the lane's first channel. */
+INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
+                              const real factor, operand_word a[][4]) {
 #pragma unroll
     for (int step = 0; step < (width + STEP - 1) / STEP; step++) {
-        row_part x = load_part(upper, step, width), y = load_part(lower, step, width);
-#pragma unroll
-        for (int i = 0; i < PART; i++) {
-            x.v[i] *= factor;
-            y.v[i] *= factor;
-        }
+        const row_part x = load_part(upper, step, width), y = load_part(lower, step, width);
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            a[step][2 * i] = part_word(x.v, i);
-            a[step][2 * i + 1] = part_word(y.v, i);
+            a[step][2 * i] = part_word(rounded, x, i, factor);
+            a[step][2 * i + 1] = part_word(rounded, y, i, factor);
         }
     }
 }
 
 /* Makes the operands of all groups, from the rows whose indices are in `row` and from channel `first` of them on. */
-INLINE void load_groups_of_head(const int groups, const real *rows, const int row[], const int stride, const int first,
-                                const int width, const real factor, operand_word a[][4]) {
+INLINE void load_groups_of_head(const int groups, const bool rounded, const real *rows, const int row[],
+                                const int stride, const int first, const int width, const real factor,
+                                operand_word a[][4]) {
 #pragma unroll
     for (int group = 0; group < groups; group++)
-        load_rows_of_head(row_of(rows, row[2 * group], stride) + first,
+        load_rows_of_head(rounded, row_of(rows, row[2 * group], stride) + first,
                           row_of(rows, row[2 * group + 1], stride) + first, width, factor,
                           a + group * ((width + STEP - 1) / STEP));
 }
@@ -88,17 +88,15 @@ INLINE void begin_with_zero(const int groups, real sum[][4]) {
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = 0;
 }
 
-/* sum[group] += the products of a group's rows with the rows of a tile, times a factor. `row` is row tile_row of the
+/* sum[group] += the products of a group's rows with the rows of a tile, as part_word makes them. `row` is row tile_row of the
  * tile and points to the lane's first channel. */
-INLINE void multiply_heads(const int groups, const operand_word a[][4], const real *row, const int width,
-                           const real factor, real sum[][4]) {
+INLINE void multiply_heads(const int groups, const bool rounded, const operand_word a[][4], const real *row,
+                           const int width, const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
 #pragma unroll
     for (int step = 0; step < steps; step++) {
-        row_part x = load_part(row, step, width);
-#pragma unroll
-        for (int i = 0; i < PART; i++) x.v[i] *= factor;
-        const operand_word b[2] = {part_word(x.v, 0), part_word(x.v, 1)};
+        const row_part x = load_part(row, step, width);
+        const operand_word b[2] = {part_word(rounded, x, 0, factor), part_word(rounded, x, 1, factor)};
 #pragma unroll
         for (int group = 0; group < groups; group++) multiply_step(a[group * steps + step], b, sum[group]);
     }
@@ -111,36 +109,36 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
         real x[PART];
 #pragma unroll
         for (int i = 0; i < PART; i++) x[i] = tiles[i / 2 * stride][2 * row + i % 2];
-        a[row] = part_word(x, 0);
-        a[2 + row] = part_word(x, 1);
+        a[row] = word(x[0], x[DEPTH - 1]);
+        a[2 + row] = word(x[DEPTH], x[PART - 1]);
     }
 }
 
 /* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
  * of these tiles. The tiles begin at row `first` of `count`; rows are `stride` apart, and `rows` points to channel
  * tile_row of row 0. Rows beyond the last one count as 0, or as the last one if their results are 0 (`zeroed`). */
-INLINE void add_rows_of_head(const int groups, const bool zeroed, const real results[][4], const real *rows,
-                             const int stride, int first, int count, const int width, real sum[][4]) {
+INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
+                             const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    const real *row[PART];
+    const stored *row[PART];
     bool in_range[PART];
 #pragma unroll
     for (int i = 0; i < PART; i++) {
         const int index = first + tile_column() + i / 2 * TILE_COLUMNS + i % 2;
         in_range[i] = index < count;
-        row[i] = row_of(rows, min(index, count - 1), stride);
+        row[i] = (const stored *)row_of(rows, min(index, count - 1), stride);
     }
 #pragma unroll
     for (int n = 0; n < tiles; n++) {
         const bool whole = width % TILE_COLUMNS == 0 || n < width / TILE_COLUMNS;
         const int c = whole ? n * TILE_COLUMNS : min(n * TILE_COLUMNS, width - 1 - tile_row());
-        real x[PART];
+        row_part x;
 #pragma unroll
         for (int i = 0; i < PART; i++) {
-            const real channel = row[i][c];
-            x[i] = zeroed || in_range[i] ? channel : 0;
+            const stored channel = row[i][c];
+            x.v[i] = zeroed || in_range[i] ? channel : 0;
         }
-        const operand_word b[2] = {part_word(x, 0), part_word(x, 1)};
+        const operand_word b[2] = {part_word(rounded, x, 0, 1), part_word(rounded, x, 1, 1)};
 #pragma unroll
         for (int group = 0; group < groups; group++) {
             operand_word a[4];
@@ -154,26 +152,29 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
     begin_with_zero(groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS), sum);
 }
 
-/* Stores the lane's results of its row r, 0 or 1, of a group, times a factor; `to` points to channel tile_column of the
+/* Stores the lane's results of its row r, 0 or 1, of a group, times a factor, rounded if `rounds`; `out` points to channel tile_column of the
  * row. */
-INLINE void store_row_of_head(const real sum[][4], const int r, const int width, real factor, real *out) {
+INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int r, const int width, real factor,
+                              real *out) {
     is_global(out);
 #pragma unroll
     for (int n = 0; n < (width + TILE_COLUMNS - 1) / TILE_COLUMNS; n++) {
-        const couple x = {{sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor}};
+        couple x = {{sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor}};
+        if (rounds) x = {{rounded_real(x.v[0]), rounded_real(x.v[1])}};
         if (width % TILE_COLUMNS == 0 || n * TILE_COLUMNS + tile_column() < width)
             *(couple *)(out + n * TILE_COLUMNS) = x;
     }
 }
 
 /* Stores the lane's rows of all groups, times a factor, if they are below `count`; `row` is the number of the first. */
-INLINE void store_groups_of_head(const int groups, const real sum[][4], int row, int count, const int stride,
-                                 const int width, real factor, real *to) {
+INLINE void store_groups_of_head(const int groups, const bool rounds, const real sum[][4], int row, int count,
+                                 const int stride, const int width, real factor, real *to) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
 #pragma unroll
     for (int r = 0; r < 2 * groups; r++) {
         const int below = r * GROUP_ROWS / 2;
-        if (row + below < count) store_row_of_head(sum + r / 2 * tiles, r % 2, width, factor, to + below * stride);
+        if (row + below < count)
+            store_row_of_head(rounds, sum + r / 2 * tiles, r % 2, width, factor, to + below * stride);
     }
 }
 
@@ -196,7 +197,7 @@ INLINE real dot_rows_of_head(const real *x, const real *y, const int width) {
     for (int step = 0; step < (width + STEP - 1) / STEP; step++) {
         const row_part a = load_part(x, step, width), b = load_part(y, step, width);
 #pragma unroll
-        for (int i = 0; i < PART; i++) sum += a.v[i] * b.v[i];
+        for (int i = 0; i < PART; i++) sum += stored_real(a.v[i]) * stored_real(b.v[i]);
     }
     return tile_row_sum(sum);
 }

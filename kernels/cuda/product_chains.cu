@@ -158,8 +158,8 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
             quad *z = total + part_column / TILE;
             add_shares(sums + u * WARPS * TILE * TILE, shares, channels <= CHAIN_CHANNELS, z);
             if (first + CHAIN_CHANNELS < channels || r >= rows || part_column + c >= columns) continue;
-            write_quad(epilogue, r, part_column + c, *z, fetch_extra(epilogue, r, part_column + c, extra, columns), out,
-                       columns);
+            const quad add = fetch_extra(epilogue, r, part_column + c, extra, columns);
+            write_quad(unrounded(epilogue), r, part_column + c, finish_quad(epilogue, *z, add), out, columns);
         }
         __syncthreads();
     }

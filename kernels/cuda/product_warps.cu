@@ -180,6 +180,17 @@ INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     return z;
 }
 
+/* The form of a result: its epilogue, whether it is rounded as an operand of products, and before this the factor of
+ * its columns below `scaled`. */
+typedef struct result_form {
+    finish epilogue;
+    bool rounds;
+    int scaled;
+    real scale;
+} result_form;
+
+INLINE result_form unrounded(const finish epilogue) { return {epilogue, false, 0, 1}; }
+
 /* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0; 0 without
  * `extra`. */
 INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *extra, int stride) {
@@ -191,24 +202,39 @@ INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *
     return add;
 }
 
-INLINE void write_quad(const finish epilogue, int row, int column, quad z, quad add, real *out, int stride) {
+INLINE quad finish_quad(const finish epilogue, quad z, const quad add) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         if (epilogue == FINISH_RELU_GRAD) z.v[i] = add.v[i] > 0 ? z.v[i] : 0;
         else if (epilogue != FINISH_STORE && epilogue != FINISH_BY_HEAD) z.v[i] += add.v[i];
         if (epilogue == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
     }
-    *(quad *)(out + (epilogue == FINISH_BY_HEAD
+    return z;
+}
+
+/* Multiplies the columns of a quad below form.scaled. */
+INLINE void scale_quad(const result_form form, int column, quad *z) {
+    const real factor = column < form.scaled ? form.scale : 1;
+#pragma unroll
+    for (int i = 0; i < 4; i++) z->v[i] *= factor;
+}
+
+INLINE void write_quad(const result_form form, int row, int column, quad z, real *out, int stride) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        if (form.rounds) z.v[i] = rounded_real(z.v[i]);
+    *(quad *)(out + (form.epilogue == FINISH_BY_HEAD
                          ? (column / HEAD_WIDTH * stride + row) * HEAD_WIDTH + column % HEAD_WIDTH
                          : row * stride + column)) = z;
 }
 
 /* Writes a lane's results of the part that begins at row and column. All elements of `extra` are loaded before the
  * first result is written. */
-INLINE void write_part(const finish epilogue, int row, int column, int rows, int columns, const real sum[2][4][4],
+INLINE void write_part(const result_form form, int row, int column, int rows, int columns, const real sum[2][4][4],
                        const real *extra, real *out, int stride) {
-    const bool by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
-    quad add[8];
+    const finish epilogue = form.epilogue;
+    const bool by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD, scales = column < form.scaled;
+    quad add[8], z[8];
     row += lane_row();
     column += lane_quad();
 #pragma unroll
@@ -218,10 +244,15 @@ INLINE void write_part(const finish epilogue, int row, int column, int rows, int
         else if (row + i / 2 < rows && c < columns) add[i] = fetch_extra(epilogue, row + i / 2, c, extra, stride);
     }
 #pragma unroll
+    for (int i = 0; i < 8; i++) z[i] = finish_quad(epilogue, results(sum, i / 2, i % 2), add[i]);
+    if (scales) {
+#pragma unroll
+        for (int i = 0; i < 8; i++) scale_quad(form, column + i % 2 * (TILE / 2), &z[i]);
+    }
+#pragma unroll
     for (int i = 0; i < 8; i++)
         if (row + i / 2 < rows && column + i % 2 * (TILE / 2) < columns)
-            write_quad(epilogue, row + i / 2, column + i % 2 * (TILE / 2), results(sum, i / 2, i % 2), add[i], out,
-                       stride);
+            write_quad(form, row + i / 2, column + i % 2 * (TILE / 2), z[i], out, stride);
 }
 
 /* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
@@ -237,7 +268,7 @@ INLINE void share_part(const real sum[2][4][4], real *sums) {
 }
 
 /* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the parts from `first` on. */
-INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_row, int parts, int rows, int columns,
+INLINE void write_shared_parts(const result_form form, int first, int parts_per_row, int parts, int rows, int columns,
                                const real *extra, real *out, int stride) {
 #pragma unroll
     for (int u = 0; u < WARPS / SHARES; u++) {
@@ -245,7 +276,7 @@ INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_r
                   column = part % parts_per_row * TILE + shared_quad() * 4;
         if (part >= parts || row >= rows || column >= columns) continue;
         const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(shared_row(), shared_quad());
-        const quad add = fetch_extra(epilogue, row, column, extra, stride);
+        const quad add = fetch_extra(form.epilogue, row, column, extra, stride);
         quad z = *(const quad *)sums;
 #pragma unroll
         for (int i = 1; i < SHARES; i++) {
@@ -253,7 +284,9 @@ INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_r
 #pragma unroll
             for (int c = 0; c < 4; c++) z.v[c] += summand.v[c];
         }
-        write_quad(epilogue, row, column, z, add, out, stride);
+        z = finish_quad(form.epilogue, z, add);
+        if (form.scaled) scale_quad(form, column, &z);
+        write_quad(form, row, column, z, out, stride);
     }
 }
 
@@ -285,7 +318,7 @@ INLINE void add_groups(const int shares, int row, int rows, int column, int colu
  * constants, and a has the order COLUMNS with rows K apart; x_rounded, rounded, stored_x: as for add_products. */
 INLINE void product_parts(const bool sized, const bool x_rounded, const bool rounded, const int shares, int rows,
                           int columns, int K, const order along_a, const real *a, int stride_a, real *stored_x,
-                          const order along_b, const real *b, int stride_b, const finish epilogue, const real *extra,
+                          const order along_b, const real *b, int stride_b, const result_form form, const real *extra,
                           real *out, int stride) {
     const int warp = warp_number(), parts_per_row = (columns + TILE - 1) / TILE,
               parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
@@ -300,12 +333,12 @@ INLINE void product_parts(const bool sized, const bool x_rounded, const bool rou
                 add_products(shares, x_rounded, rounded, row, rows, K, a, stored_x, along_b, b, stride_b, column,
                              columns, sum);
             else add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
-            if (shares == 1) write_part(epilogue, row, column, rows, columns, sum, extra, out, stride);
+            if (shares == 1) write_part(form, row, column, rows, columns, sum, extra, out, stride);
             else share_part(sum, staging() + warp * TILE * TILE);
         }
         if (shares > 1) {
             __syncthreads();
-            write_shared_parts(epilogue, first, parts_per_row, parts, rows, columns, extra, out, stride);
+            write_shared_parts(form, first, parts_per_row, parts, rows, columns, extra, out, stride);
             __syncthreads();
         }
     }
@@ -321,19 +354,19 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
         product_parts(false, false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
-                      epilogue, extra, out, stride);
+                      unrounded(epilogue), extra, out, stride);
     else
         product_parts(false, false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
-                      epilogue, extra, out, stride);
+                      unrounded(epilogue), extra, out, stride);
 }
 
 /* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. */
 INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                           const real *x, real *stored_x, const order along, const real *weight, const int stride,
-                          const finish epilogue, const real *extra, real *out) {
+                          const result_form form, const real *extra, real *out) {
     is_global(x);
     is_global(weight);
     is_global(out);
     product_parts(true, x_rounded, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, stored_x,
-                  along, weight, stride, epilogue, extra, out, columns);
+                  along, weight, stride, form, extra, out, columns);
 }

@@ -91,10 +91,32 @@ function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
   local function read_rounded(name) -- whether x and the weight are rounded where they are stored
     return { text:match(name .. "%b() (%b{})"):match("sized_product%((%w+), (%w+)") }
   end
-  lu.assertEquals(read_rounded("product_width_to_width"), { "false", "true" })
-  lu.assertEquals(read_rounded("product_width_to_width_in_evaluation"), { "false", "false" })
+  lu.assertEquals(read_rounded("product_width_to_3_width"), { "false", "true" })
+  lu.assertEquals(read_rounded("product_width_to_width"), { "true", "true" })
+  lu.assertEquals(read_rounded("product_width_to_width_in_evaluation"), { "true", "false" })
   lu.assertEquals(read_rounded("product_width_to_width_grad"), { "true", "true" })
   lu.assertNotStrContains(device_text(make_plan("none", "warps", "bf16")), "round_weights")
+end
+
+-- Products round queries, keys and values where attention in fragments alone reads them, and scale queries; attention
+-- rounds its output and gradients in turn.
+function TestWarpProducts.test_attention_and_products_round_what_they_store_for_each_other()
+  local function forms(encoding, precision)
+    local text, found = device_text(make_plan(encoding, "warps", precision)), {}
+    for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "product_width_to_width_grad" }) do
+      found[#found + 1] = text:match("void " .. name .. "%b() (%b{})"):match("unrounded") or "rounded"
+    end
+    return table.concat(found, " "), text
+  end
+  local names, text = forms("none")
+  lu.assertEquals(names, "rounded unrounded rounded")
+  lu.assertStrContains(text, "{FINISH_STORE, true, WIDTH, LOGIT_SCALE * LOG2E}")
+  lu.assertEquals(forms("alibi"), "rounded unrounded rounded")
+  lu.assertEquals(forms("rope"), "unrounded unrounded rounded") -- rotation reads queries and keys
+  for _, encoding in ipairs({ "relative", "geometric" }) do
+    lu.assertEquals(forms(encoding), "unrounded unrounded unrounded", encoding)
+  end
+  lu.assertEquals(forms("none", "bf16"), "unrounded unrounded unrounded")
 end
 
 -- Operands that a shard keeps for the team are stored by the product that reads them, each once.

@@ -4,7 +4,8 @@
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, contribution and
 --                the gradients dq, dkv, dout, dcontribution; T, S: tokens of its queries and keys; lengths and
 --                lengths_of_view: both lengths; keep: masks of its weights, or false; index: the variable that counts
---                its repetitions; sequences: the function that finds the positions of its queries' sequences
+--                its repetitions; rounded, rounded_out: whether q and kv, and out and dout, are rounded when they are
+--                stored, as text; sequences: the function that finds the positions of its queries' sequences
 --   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
 --                tied, drops, mask, about }, one for each function; vectors: the parameter; drawn: the positions of
 --                added vectors, if all sequences share a sample; tied: the readout has stored gradients of the table
@@ -39,7 +40,8 @@ local function attends(device, op, block)
     gradients_type = wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
     keep = op.dropout and device.bits_of[op].name or false, index = block.index,
-    sequences = words[op.q.stream].sequences }
+    sequences = words[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
+    rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   if op.contribution then
     names.contribution, names.dcontribution = op.contribution.name, b.dcontribution.name
     names.contribution_bias = op.contribution.op.weight .. "_bias"

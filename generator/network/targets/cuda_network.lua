@@ -39,6 +39,7 @@ local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
 local cuda_buffers = require("network.targets.cuda_buffers")
+local warp_products = require("network.targets.warp_products")
 local wording = require("base.wording")
 
 local M = {}
@@ -303,6 +304,7 @@ end
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
+    rounded_values = {},
     contributions = lists.to_set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end)),
     buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
@@ -310,6 +312,7 @@ local function new_state(net, executed, given)
   device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
   device.streams, device.words = cuda_buffers.streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
+  warp_products.find_rounded_values(device)
   return device
 end
 

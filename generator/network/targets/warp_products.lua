@@ -7,6 +7,7 @@
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
+local ops = require("network.graph.ops")
 
 local M = {}
 
@@ -40,37 +41,89 @@ local function records_of_modes(device, op, training, make)
   return lists.merge(make(true), { asked = "training" }), lists.merge(make(false), { asked = "else" })
 end
 
+-- ---- operands that are rounded when they are stored ----
+
+local ACTIVATIONS = { activation = true, gate = true } -- products before them can be chains, which round nothing
+
+-- The product that alone makes or alone reads a value, if the value is stored as the product makes it.
+local function only_product(list)
+  local op = list and #list == 1 and list[1]
+  return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
+end
+
+-- Finds the values that attention in fragments and products exchange and nothing else reads: their writers round them.
+-- rounded_values: value -> { scaled, scale }: its first columns, queries, are also multiplied by a factor.
+function M.find_rounded_values(device)
+  local readers, makers = {}, {}
+  for _, scope in ipairs(device.given.rounds and device.net.order or {}) do
+    for _, op in ipairs(device.lists[scope].forward) do
+      for _, value in ipairs(ops.read_values(op)) do
+        lists.append_to(readers, value, op)
+      end
+      lists.append_to(makers, op.out or false, op)
+    end
+  end
+  for _, op in ipairs(ops.of_kind(device.net, "attention")) do
+    local family, q, kv, attended = op.family, op.q, op.kv, op.out
+    local alone = readers[q] and readers[kv] and #readers[q] == 1 and #readers[kv] == 1
+    if family.attends.in_fragments and family.rotation.kind ~= "rope" and alone and only_product(makers[q])
+      and only_product(makers[kv]) then
+      device.rounded_values[kv] = {}
+      device.rounded_values[q] = { scaled = "WIDTH",
+        scale = family.PREFIX .. "LOGIT_SCALE" .. family.attends.to_bits }
+    end
+    local reader = only_product(readers[attended])
+    local activated = reader and lists.any(readers[reader.out] or {}, function(one) return ACTIVATIONS[one.kind] end)
+    if family.attends.in_fragments and attended ~= op.scope.last and reader and not activated then
+      device.rounded_values[attended] = {}
+    end
+  end
+end
+
 -- Whether the last operation that wrote a buffer of gradients rounded it as products do, as text.
 local function is_rounded(device, buffer)
   return tostring(device.rounded[buffer] == true)
 end
 
--- Records what a backward operation writes: dropout rounds the gradients of a branch (norm_quads.cu).
+-- Records what a backward operation writes: dropout rounds the gradients of a branch (norm_quads.cu), and attention in
+-- fragments the gradients of rounded queries, keys and values.
 function M.note_rounded(device, b)
   for _, role in ipairs({ "to", "dbranch", "dq", "dkv", "dcontribution", "dhidden" }) do
     device.rounded[b[role] or false] = nil
   end
   device.rounded[b.dbranch or b.kind == "dropout_grad" and b.op.branch and b.to or false] = true
+  if b.kind == "attention_grad" and device.rounded_values[b.op.q] then
+    device.rounded[b.dq], device.rounded[b.dkv] = true, true
+  end
 end
 
--- The name of the function for products of a size. form: { name, order, finish, extra, keeps, x_rounded, rounded }, the
--- fields that templates/cuda/rows/product.tpl reads.
-local function product_routine(device, form, k, columns)
+-- The form of a result (product_warps.cu) with an epilogue; value: the value that it is, or whose gradient it is.
+local function form_of(device, value, finish, of_gradient)
+  local rounded = device.rounded_values[value]
+  local scaled = rounded and not of_gradient and rounded.scaled
+  return rounded and ("{%s, true, %s, %s}"):format(finish, scaled or 0, scaled and rounded.scale or 1)
+    or ("unrounded(%s)"):format(finish)
+end
+
+-- The name of the function for products of a size. about: { name, order, finish, form, extra, keeps, x_rounded, rounded
+-- }, the fields that templates/cuda/rows/product.tpl reads.
+local function product_routine(device, about, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
-  local name = form.name:format(sizes)
-  local key = table.concat({ name, form.finish, form.extra or "", form.x_rounded }, " ")
+  local name = about.name:format(sizes)
+  local key = table.concat({ name, about.form, about.extra or "", about.x_rounded }, " ")
   return calls.function_for(device.rows, key, name,
-    lists.merge(form, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
+    lists.merge(about, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
 end
 
 local function product_in_mode(device, at, op, training)
   local bias, kept = device.adds_bias(op), training and place_of_operand(device, op, "x") or false
+  local finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE"
   return { call = "routine(rows, x, kept, weight, bias, out)", kept = kept,
     weight = weights_struct(device, at, op, training) .. op.weight, bias = bias and at.p .. op.weight .. "_bias",
     routine = product_routine(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
-      order = "ROWS", keeps = kept ~= false, x_rounded = "false", rounded = tostring(training and device.rounds),
-      extra = bias and "bias",
-      finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE" },
+      order = "ROWS", keeps = kept ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
+      rounded = tostring(training and device.rounds), extra = bias and "bias", finish = finish,
+      form = form_of(device, op.out, finish) },
       op.x.width.text, op.out.width.text) }
 end
 
@@ -83,13 +136,14 @@ end
 
 function M.input_grad(device, at, b)
   local op, kept = b.op, place_of_operand(device, b.op, "dy") or false
+  local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
   return { call = "routine(rows, dy, kept, weight, other, to)", kept = kept,
     other = b.relu and at.x or b.adds and at.to,
     weight = weights_struct(device, at, op, true) .. op.weight,
     routine = product_routine(device, { name = "product_%s_grad", order = "COLUMNS", keeps = kept ~= false,
       x_rounded = is_rounded(device, b.dy), rounded = tostring(device.rounds),
-      extra = b.relu and "x" or b.adds and "other",
-      finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE" },
+      extra = b.relu and "x" or b.adds and "other", finish = finish,
+      form = form_of(device, op.x, finish, true) },
       op.out.width.text, op.x.width.text) }
 end
 

@@ -1,3 +1,4 @@
+% local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_bits
 % slot("unless_training")
 const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
         *values = computed(a.value + tile_row());
@@ -8,8 +9,8 @@ for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     largest[r] = (real)-1e30;
     sum[r] = 0;
 }
-load_groups_of_head(${PREFIX}GROUPS, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
-        ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows);
+load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
+        ${scale}, rows);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
 % include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
@@ -43,7 +44,7 @@ for (int first = begin; first < end; first += STEP) {
             weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_key", "weight")};
         }
     }
-    add_rows_of_head(${PREFIX}GROUPS, true, weights, values, ${attends.key_stride}, first, S,
+    add_rows_of_head(${PREFIX}GROUPS, true, ${attends.rounded}, weights, values, ${attends.key_stride}, first, S,
             ${PREFIX}HEAD_WIDTH, out);
 }
 #pragma unroll
@@ -55,7 +56,7 @@ for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     const int below = r * GROUP_ROWS / 2;
     const real log_sum = log_of_weight(sum[r]);
     if (row + below >= T) continue;
-    store_row_of_head(out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, weight_of(-log_sum),
+    store_row_of_head(${attends.rounded_out}, out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, weight_of(-log_sum),
             to + below * WIDTH);
     if (tile_column() == 0) log_sums[below] = largest[r] + log_sum;
 }

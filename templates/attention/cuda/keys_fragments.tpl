@@ -1,3 +1,6 @@
+% local is_scaled = attends.rounded == "true"
+% local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_bits
+% local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
 const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
 const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
 const real *log_sums = computed(s->${prefix}log_sum + of_head), *deltas = computed(w->${prefix}delta + of_head);
@@ -5,8 +8,8 @@ const real *queries = computed(a.query + part_channel()), *keys = ${cross and "c
         *query_channels = computed(a.query + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 real dkey[${PREFIX}GROUPS * ${PREFIX}TILES][4], dvalue[${PREFIX}GROUPS * ${PREFIX}TILES][4];
-load_groups_of_head(${PREFIX}GROUPS, keys, key, ${attends.key_stride}, 0, ${PREFIX}HEAD_WIDTH, 1, rows);
-load_groups_of_head(${PREFIX}GROUPS, keys, key, ${attends.key_stride}, WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows);
+load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, keys, key, ${attends.key_stride}, 0, ${PREFIX}HEAD_WIDTH, 1, rows);
+load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, keys, key, ${attends.key_stride}, WIDTH, ${PREFIX}HEAD_WIDTH, 1, value_rows);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dkey);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dvalue);
 % include("attention/cuda/bounds_fragments.tpl")
@@ -27,9 +30,9 @@ for (int from = begin; from < end; from += STEP) {
         begin_with_columns(${PREFIX}GROUPS, log_sum, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
         begin_with_columns(${PREFIX}GROUPS, delta, dweights); % else
-        multiply_heads(${PREFIX}GROUPS, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
-                ${PREFIX}LOGIT_SCALE${attends.to_bits}, logits);
-        multiply_heads(${PREFIX}GROUPS, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
+                ${scale}, logits);
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded_out}, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
             const int place = at + tile_column() + e % 2, of = e % 2;
@@ -40,11 +43,11 @@ for (int from = begin; from < end; from += STEP) {
             weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_value", "weight")};
         }
     }
-    add_rows_of_head(${PREFIX}GROUPS, false, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
+    add_rows_of_head(${PREFIX}GROUPS, false, ${attends.rounded}, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
             ${PREFIX}HEAD_WIDTH, dkey);
-    add_rows_of_head(${PREFIX}GROUPS, false, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
+    add_rows_of_head(${PREFIX}GROUPS, false, ${attends.rounded_out}, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
 }
 real *to = w->${attends.dkv} + (size_t)(sequence * S + row) * ${attends.key_stride}${attends.to_keys};
 to += h * ${PREFIX}HEAD_WIDTH + tile_column();
-store_groups_of_head(${PREFIX}GROUPS, dkey, row, S, ${attends.key_stride}, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE, to);
-store_groups_of_head(${PREFIX}GROUPS, dvalue, row, S, ${attends.key_stride}, ${PREFIX}HEAD_WIDTH, 1, to + WIDTH);
+store_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, dkey, row, S, ${attends.key_stride}, ${PREFIX}HEAD_WIDTH, ${scale_of_gradient}, to);
+store_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, dvalue, row, S, ${attends.key_stride}, ${PREFIX}HEAD_WIDTH, 1, to + WIDTH);

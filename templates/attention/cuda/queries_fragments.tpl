@@ -1,3 +1,4 @@
+% local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_bits
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
 const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
         *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
@@ -5,9 +6,9 @@ const real *queries = computed(a.query + part_channel()), *keys = ${cross and "c
         *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
-load_groups_of_head(${PREFIX}GROUPS, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
-        ${PREFIX}LOGIT_SCALE${attends.to_bits}, rows);
-load_groups_of_head(${PREFIX}GROUPS, douts, query, WIDTH, 0, ${PREFIX}HEAD_WIDTH, 1, dout);
+load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
+        ${scale}, rows);
+load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded_out}, douts, query, WIDTH, 0, ${PREFIX}HEAD_WIDTH, 1, dout);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
@@ -29,9 +30,9 @@ for (int first = begin; first < end; first += STEP) {
         begin_with_rows(${PREFIX}GROUPS, log_sum, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
         begin_with_rows(${PREFIX}GROUPS, delta, dweights); % else
-        multiply_heads(${PREFIX}GROUPS, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 logits);
-        multiply_heads(${PREFIX}GROUPS, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 dweights);
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
@@ -42,9 +43,9 @@ for (int first = begin; first < end; first += STEP) {
             gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
         }
     }
-    add_rows_of_head(${PREFIX}GROUPS, false, gradients, key_channels, ${attends.key_stride}, first, S,
+    add_rows_of_head(${PREFIX}GROUPS, false, ${attends.rounded}, gradients, key_channels, ${attends.key_stride}, first, S,
             ${PREFIX}HEAD_WIDTH, dquery);
 }
 real *to = w->${attends.dq} + ((size_t)sequence * T + row) * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH;
-store_groups_of_head(${PREFIX}GROUPS, dquery, row, T, ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+store_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, dquery, row, T, ${PREFIX}QUERY_STRIDE, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
         to + tile_column());
