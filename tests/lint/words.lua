@@ -29,7 +29,6 @@ local LONGER = { -- files that hold several ideas; they may only become shorter
   ["tests/emulation/test_cuda_cli.c"] = 509,
   ["tests/emulation/test_cuda_evaluate.c"] = 485,
   ["tests/emulation/test_cuda_wide.c"] = 464,
-  ["tests/lua/test_calibrate.lua"] = 594,
   ["tests/lua/test_digests.lua"] = 514,
   ["tests/lua/test_export_network.lua"] = 480,
   ["tests/lua/test_load.lua"] = 460,

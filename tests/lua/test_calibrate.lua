@@ -1,16 +1,12 @@
--- Lines of attention (lab/study/calibrate): worked examples digit for digit, other choices, and inputs without a
--- possible line.
+-- Lines that calibration finds in attention (lab/study/calibrate): worked examples digit for digit, other choices,
+-- inputs without a possible line, and the bias that the lines give.
 
 local support = dofile("tests/lua/support.lua")
 
-local canonical = require("base.canonical")
 local choices = require("lab.study.calibrate.fields")
-local controls = require("lab.study.calibrate.controls")
 local facet = require("facets.lines")
-local inference = require("lab.study.analyze.mathematics.inference")
 local lines = require("lab.study.calibrate.found_lines")
 local lu = require("luaunit")
-local student = require("lab.study.calibrate.student_spec")
 
 -- The choices of the worked examples: k = 1, all rows, all lines, nothing merged, above, relative; `more` changes them.
 local function read_examples(...)
@@ -19,44 +15,44 @@ local function read_examples(...)
   return assert(choices.read("usual", words))
 end
 
-local function matrix(...)
-  local made = { rows = select("#", ...), columns = #(...), values = {} }
+local function make_matrix(...)
+  local matrix = { rows = select("#", ...), columns = #(...), values = {} }
   for _, row in ipairs({ ... }) do
-    table.move(row, 1, #row, #made.values + 1, made.values)
+    table.move(row, 1, #row, #matrix.values + 1, matrix.values)
   end
-  return made
+  return matrix
 end
 
-local SQUARE = matrix({ .05, .10, .85 }, { .10, .80, .10 }, { .75, .15, .10 })
-local WIDE = matrix({ .02, .03, .05, .60, .30 }, { .03, .02, .55, .10, .30 })
+local SQUARE = make_matrix({ .05, .10, .85 }, { .10, .80, .10 }, { .75, .15, .10 })
+local WIDE = make_matrix({ .02, .03, .05, .60, .30 }, { .03, .02, .55, .10, .30 })
 
--- A number with six digits, without zeros at its end.
-local function digits(value)
+-- Formats a number with six decimals, without zeros at its end.
+local function format_number(value)
   local text = ("%.6f"):format(value):gsub("0+$", ""):gsub("%.$", "")
   return text
 end
 
--- "l:value ..." of all lines; mu, sigma and threshold; the selected lines.
+-- Returns three texts: "line:value ..." of all lines; their mean, deviation and threshold; the selected lines.
 local function describe_lines(result)
   local list, kept = {}, {}
   for i, line in ipairs(result.lines) do
-    list[i] = ("%d:%s"):format(line.line, digits(line.value))
+    list[i] = ("%d:%s"):format(line.line, format_number(line.value))
   end
   for i, line in ipairs(result.kept) do
-    kept[i] = ("%d:%s"):format(line.line, digits(line.value))
+    kept[i] = ("%d:%s"):format(line.line, format_number(line.value))
   end
-  return table.concat(list, " "), ("%s %s %s"):format(digits(result.mean), digits(result.deviation),
-    digits(result.threshold)), table.concat(kept, " ")
+  return table.concat(list, " "), ("%s %s %s"):format(format_number(result.mean), format_number(result.deviation),
+    format_number(result.threshold)), table.concat(kept, " ")
 end
 
--- A bias as rows of text, "-" for closed cells.
-local function picture(bias)
+-- Formats a bias as rows of text, "-" for closed cells.
+local function format_bias(bias)
   local rows = {}
   for row = 1, bias.rows do
     local cells = {}
     for column = 1, bias.columns do
       local value = bias.values[(row - 1) * bias.columns + column]
-      cells[column] = value == -math.huge and "-" or digits(value)
+      cells[column] = value == -math.huge and "-" or format_number(value)
     end
     rows[row] = table.concat(cells, " ")
   end
@@ -68,8 +64,8 @@ local function check(head, direction, chosen, values, statistics, kept)
   lu.assertEquals({ a, b, c }, { values, statistics, kept })
 end
 
--- A sparse picture; cells are { row, column, value }.
-local function cells(rows, columns, list)
+-- The rows of text of a bias with few open cells; list: { row, column, value } of each.
+local function format_cells(rows, columns, list)
   local bias = { rows = rows, columns = columns, values = {} }
   for i = 1, rows * columns do
     bias.values[i] = -math.huge
@@ -77,57 +73,57 @@ local function cells(rows, columns, list)
   for _, cell in ipairs(list) do
     bias.values[cell[1] * columns + cell[2] + 1] = cell[3]
   end
-  return picture(bias)
+  return format_bias(bias)
 end
 
 TestExamples = {}
 
-function TestExamples.test_square_matrix_by_sums()
+function TestExamples.test_lines_of_the_square_matrix_are_selected_by_sums()
   local chosen = read_examples("line=sum").self
   check(SQUARE, -1, chosen, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
   check(SQUARE, 1, chosen, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
   check(SQUARE, 0, chosen, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
 end
 
-function TestExamples.test_square_matrix_by_means_of_every_line()
+function TestExamples.test_lines_of_the_square_matrix_are_selected_by_means()
   local chosen = read_examples("line=mean", "shortest=1").self
   check(SQUARE, -1, chosen, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
   check(SQUARE, 1, chosen, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517", "-2:-0.1 2:0")
   check(SQUARE, 0, chosen, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
 end
 
-function TestExamples.test_square_matrix_by_means_of_lines_of_half_the_rows()
+function TestExamples.test_means_leave_out_lines_shorter_than_half_the_rows()
   local chosen = read_examples("line=mean").self
   check(SQUARE, -1, chosen, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
   check(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
 -- Both statistics of the anti-diagonal also agree with the raw values in the paper.
-function TestExamples.test_raw_values_stay()
+function TestExamples.test_raw_values_are_those_of_the_matrix()
   local found = lines.direction(SQUARE, -1, read_examples("value=raw").self)
   lu.assertEquals(select(3, describe_lines(found)), "0:2.4")
   found = lines.direction(SQUARE, 1, read_examples("value=raw").self)
   lu.assertEquals(select(3, describe_lines(found)), "0:0.95")
 end
 
-function TestExamples.test_extended_to_five_by_five()
+function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
   local chosen = read_examples("line=sum").self
   local both = {}
   for i = 0, 4 do
     both[#both + 1], both[#both + 2] = { i, i, 0 }, { i, 4 - i, 0 }
   end
   local head = assert(lines.find(SQUARE, chosen))
-  lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, both))
+  lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_cells(5, 5, both))
   chosen = read_examples("line=mean").self
   head = assert(lines.find(SQUARE, chosen))
-  lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, both))
+  lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_cells(5, 5, both))
   chosen = read_examples("line=mean", "shortest=1").self
   head = assert(lines.find(SQUARE, chosen))
-  lu.assertEquals(picture(lines.extend(head.kept, 5, 5, chosen)), cells(5, 5, { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 },
-    { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 }, { 2, 0, -.1 }, { 4, 2, -.1 } }))
+  lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_cells(5, 5, { { 0, 2, 0 }, { 0, 4, 0 },
+    { 1, 3, 0 }, { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 }, { 2, 0, -.1 }, { 4, 2, -.1 } }))
 end
 
-function TestExamples.test_wide_matrix()
+function TestExamples.test_lines_of_the_wide_matrix_are_found_and_extended()
   local sum, mean = read_examples("line=sum").cross, read_examples("line=mean").cross
   check(WIDE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
   check(WIDE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
@@ -135,39 +131,39 @@ function TestExamples.test_wide_matrix()
   check(WIDE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
   check(WIDE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
   check(WIDE, 1, mean, "-1:0.03 0:0.02 1:0.29 2:0.075 3:0.45 4:0.3", "0.194167 0.161926 0.356093", "3:0")
-  for _, one in ipairs({ { "-1", { { 0, 6, 0 }, { 1, 5, 0 }, { 2, 4, 0 }, { 3, 3, 0 } } },
+  for _, case in ipairs({ { "-1", { { 0, 6, 0 }, { 1, 5, 0 }, { 2, 4, 0 }, { 3, 3, 0 } } },
     { "0", { { 0, 6, 0 }, { 1, 6, 0 }, { 2, 6, 0 }, { 3, 6, 0 } } },
     { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
-    local chosen = read_examples("directions.cross=" .. one[1]).cross
+    local chosen = read_examples("directions.cross=" .. case[1]).cross
     local head = assert(lines.find(WIDE, chosen))
-    lu.assertEquals(picture(lines.extend(head.kept, 4, 8, chosen)), cells(4, 8, one[2]))
+    lu.assertEquals(format_bias(lines.extend(head.kept, 4, 8, chosen)), format_cells(4, 8, case[2]))
   end
 end
 
 -- Equal values count once, which gives the result of the released code for both vertical examples.
-function TestExamples.test_equal_values_merged()
+function TestExamples.test_merged_values_count_once()
   local chosen = read_examples("equal=merged", "precision=float32").self
   local found = lines.direction(SQUARE, 0, chosen)
-  lu.assertEquals({ found.count, digits(found.mean), digits(found.deviation), digits(found.threshold) },
-    { 2, "0.975", "0.075", "1.05" })
+  local _, statistics = describe_lines(found)
+  lu.assertEquals({ found.count, statistics }, { 2, "0.975 0.075 1.05" })
   found = lines.direction(WIDE, 0, read_examples("equal=merged", "precision=float32").cross)
-  lu.assertEquals({ found.count, digits(found.mean), digits(found.deviation), digits(found.threshold), #found.kept },
-    { 3, "0.45", "0.285774", "0.735774", 0 })
+  _, statistics = describe_lines(found)
+  lu.assertEquals({ found.count, statistics, #found.kept }, { 3, "0.45 0.285774 0.735774", 0 })
 end
 
 TestLines = {}
 
-local function fill(rows, columns, value_at)
-  local made = { rows = rows, columns = columns, values = {} }
+local function make_head(rows, columns, get_value)
+  local head = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
     for column = 0, columns - 1 do
-      made.values[#made.values + 1] = value_at(row, column)
+      head.values[#head.values + 1] = get_value(row, column)
     end
   end
-  return made
+  return head
 end
 
-local function kept_lines(head)
+local function list_selected(head)
   local list = {}
   for i, line in ipairs(head.kept) do
     list[i] = line.line
@@ -176,92 +172,92 @@ local function kept_lines(head)
 end
 
 -- Numbers that look random and are equal on every machine.
-local function noise(row, column)
+local function compute_noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
 -- A perfect line whose sixth row attends to the last column. With means the single cell of the corner wins; with sums,
 -- and with means of lines of at least half the rows, it does not.
-function TestLines.test_a_cell_in_the_corner_of_the_strip()
-  local head = fill(62, 125, function(row, column)
+function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
+  local head = make_head(62, 125, function(row, column)
     local lit = row < 5 and column == 123 - row or row == 5 and column == 124
-    return lit and .95 or .0004 * noise(row, column)
+    return lit and .95 or .0004 * compute_noise(row, column)
   end)
-  local function kept(...)
-    return kept_lines(assert(lines.find(head, assert(choices.read("usual", { ... })).cross)))
+  local function select_lines(...)
+    return list_selected(assert(lines.find(head, assert(choices.read("usual", { ... })).cross)))
   end
-  lu.assertEquals(kept(), "1")
-  lu.assertEquals(kept("line=mean", "shortest=1"), "-5 1")
-  lu.assertEquals(kept("line=mean"), "1")
+  lu.assertEquals(select_lines(), "1")
+  lu.assertEquals(select_lines("line=mean", "shortest=1"), "-5 1")
+  lu.assertEquals(select_lines("line=mean"), "1")
 end
 
 -- With means the single cell at the bottom of the strip is selected for a causal head that attends to its first column.
-function TestLines.test_a_causal_head_that_attends_to_its_first_column()
-  local head = fill(62, 62, function(row, column)
-    return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + noise(row, column))
+function TestLines.test_one_cell_below_the_first_column_wins_only_by_means()
+  local head = make_head(62, 62, function(row, column)
+    return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + compute_noise(row, column))
   end)
   head.values[1] = 1.0
-  local function kept(...)
-    return kept_lines(assert(lines.find(head, assert(choices.read("usual", { ... })).self)))
+  local function select_lines(...)
+    return list_selected(assert(lines.find(head, assert(choices.read("usual", { ... })).self)))
   end
-  lu.assertStrContains(kept("line=mean", "shortest=1"), "-5")
-  lu.assertNotStrContains(kept(), "-5")
-  lu.assertStrContains(kept("line=mean"), "-3")
+  lu.assertStrContains(select_lines("line=mean", "shortest=1"), "-5")
+  lu.assertNotStrContains(select_lines(), "-5")
+  lu.assertStrContains(select_lines("line=mean"), "-3")
 end
 
 -- Rows beyond the trained ones are padding.
 function TestLines.test_rows_beyond_training_do_not_count()
-  local head = fill(62, 125, function(row, column)
+  local head = make_head(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
   local chosen = assert(choices.read("usual", { "over=all" })).cross
-  lu.assertEquals(kept_lines(assert(lines.find(head, chosen))), "1")
+  lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "1")
   chosen = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
-  lu.assertEquals(kept_lines(assert(lines.find(head, chosen))), "121")
-  local none, problem = lines.find(fill(4, 9, function() return 1 end), read_examples("rows=6").cross)
+  lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "121")
+  local none, problem = lines.find(make_head(4, 9, function() return 1 end), read_examples("rows=6").cross)
   lu.assertNil(none)
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
 
 -- If r of K lines are marked, their z-score is sqrt((K - r) / r): they are selected if K > r (k^2 + 1).
-function TestLines.test_too_few_lines_for_the_threshold()
+function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.out_of_reach(17, 4))
   lu.assertFalse(lines.out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 0 }, { 18, 1 } }) do
     local columns = case[1]
-    local head = fill(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
+    local head = make_head(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
     lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
   end
   for _, case in ipairs({ { 50, 0 }, { 52, 3 } }) do
-    local head = fill(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
+    local head = make_head(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
     lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
   end
 end
 
 -- A line without noise is the only value other than zero: the released code selects it, with K = 1 and sigma = 0.
-function TestLines.test_one_value_alone()
-  local head = fill(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_released_code()
+  local head = make_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
   lu.assertEquals(#found.kept, 0)
   lu.assertTrue(found.directions[2].alike)
   found = assert(lines.find(head, assert(choices.read("code", {})).cross))
-  lu.assertEquals({ kept_lines(found), found.kept[1].value }, { "0", 6 })
+  lu.assertEquals({ list_selected(found), found.kept[1].value }, { "0", 6 })
   found = assert(lines.find(head, assert(choices.read("usual", { "over=all" })).cross))
-  lu.assertEquals(kept_lines(found), "0")
+  lu.assertEquals(list_selected(found), "0")
 end
 
 -- A head of uniform attention has a deviation from rounding alone, and no line is selected.
 function TestLines.test_a_uniform_head_selects_no_line()
-  local head = fill(7, 40, function() return 1 / 3 end)
+  local head = make_head(7, 40, function() return 1 / 3 end)
   local chosen = read_examples("line=mean", "shortest=1", "spread=1e-6").cross
   lu.assertEquals(#assert(lines.find(head, chosen)).kept, 0)
 end
 
 -- Masked cells of logits belong to no line.
 function TestLines.test_masked_cells_do_not_count()
-  local head = fill(6, 6, function(row, column)
+  local head = make_head(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
   end)
   local found = lines.direction(head, 1, read_examples().self)
@@ -273,12 +269,12 @@ TestBias = {}
 -- A bias by distance alone is a table of the distances in the matrix; keys beyond them are hidden.
 function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, expected_bias = 5, 7, {}
-  local head = fill(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
+  local head = make_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
   local kept = assert(lines.find(head, chosen)).kept
   local mean = lines.direction(head, 1, chosen).mean
   for distance = -(rows - 1), columns - 1 do
-    local value = .1 + noise(0, distance + 20)
+    local value = .1 + compute_noise(0, distance + 20)
     expected_bias[distance] = value > mean and value or nil
   end
   local bias = lines.extend(kept, 9, 12, chosen)
@@ -293,28 +289,28 @@ end
 
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   local chosen = assert(choices.read("usual", {})).cross
-  lu.assertEquals(picture(lines.extend({}, 2, 3, chosen)), "0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.extend({}, 2, 3, chosen)), "0 0 0\n0 0 0")
   local kept = { { direction = -1, line = 2, value = -1.5 } }
-  lu.assertEquals(picture(lines.extend(kept, 3, 3, chosen)), "-1.5 - 0\n0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.extend(kept, 3, 3, chosen)), "-1.5 - 0\n0 0 0\n0 0 0")
   chosen = assert(choices.read("usual", { "corner=none" })).cross
-  lu.assertEquals(picture(lines.extend(kept, 3, 3, chosen)), "-1.5 - -\n0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.extend(kept, 3, 3, chosen)), "-1.5 - -\n0 0 0\n0 0 0")
   chosen = assert(choices.read("usual", { "corner=all" })).cross
-  lu.assertEquals(picture(lines.extend({}, 2, 3, chosen)), "- - 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.extend({}, 2, 3, chosen)), "- - 0\n0 0 0")
   chosen = assert(choices.read("code", {})).self -- self-attention has no open corner
-  lu.assertEquals(picture(lines.extend({}, 2, 2, chosen)), "0 0\n0 0")
+  lu.assertEquals(format_bias(lines.extend({}, 2, 2, chosen)), "0 0\n0 0")
 end
 
 -- In a decoder no key after a query is open, neither by a line nor by a transparent row.
 function TestBias.test_a_causal_bias_has_no_later_keys()
   local chosen = assert(choices.read("usual", {})).self
-  lu.assertEquals(picture(lines.extend({}, 2, 2, chosen, true)), "0 -\n0 0")
+  lu.assertEquals(format_bias(lines.extend({}, 2, 2, chosen, true)), "0 -\n0 0")
   local kept = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
-  lu.assertEquals(picture(lines.extend(kept, 3, 3, chosen, true)), "1 - -\n1 - -\n1 - -")
-  lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, chosen, true)), "0 -\n0 0")
+  lu.assertEquals(format_bias(lines.extend(kept, 3, 3, chosen, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(format_bias(lines.extend({ kept[1] }, 2, 2, chosen, true)), "0 -\n0 0")
 end
 
 -- The bias of one head's lines by the facet of a spec, computed cell by cell as in facets/lines.lua.
-local function of_facet(mask, rows, columns)
+local function compute_facet_bias(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
     local seen, open = mask.causal and math.min(columns - 1, row) or columns - 1, false
@@ -338,15 +334,15 @@ end
 -- Random heads with all choices that a student's spec can express, in frames of other sizes: calibration draws the bias
 -- that the student's kernels use.
 function TestBias.test_the_lines_facet_gives_the_same_bias()
-  local made = 0
+  local compared = 0
   for case = 1, 60 do
     local cross = case % 2 == 0
     local corner, align = ({ "lines", "all", "none" })[case % 3 + 1], ({ "left", "right" })[case // 2 % 2 + 1]
     local chosen = read_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner,
       "align.self=" .. align, "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
     chosen = cross and chosen.cross or chosen.self
-    local head = fill(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
-      return noise(row + case, column)
+    local head = make_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
+      return compute_noise(row + case, column)
     end)
     local kept, list = assert(lines.find(head, chosen)).kept, {}
     for i, line in ipairs(kept) do
@@ -355,198 +351,49 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local mask = facet.mask({ lines = { list = list, zero_corner = corner, columns = align } },
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
-      made = made + 1
-      lu.assertEquals(picture(lines.extend(kept, size[1], size[2], chosen, not cross)),
-        picture(of_facet(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
+      compared = compared + 1
+      lu.assertEquals(format_bias(lines.extend(kept, size[1], size[2], chosen, not cross)),
+        format_bias(compute_facet_bias(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end
-  lu.assertTrue(made > 100, "too few heads have lines")
+  lu.assertTrue(compared > 100, "too few heads have lines")
 end
 
 -- With another width, columns are counted from the right in cross-attention, from the left in self-attention.
 function TestBias.test_columns_are_aligned()
   local chosen = read_examples("directions.cross=0", "directions.self=0")
-  local head = matrix({ 0, 0, 1, 0, 0 })
+  local head = make_matrix({ 0, 0, 1, 0, 0 })
   local right = lines.extend(assert(lines.find(head, chosen.cross)).kept, 1, 7, chosen.cross)
   local left = lines.extend(assert(lines.find(head, chosen.self)).kept, 1, 7, chosen.self)
-  lu.assertEquals({ picture(right), picture(left) }, { "- - - - 0 - -", "- - 0 - - - -" })
-end
-
--- A student's file: the teacher's spec without facets of positions, with the lines.
-TestStudent = {}
-
-local function student_text(encoding, cross)
-  return student.text({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
-    lines = { decoder = { list = {}, choices = {} }, cross = cross } })
-end
-
-function TestStudent.test_a_student_of_lines_alone()
-  local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
-    { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
-  lu.assertEquals(student_text(nil, cross), [[
--- Found.
-return {
-  use = "./a.lua",
-  encoding = {
-    cross = {
-      lines = {
-        { head = 3, direction = -1, line = 1, value = 0 },
-        { head = 4, direction = 1, line = -2, value = -0.333333333 },
-      },
-    },
-  },
-}
-]])
-end
-
-function TestStudent.test_choices_other_than_defaults_are_written()
-  local cross = { list = { { head = 0, direction = 0, line = 1, value = 0 } },
-    choices = { corner = "none", align = "left" } }
-  local text = student_text(nil, cross)
-  lu.assertStrContains(text, 'zero_corner = "none",')
-  lu.assertStrContains(text, 'columns = "left",')
-  text = student_text(nil, { list = {}, choices = { corner = "all", align = "right" } })
-  lu.assertStrContains(text, '      lines = {\n        list = {},\n        zero_corner = "all",\n      },')
-  lu.assertNotStrContains(student_text(nil, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
-end
-
-function TestStudent.test_positions_are_left_out_of_all_families()
-  local text = student_text({ additive = { kind = "sinusoid" }, rotation = { kind = "none" },
-    positions = { kind = "randomized" }, mask = { kind = "causal" }, decoder = { rotation = { kind = "rope" } },
-    cross = { score = "x.score", additive = { kind = "none" } }, encoder = { relative = { kind = "shaw" } } },
-    { list = {}, choices = {} })
-  lu.assertEquals(text, [[
--- Found.
-return {
-  use = "./a.lua",
-  encoding = {
-    positions = { kind = "index" },
-    additive = { kind = "none" },
-    encoder = {
-      relative = { kind = "none" },
-    },
-    decoder = {
-      rotation = { kind = "none" },
-    },
-    cross = {
-      score = { kind = "none" },
-    },
-  },
-}
-]])
-end
-
--- A family that gets lines loses its mask; the others keep theirs.
-function TestStudent.test_lines_replace_masks()
-  local window = { kind = "window", left = 1, right = 0 }
-  local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
-    align = "right" } }
-  local masks = { decoder = { mask = window }, cross = { mask = { kind = "antidiagonal" } } }
-  local text = student.text({ base = "./t.lua", comment = {}, masks = masks, lines = { cross = lines_of_cross,
-    decoder = { list = {}, choices = { align = "left" } } } })
-  lu.assertStrContains(text, '    cross = {\n      mask = { kind = "full" },\n      lines = {')
-  lu.assertNotStrContains(text, "decoder = {")
-  lu.assertTrue(student.replaces_masks({ cross = lines_of_cross }, masks))
-  lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
-end
-
--- Initial parameters of a student: not given, a file, or none although its teacher has a file.
-function TestStudent.test_initial_parameters()
-  for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
-    [false] = "\n  init = false,\n  encoding" }) do
-    lu.assertStrContains(student.text({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
-  end
-  lu.assertNotStrContains(student.text({ base = "./t.lua", comment = {}, lines = {} }), "init")
-end
-
-function TestStudent.test_paths_are_relative_to_another_folder()
-  for _, case in ipairs({ { "/a/b", "/a/b/c.lua", "./c.lua" }, { "/a/b", "/a/c.lua", "../c.lua" },
-    { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
-    lu.assertEquals(require("base.paths").make_relative(case[2], case[1]), case[3])
-  end
-end
-
-TestControls = {}
-
-local PART = { choices = { align = "right" }, list = {
-  { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
-  { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
-} }
-
-local function control(name, seed)
-  return controls.make(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
-end
-
-function TestControls.test_the_mask_alone()
-  for i, line in ipairs(control("values")) do
-    lu.assertEquals({ line.head, line.line, line.value }, { PART.list[i].head, PART.list[i].line, 0 })
-  end
-  lu.assertEquals(control(nil), PART.list)
-end
-
--- Anti-diagonals and columns are counted from the last key.
-function TestControls.test_one_key_to_the_left()
-  local list = {}
-  for i, line in ipairs(control("shifted")) do
-    list[i] = line.line
-  end
-  lu.assertEquals(list, { 4, 1, -3, -1 })
-end
-
-function TestControls.test_heads_keep_their_lines_together()
-  local seen = {}
-  for seed = 1, 20 do
-    local list = control("heads", seed)
-    lu.assertEquals({ list[1].head == list[2].head, list[3].head == list[4].head, list[1].head ~= list[3].head },
-      { true, true, true })
-    lu.assertTrue(list[1].head > 0 and list[1].head <= 2)
-    seen[list[1].head] = true
-  end
-  lu.assertEquals(#canonical.sort_keys(seen), 2)
-end
-
-function TestControls.test_as_many_random_lines()
-  local differ = false
-  for seed = 1, 20 do
-    local list, places = control("random", seed), {}
-    lu.assertEquals(#list, 4)
-    for i, line in ipairs(list) do
-      lu.assertEquals({ line.head, line.direction, line.value }, { PART.list[i].head, PART.list[i].direction,
-        PART.list[i].value })
-      lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
-      places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
-      differ = differ or line.line ~= PART.list[i].line
-    end
-    lu.assertEquals(#canonical.sort_keys(places), 4)
-  end
-  lu.assertTrue(differ)
-  lu.assertEquals(control("random", 3), control("random", 3))
+  lu.assertEquals({ format_bias(right), format_bias(left) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 
 TestFindings = {}
 
-function TestFindings.test_reasons_for_no_selected_line()
+function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
   local function findings_text(head, words)
     local chosen = assert(choices.read("usual", words)).cross
     local part = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
       choices = chosen, heads = { assert(lines.find(head, chosen)) } }
     return table.concat(lines.text({ part }), "\n")
   end
-  local few = fill(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
+  local few = make_head(6, 14, function(row, column)
+    return column == 12 - row and 1.0 or .001 * compute_noise(row, column)
+  end)
   lu.assertStrContains(findings_text(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
     .. "r strong lines need K > r (k^2 + 1) = 21.25 r lines")
-  local weak = fill(6, 60, noise)
+  local weak = make_head(6, 60, compute_noise)
   lu.assertStrContains(findings_text(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
-  local alone = fill(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  local alone = make_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   lu.assertStrContains(findings_text(alone, {}), "none: all lines that are not 0 have one value")
-  local dark = fill(6, 30, function() return 0.0 end)
+  local dark = make_head(6, 30, function() return 0.0 end)
   lu.assertStrContains(findings_text(dark, {}), "none: all lines have the value 0")
 end
 
 TestChoices = {}
 
 -- The choices of the released code: six rows, the last seven columns, its own thresholds and directions, raw values.
-function TestChoices.test_the_released_code_throughout()
+function TestChoices.test_the_preset_code_has_the_choices_of_the_released_code()
   local chosen = assert(choices.read("code", {}))
   lu.assertEquals(chosen.scores, "weights")
   lu.assertEquals(chosen.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
@@ -555,7 +402,7 @@ function TestChoices.test_the_released_code_throughout()
   lu.assertEquals({ chosen.self.threshold, chosen.self.directions, chosen.self.corner }, { 0.87, { 1 }, "none" })
 end
 
-function TestChoices.test_the_equations_throughout()
+function TestChoices.test_the_preset_equations_has_the_choices_of_the_paper()
   local chosen = assert(choices.read("equations", {}))
   lu.assertEquals(chosen.scores, "raw")
   lu.assertEquals(chosen.cross, { line = "mean", shortest = 1, precision = "float64", over = "all", equal = "each",

@@ -1,0 +1,163 @@
+-- Specs of students that calibration writes (lab/study/calibrate), and the lines of control students.
+
+local support = dofile("tests/lua/support.lua")
+
+local canonical = require("base.canonical")
+local controls = require("lab.study.calibrate.controls")
+local inference = require("lab.study.analyze.mathematics.inference")
+local lu = require("luaunit")
+local paths = require("base.paths")
+local student = require("lab.study.calibrate.student_spec")
+
+-- A student's file: the teacher's spec without facets of positions, with the lines.
+TestStudent = {}
+
+local function student_text(encoding, cross)
+  return student.text({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
+    lines = { decoder = { list = {}, choices = {} }, cross = cross } })
+end
+
+function TestStudent.test_a_student_s_spec_lists_its_lines()
+  local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
+    { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
+  lu.assertEquals(student_text(nil, cross), [[
+-- Found.
+return {
+  use = "./a.lua",
+  encoding = {
+    cross = {
+      lines = {
+        { head = 3, direction = -1, line = 1, value = 0 },
+        { head = 4, direction = 1, line = -2, value = -0.333333333 },
+      },
+    },
+  },
+}
+]])
+end
+
+function TestStudent.test_choices_other_than_defaults_are_written()
+  local cross = { list = { { head = 0, direction = 0, line = 1, value = 0 } },
+    choices = { corner = "none", align = "left" } }
+  local text = student_text(nil, cross)
+  lu.assertStrContains(text, 'zero_corner = "none",')
+  lu.assertStrContains(text, 'columns = "left",')
+  text = student_text(nil, { list = {}, choices = { corner = "all", align = "right" } })
+  lu.assertStrContains(text, '      lines = {\n        list = {},\n        zero_corner = "all",\n      },')
+  lu.assertNotStrContains(student_text(nil, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
+end
+
+function TestStudent.test_positions_are_left_out_of_all_families()
+  local text = student_text({ additive = { kind = "sinusoid" }, rotation = { kind = "none" },
+    positions = { kind = "randomized" }, mask = { kind = "causal" }, decoder = { rotation = { kind = "rope" } },
+    cross = { score = "x.score", additive = { kind = "none" } }, encoder = { relative = { kind = "shaw" } } },
+    { list = {}, choices = {} })
+  lu.assertEquals(text, [[
+-- Found.
+return {
+  use = "./a.lua",
+  encoding = {
+    positions = { kind = "index" },
+    additive = { kind = "none" },
+    encoder = {
+      relative = { kind = "none" },
+    },
+    decoder = {
+      rotation = { kind = "none" },
+    },
+    cross = {
+      score = { kind = "none" },
+    },
+  },
+}
+]])
+end
+
+-- A family that gets lines loses its mask; the others keep theirs.
+function TestStudent.test_lines_replace_masks()
+  local window = { kind = "window", left = 1, right = 0 }
+  local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
+    align = "right" } }
+  local masks = { decoder = { mask = window }, cross = { mask = { kind = "antidiagonal" } } }
+  local text = student.text({ base = "./t.lua", comment = {}, masks = masks, lines = { cross = lines_of_cross,
+    decoder = { list = {}, choices = { align = "left" } } } })
+  lu.assertStrContains(text, '    cross = {\n      mask = { kind = "full" },\n      lines = {')
+  lu.assertNotStrContains(text, "decoder = {")
+  lu.assertTrue(student.replaces_masks({ cross = lines_of_cross }, masks))
+  lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
+end
+
+-- Initial parameters of a student: not given, a file, or none although its teacher has a file.
+function TestStudent.test_init_of_the_student_is_written_if_it_is_given()
+  for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
+    [false] = "\n  init = false,\n  encoding" }) do
+    lu.assertStrContains(student.text({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
+  end
+  lu.assertNotStrContains(student.text({ base = "./t.lua", comment = {}, lines = {} }), "init")
+end
+
+function TestStudent.test_paths_are_relative_to_the_student_s_folder()
+  for _, case in ipairs({ { "/a/b", "/a/b/c.lua", "./c.lua" }, { "/a/b", "/a/c.lua", "../c.lua" },
+    { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
+    lu.assertEquals(paths.make_relative(case[2], case[1]), case[3])
+  end
+end
+
+TestControls = {}
+
+local PART = { choices = { align = "right" }, list = {
+  { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
+  { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
+} }
+
+local function make_control(name, seed)
+  return controls.make(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
+end
+
+function TestControls.test_control_values_has_the_lines_with_value_0()
+  for i, line in ipairs(make_control("values")) do
+    lu.assertEquals({ line.head, line.line, line.value }, { PART.list[i].head, PART.list[i].line, 0 })
+  end
+  lu.assertEquals(make_control(nil), PART.list)
+end
+
+-- Anti-diagonals and columns are counted from the last key.
+function TestControls.test_control_shifted_moves_every_line_one_key_to_the_left()
+  local list = {}
+  for i, line in ipairs(make_control("shifted")) do
+    list[i] = line.line
+  end
+  lu.assertEquals(list, { 4, 1, -3, -1 })
+end
+
+function TestControls.test_control_heads_moves_all_lines_of_a_head_together()
+  local seen = {}
+  for seed = 1, 20 do
+    local list = make_control("heads", seed)
+    lu.assertEquals({ list[1].head == list[2].head, list[3].head == list[4].head, list[1].head ~= list[3].head },
+      { true, true, true })
+    lu.assertTrue(list[1].head > 0 and list[1].head <= 2)
+    seen[list[1].head] = true
+  end
+  lu.assertEquals(#canonical.sort_keys(seen), 2)
+end
+
+function TestControls.test_control_random_has_as_many_lines_of_each_head_and_direction()
+  local differ = false
+  for seed = 1, 20 do
+    local list, places = make_control("random", seed), {}
+    lu.assertEquals(#list, 4)
+    for i, line in ipairs(list) do
+      lu.assertEquals({ line.head, line.direction, line.value }, { PART.list[i].head, PART.list[i].direction,
+        PART.list[i].value })
+      lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
+      places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
+      differ = differ or line.line ~= PART.list[i].line
+    end
+    lu.assertEquals(#canonical.sort_keys(places), 4)
+  end
+  lu.assertTrue(differ)
+  lu.assertEquals(make_control("random", 3), make_control("random", 3))
+end
+
+support.run()
