@@ -144,7 +144,7 @@ typedef struct lh_train_defaults {
 } lh_train_defaults;
 
 /* The step of the kept checkpoint number `index`. */
-static inline int64_t lh_kept_step(const lh_train_defaults *train, int index) {
+static inline int64_t lh_get_kept_step(const lh_train_defaults *train, int index) {
     return train->keep_steps[index] * (train->keep_unit > 0 ? train->keep_unit : 1);
 }
 

@@ -38,7 +38,7 @@ extern bool lh_timings_fine; /* changes only while no team runs */
 
 /* The processor's counter: constant rate, equal on all processors. Its unit is unspecified; reports contain only shares
  * of the total. */
-static inline uint64_t lh_ticks(void) {
+static inline uint64_t lh_read_ticks(void) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
@@ -53,9 +53,9 @@ static inline uint64_t lh_ticks(void) {
 }
 
 /* Ends the current part and begins `part`; returns the part that ended. */
-static inline lh_part lh_lap(lh_part part) {
+static inline lh_part lh_timings_enter(lh_part part) {
     lh_timings *timings = &lh_timings_here;
-    uint64_t now = lh_ticks();
+    uint64_t now = lh_read_ticks();
     lh_part ended = timings->part;
     timings->ticks[ended] += now - timings->since;
     timings->since = now;
@@ -63,19 +63,20 @@ static inline lh_part lh_lap(lh_part part) {
     return ended;
 }
 
-static inline void lh_lap_back(const lh_part *before) { lh_lap(*before); }
+static inline void lh_timings_return(const lh_part *before) { lh_timings_enter(*before); }
 
 /* Counts the time from here to the end of the enclosing C block for this part. */
-#define LH_TIMED(this_part) __attribute__((cleanup(lh_lap_back))) const lh_part lh_part_before = lh_lap(this_part)
+#define LH_TIMED(this_part) \
+    __attribute__((cleanup(lh_timings_return))) const lh_part lh_part_before = lh_timings_enter(this_part)
 
-static inline void lh_fine_lap_back(const lh_part *before) {
-    if (*before != LH_PARTS) lh_lap(*before);
+static inline void lh_timings_return_finely(const lh_part *before) {
+    if (*before != LH_PARTS) lh_timings_enter(*before);
 }
 
 /* As LH_TIMED if lh_timings_fine is set; otherwise the time counts for the enclosing part. */
 #define LH_TIMED_FINELY(this_part) \
-    __attribute__((cleanup(lh_fine_lap_back))) const lh_part lh_part_around = \
-        lh_timings_fine ? lh_lap(this_part) : LH_PARTS
+    __attribute__((cleanup(lh_timings_return_finely))) const lh_part lh_part_around = \
+        lh_timings_fine ? lh_timings_enter(this_part) : LH_PARTS
 
 /* Sets the calling thread's counts to zero and begins LH_PART_REST. */
 void lh_timings_begin(void);

@@ -247,7 +247,7 @@ end
 
 -- ---- a process ----
 
--- The bytes that lh_engine_memory allocates for a request.
+-- The bytes that lh_engine_allocate allocates for a request.
 local function allocated(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end

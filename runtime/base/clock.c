@@ -9,6 +9,6 @@ static double read_clock(clockid_t clock) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-double lh_clock(void) { return read_clock(CLOCK_MONOTONIC); }
+double lh_read_clock(void) { return read_clock(CLOCK_MONOTONIC); }
 
-double lh_processor_clock(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+double lh_read_processor_clock(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }

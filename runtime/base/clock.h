@@ -3,9 +3,9 @@
 #define LONGHAND_CLOCK_H
 
 /* Seconds since a fixed moment in the past; never decreases. */
-double lh_clock(void);
+double lh_read_clock(void);
 
 /* Processor time of this process, summed over its threads, in seconds. */
-double lh_processor_clock(void);
+double lh_read_processor_clock(void);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-char *lh_shortest(double x, char text[LH_NUMBER_TEXT]) {
+char *lh_write_shortest(double x, char text[LH_NUMBER_TEXT]) {
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, LH_NUMBER_TEXT, "%.*g", digits, x);
         if (strtod(text, NULL) == x) break;
@@ -28,7 +28,7 @@ void lh_json_begin(lh_json *json, FILE *out) {
 void lh_json_number(lh_json *json, const char *key, double value) {
     char text[LH_NUMBER_TEXT];
     put_key(json, key);
-    fputs(isfinite(value) ? lh_shortest(value, text) : "null", json->out);
+    fputs(isfinite(value) ? lh_write_shortest(value, text) : "null", json->out);
 }
 
 void lh_json_integer(lh_json *json, const char *key, int64_t value) {

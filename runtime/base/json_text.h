@@ -12,7 +12,7 @@
 enum { LH_NUMBER_TEXT = 32 }; /* bytes of a buffer for any double */
 
 /* Writes the shortest decimal that reads back as x, in the format of %g. Returns text. */
-char *lh_shortest(double x, char text[LH_NUMBER_TEXT]);
+char *lh_write_shortest(double x, char text[LH_NUMBER_TEXT]);
 
 typedef struct lh_json {
     FILE *out;

@@ -31,9 +31,9 @@ static void peak_work(void *argument, int index, int count) {
 
 /* Operations per second of all threads together, over about `seconds`. */
 static double measure_peak(peak_job *job, int threads, double seconds) {
-    double start = lh_clock();
+    double start = lh_read_clock();
     lh_team_run(threads, peak_work, job);
-    double elapsed = lh_clock() - start;
+    double elapsed = lh_read_clock() - start;
     double rate = job->flops * job->threads / elapsed;
     job->rounds = (int64_t)((double)job->rounds * seconds / (elapsed > 1e-9 ? elapsed : 1e-9)) + 1;
     return rate;
@@ -49,10 +49,10 @@ typedef struct window {
 
 /* Times `steps` steps of every replica. */
 static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh_error *error) {
-    double start = lh_clock(), processor = lh_processor_clock();
-    uint64_t ticks = lh_ticks();
+    double start = lh_read_clock(), processor = lh_read_processor_clock();
+    uint64_t ticks = lh_read_ticks();
     lh_status status = lh_replica_set_step(set, steps, error);
-    *w = (window){lh_clock() - start, lh_processor_clock() - processor, lh_ticks() - ticks, steps};
+    *w = (window){lh_read_clock() - start, lh_read_processor_clock() - processor, lh_read_ticks() - ticks, steps};
     return status;
 }
 
@@ -133,12 +133,12 @@ static double executed_flops(const lh_target *target, const lh_shape *shape, lh_
 
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
     const lh_spec *spec = &request->target->spec;
-    lh_shape shape = lh_shape_make(spec, request->length, spec->train.batch);
+    lh_shape shape = lh_make_shape(spec, request->length, spec->train.batch);
     lh_replica_set set;
     lh_status status = lh_replica_set_open(&set, request, error);
     *result = (lh_bench_result){.mode = request->mode,
-                                .length = lh_reported_length(spec, request->length),
-                                .tokens = lh_shape_tokens(&shape),
+                                .length = lh_get_reported_length(spec, request->length),
+                                .tokens = lh_count_shape_tokens(&shape),
                                 .replicas = set.count,
                                 .threads = set.workers};
     if (status == LH_OK) status = measure(&set, request->seconds, result, error);

@@ -38,8 +38,8 @@ static lh_status open_engine(const decoder *d, const lh_target *target, int n, i
 
 /* Writes the inputs of `count` examples, one after another. */
 static lh_status fill_inputs(decoder *d, int n, int count, lh_error *error) {
-    lh_condition condition = lh_condition_make(n, count, 1, 0);
-    size_t inputs = (size_t)lh_input_length(&d->spec, n);
+    lh_condition condition = lh_make_condition(n, count, 1, 0);
+    size_t inputs = (size_t)lh_get_input_length(&d->spec, n);
     if (d->spec.corpus != NULL) condition.source.set = &d->spec.corpus->train;
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, &d->spec, n, 1, error);
@@ -61,9 +61,9 @@ static lh_status open_decoder(decoder *d, const lh_target *target, int n, int th
     d->task.end = NULL;
     d->spec.task = &d->task;
     size_t count = (size_t)sizes->sequences;
-    d->input = lh_engine_memory(count * (size_t)lh_input_length(&d->spec, n) * sizeof *d->input, "inputs", error);
+    d->input = lh_engine_allocate(count * (size_t)lh_get_input_length(&d->spec, n) * sizeof *d->input, "inputs", error);
     if (d->input == NULL) return LH_ERR_ENVIRONMENT;
-    d->answers = lh_engine_memory(count * (size_t)sizes->labels * sizeof *d->answers, "answers", error);
+    d->answers = lh_engine_allocate(count * (size_t)sizes->labels * sizeof *d->answers, "answers", error);
     if (d->answers == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = open_engine(d, target, n, threads, &d->batch_engine, error);
     if (status == LH_OK) status = open_engine(d, target, n, 1, &d->single_engine, error);
@@ -79,9 +79,9 @@ static void close_decoder(decoder *d) {
 
 /* Decodes `count` sequences; answers per second. */
 static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, double *rate, lh_error *error) {
-    double start = lh_clock();
+    double start = lh_read_clock();
     lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);
-    double elapsed = lh_clock() - start;
+    double elapsed = lh_read_clock() - start;
     *rate = (double)count * labels / (elapsed > 1e-9 ? elapsed : 1e-9);
     return status;
 }
@@ -101,14 +101,14 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     double rates[3][MOST_ROUNDS], row[3], start;
     int rounds = 0;
     decoder d;
-    *result = (lh_bench_decoding){.length = lh_reported_length(&target->spec, n),
-                                  .labels = lh_shape_make(&target->spec, n, 1).labels,
+    *result = (lh_bench_decoding){.length = lh_get_reported_length(&target->spec, n),
+                                  .labels = lh_make_shape(&target->spec, n, 1).labels,
                                   .threads = threads,
                                   .sequences = LH_BENCH_SEQUENCES * threads};
     lh_status status = open_decoder(&d, target, n, threads, result, error);
     if (status == LH_OK) status = measure_round(&d, result, row, error); /* fills caches, starts threads */
-    start = lh_clock();
-    while (status == LH_OK && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || lh_clock() - start < seconds)) {
+    start = lh_read_clock();
+    while (status == LH_OK && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || lh_read_clock() - start < seconds)) {
         status = measure_round(&d, result, row, error);
         for (int i = 0; i < 3; i++) rates[i][rounds] = row[i];
         rounds++;

@@ -72,7 +72,7 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
     int done;
     lh_status status = ops->write_state(c->engine, &c->state, 0, error);
     if (status == LH_OK) status = ops->step(c->engine, 1, &metrics, &done, error);
-    if (status == LH_OK) *loss = lh_mean_loss(&metrics.sums);
+    if (status == LH_OK) *loss = lh_compute_mean_loss(&metrics.sums);
     return status;
 }
 
@@ -196,7 +196,7 @@ static lh_status open_vectors(check *c, lh_error *error) {
     lh_status status = lh_state_open(&c->state, c->engine, false, error);
     c->parameters = c->state.parameters;
     for (int i = 0; status == LH_OK && i < 4; i++) {
-        *vectors[i] = lh_engine_memory(bytes, "the gradient check", error);
+        *vectors[i] = lh_engine_allocate(bytes, "the gradient check", error);
         if (*vectors[i] == NULL) status = LH_ERR_ENVIRONMENT;
     }
     return status;

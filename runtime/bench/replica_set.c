@@ -33,15 +33,15 @@ static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, l
 lh_status lh_replica_set_open(lh_replica_set *set, const lh_bench_request *request, lh_error *error) {
     *set = (lh_replica_set){.request = request, .count = request->replicas > 0 ? request->replicas : 1};
     size_t count = (size_t)set->count;
-    set->replicas = lh_engine_memory(count * sizeof *set->replicas, "the replicas", error);
-    set->jobs = lh_engine_memory(count * sizeof *set->jobs, "the replicas", error);
+    set->replicas = lh_engine_allocate(count * sizeof *set->replicas, "the replicas", error);
+    set->jobs = lh_engine_allocate(count * sizeof *set->jobs, "the replicas", error);
     if (set->replicas == NULL || set->jobs == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < set->count; i++) {
         set->replicas[i].request = request;
         set->jobs[i] = &set->replicas[i];
     }
-    lh_engine_config *configs = lh_engine_memory(count * sizeof *configs, "the replicas", error);
-    lh_engine **engines = lh_engine_memory(count * sizeof(lh_engine *), "the replicas", error);
+    lh_engine_config *configs = lh_engine_allocate(count * sizeof *configs, "the replicas", error);
+    lh_engine **engines = lh_engine_allocate(count * sizeof(lh_engine *), "the replicas", error);
     lh_status status = open_replicas(set, configs, engines, error);
     free(configs);
     free(engines);
@@ -67,7 +67,7 @@ static lh_status train(lh_replica *replica, int *done) {
 static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_bench_request *request = replica->request;
     const lh_spec *spec = &request->target->spec;
-    lh_condition condition = lh_condition_make(request->length, spec->train.batch, 1, 0);
+    lh_condition condition = lh_make_condition(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
     if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* measured lengths are shapes of this set */
     *done = 1;

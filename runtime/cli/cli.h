@@ -53,7 +53,7 @@ void lh_warn_unlocked(const char *directory);
 /* Progress on stderr: one line that is overwritten on a terminal ("live"), occasional lines elsewhere. */
 typedef struct lh_progress {
     bool live;
-    double started, shown; /* lh_clock times */
+    double started, shown; /* lh_read_clock times */
     int width;             /* width of the current line, to erase it */
 } lh_progress;
 
@@ -67,7 +67,7 @@ void lh_progress_wipe(lh_progress *progress);
 /* "[####....]" of 20 characters. */
 const char *lh_progress_bar(double share, char text[32]);
 /* "1 h 05 min", "3 min 10 s", "12 s". */
-const char *lh_duration(double seconds, char text[32]);
+const char *lh_write_duration(double seconds, char text[32]);
 
 /* Progress callback for lh_eval_request; context is an lh_progress. */
 void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count);

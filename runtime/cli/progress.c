@@ -15,16 +15,16 @@ void lh_progress_start(lh_progress *progress) {
     const char *terminal = getenv("TERM");
     *progress = (lh_progress){
         .live = isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0),
-        .started = lh_clock(),
+        .started = lh_read_clock(),
         .shown = -INFINITY,
     };
     if (progress->live) lh_break_line_on_signals();
 }
 
-double lh_progress_seconds(const lh_progress *progress) { return lh_clock() - progress->started; }
+double lh_progress_seconds(const lh_progress *progress) { return lh_read_clock() - progress->started; }
 
 bool lh_progress_due(const lh_progress *progress, double seconds) {
-    return lh_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
+    return lh_read_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
 }
 
 /* The number of characters on one line of the terminal. */
@@ -46,7 +46,7 @@ void lh_progress_line(lh_progress *progress, const char *format, ...) {
     else fprintf(stderr, "%s\n", line);
     fflush(stderr);
     progress->width = width;
-    progress->shown = lh_clock();
+    progress->shown = lh_read_clock();
 }
 
 void lh_progress_wipe(lh_progress *progress) {
@@ -64,7 +64,7 @@ const char *lh_progress_bar(double share, char text[32]) {
     return text;
 }
 
-const char *lh_duration(double seconds, char text[32]) {
+const char *lh_write_duration(double seconds, char text[32]) {
     if (!(seconds >= 0 && seconds < 3.6e8)) return strcpy(text, "?");
     long whole = (long)(seconds + 0.5);
     if (whole >= 3600) snprintf(text, 32, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
@@ -81,12 +81,12 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
     if (result->counted == 0)
         lh_progress_line(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
                          lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
-                         lh_duration(seconds / done * (count - done), remaining));
+                         lh_write_duration(seconds / done * (count - done), remaining));
     else
         lh_progress_line(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
                          lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
                          result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
-                         result->exact_match, lh_duration(seconds / done * (count - done), remaining));
+                         result->exact_match, lh_write_duration(seconds / done * (count - done), remaining));
     if (done == count) lh_progress_wipe(progress);
 }
 
@@ -219,7 +219,7 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
     if (first < count) print_splits(wide, results, first);
     for (int i = first < count ? first : 0; i < count; i += same) {
         for (same = 1; i + same < count && results[i + same].noise == results[i].noise;) same++;
-        if (results[i].noisy) printf("noise %s\n", lh_shortest(results[i].noise, noise));
+        if (results[i].noisy) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
         print_results(wide, results + i, same);
     }
     lh_print_guessing(spec);

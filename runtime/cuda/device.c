@@ -14,7 +14,7 @@ enum {
     RESERVED = 1024 /* bytes of shared memory that the driver uses in each block */
 };
 
-lh_status lh_cuda_ordinal(const char *text, int *ordinal, lh_error *error) {
+lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error) {
     const char *digits = strncmp(text, "cuda:", 5) == 0 ? text + 5 : "";
     size_t count = strspn(digits, "0123456789");
     *ordinal = 0;

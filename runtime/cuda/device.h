@@ -32,7 +32,7 @@ typedef struct lh_cuda_device {
 } lh_cuda_device;
 
 /* Parses "cuda" (0) or "cuda:1" (1). LH_ERR_USAGE: the text has another form. */
-lh_status lh_cuda_ordinal(const char *text, int *ordinal, lh_error *error);
+lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error);
 
 /* Finds the driver and the device, loads the image that fits it best (machine code, else the intermediate form, else
  * the source compiled on this machine) and prepares both kernels for program->block_memory. Afterwards the context is

@@ -15,6 +15,6 @@ lh_status lh_cuda_pin(const lh_cuda_device *device, size_t bytes, const char *wh
 void lh_cuda_unpin(const lh_cuda_device *device, void **memory);
 
 /* The smallest multiple of 256 that is at least bytes; keeps parts of one allocation aligned. */
-static inline size_t lh_cuda_aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+static inline size_t lh_cuda_align(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void lh_cuda_refuse(lh_cuda_search *search, const char *format, ...) {
+void lh_cuda_note_refusal(lh_cuda_search *search, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     size_t used = strlen(search->refused);
@@ -27,8 +27,8 @@ bool lh_cuda_find_file(lh_cuda_search *s, const char *file) {
         const char *why = dlerror();
         bool exists = strchr(file, '/') && access(file, F_OK) == 0;
         if (exists)
-            lh_cuda_refuse(s, "\n%s%s", why ? "" : file,
-                           why ? why : ": this program is linked statically and can load no library");
+            lh_cuda_note_refusal(s, "\n%s%s", why ? "" : file,
+                                 why ? why : ": this program is linked statically and can load no library");
         return false;
     }
     if (library == s->last) return false;

@@ -7,7 +7,7 @@
 /* The parameters of a search for a library, and its findings. */
 typedef struct lh_cuda_search {
     const char *const *names; /* names of the file, the preferred one first; the last is NULL */
-    /* Whether a loaded library is suitable; a function that returns false gives the reason to lh_cuda_refuse. */
+    /* Whether a loaded library is suitable; a function that returns false gives the reason to lh_cuda_note_refusal. */
     bool (*examine)(struct lh_cuda_search *search, void *library, const char *file);
     void *argument; /* for `examine` */
 
@@ -25,6 +25,6 @@ bool lh_cuda_find(lh_cuda_search *search);
 bool lh_cuda_find_file(lh_cuda_search *search, const char *file);
 
 /* Adds a line to search->refused, cut to the buffer. */
-void lh_cuda_refuse(lh_cuda_search *search, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lh_cuda_note_refusal(lh_cuda_search *search, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

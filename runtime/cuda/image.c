@@ -69,7 +69,7 @@ static int toolkit_version(const char *toolkit) {
  * version ("minor version compatibility"), for the intermediate form the same version. */
 static int needed_version(bool machine, int toolkit) { return machine ? toolkit / 1000 * 1000 : toolkit; }
 
-int lh_cuda_least_driver(const lh_cuda_program *program, bool machine) {
+int lh_cuda_find_least_driver(const lh_cuda_program *program, bool machine) {
     lh_cuda_kind kind;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++)
         if (lh_cuda_parse_kind(next->architecture, &kind) && kind.machine == machine)

@@ -36,7 +36,7 @@ const char *lh_cuda_version_text(int version, char text[LH_CUDA_VERSION_TEXT]);
 
 /* The least CUDA version of a driver for the program's machine code or intermediate form, as the driver numbers it
  * (12040); 0: the program has no such image. */
-int lh_cuda_least_driver(const lh_cuda_program *program, bool machine);
+int lh_cuda_find_least_driver(const lh_cuda_program *program, bool machine);
 
 /* The first release of NVIDIA's driver that knows this version of CUDA: 550 for 12040; 0: unknown. */
 int lh_cuda_driver_release(int version);

@@ -97,7 +97,7 @@ static bool examine(lh_cuda_search *search, void *found, const char *file) {
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
         void *function = dlsym(found, SYMBOLS[i].symbol);
         if (function == NULL) {
-            lh_cuda_refuse(search, "\n%s: has no function %s", file, SYMBOLS[i].symbol);
+            lh_cuda_note_refusal(search, "\n%s: has no function %s", file, SYMBOLS[i].symbol);
             return false;
         }
         memcpy((char *)&library->call + SYMBOLS[i].offset, &function, sizeof function);
@@ -107,8 +107,8 @@ static bool examine(lh_cuda_search *search, void *found, const char *file) {
     snprintf(library->name, sizeof library->name, "cuBLASLt %u.%u.%u", major, version / 100 % 100, version % 100);
     snprintf(library->file, sizeof library->file, "%s", file);
     if (major <= (unsigned)library->device->driver_version / 1000) return true;
-    lh_cuda_refuse(search, "\n%s (%s): is not for this driver, which knows CUDA up to %s", library->name, file,
-                   lh_cuda_version_text(library->device->driver_version, driver));
+    lh_cuda_note_refusal(search, "\n%s (%s): is not for this driver, which knows CUDA up to %s", library->name, file,
+                         lh_cuda_version_text(library->device->driver_version, driver));
     return false;
 }
 
@@ -138,7 +138,7 @@ static void choose_precision(lh_cuda_library *library) {
 }
 
 lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **opened, lh_error *error) {
-    lh_cuda_library *library = lh_engine_memory(sizeof *library, "the shapes of products", error);
+    lh_cuda_library *library = lh_engine_allocate(sizeof *library, "the shapes of products", error);
     *opened = NULL;
     if (library == NULL) return LH_ERR_ENVIRONMENT;
     library->device = device;

@@ -73,16 +73,16 @@ static bool examine(lh_cuda_search *search, void *library, const char *file) {
     char driver_text[LH_CUDA_VERSION_TEXT];
     lh_error why;
     if (lh_nvrtc_take(library, file, nvrtc, &why) != LH_OK) {
-        lh_cuda_refuse(search, "\n%s", why.text);
+        lh_cuda_note_refusal(search, "\n%s", why.text);
         return false;
     }
     if (nvrtc->major > w->driver_version / 1000) {
-        lh_cuda_refuse(search, "\n%s: its machine code is not for this driver, which knows CUDA up to %s", nvrtc->name,
-                       lh_cuda_version_text(w->driver_version, driver_text));
+        lh_cuda_note_refusal(search, "\n%s: its machine code is not for this driver, which knows CUDA up to %s",
+                             nvrtc->name, lh_cuda_version_text(w->driver_version, driver_text));
         return false;
     }
     if (!choose_target(nvrtc, w->architecture)) {
-        lh_cuda_refuse(search, "\n%s: does not know sm_%d", nvrtc->name, w->architecture);
+        lh_cuda_note_refusal(search, "\n%s: does not know sm_%d", nvrtc->name, w->architecture);
         return false;
     }
     return true;

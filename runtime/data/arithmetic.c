@@ -70,7 +70,7 @@ static void draw_numbers(const lh_operation *o, const lh_frame *f, lh_rng *rng, 
 /* The longest chain of carries. */
 static int measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y) {
     if (o->operands != LH_NUMBER_PLUS_ONE)
-        return lh_longest_chain(f->base, o->operands == LH_NUMBER_AND_DIGIT, digits, x, y);
+        return lh_find_longest_chain(f->base, o->operands == LH_NUMBER_AND_DIGIT, digits, x, y);
     int chain = 0;
     while (chain < digits && x[chain] == f->base - 1) chain++;
     return chain;
@@ -130,22 +130,22 @@ static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, co
     return word[1];
 }
 
-lh_framed lh_with_width(const lh_operation *o, const int *options, int width) {
-    lh_framed f;
+lh_framed_options lh_set_width(const lh_operation *o, const int *options, int width) {
+    lh_framed_options f;
     memcpy(f.options, options, (size_t)o->options * sizeof *options);
     if (width > 0) f.options[o->width_option] = width;
     f.frame = o->frame(f.options);
     return f;
 }
 
-int lh_least_width(const lh_operation *o, const int *options, int digits) {
+int lh_find_least_width(const lh_operation *o, const int *options, int digits) {
     int width = digits > 2 ? digits : 2;
-    while (lh_with_width(o, options, width).frame.digits < digits) width++;
+    while (lh_set_width(o, options, width).frame.digits < digits) width++;
     return width;
 }
 
 void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
-    lh_framed framed = lh_with_width(o, example->options, word[0] >> OWN_FRAME);
+    lh_framed_options framed = lh_set_width(o, example->options, word[0] >> OWN_FRAME);
     lh_frame f = framed.frame;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
     memset(x, 0, (size_t)f.width);
@@ -189,7 +189,7 @@ static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMB
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
 static lh_status add_item(collection_state *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
-    lh_frame f = lh_with_width(m->o, m->c->options, m->width).frame;
+    lh_frame f = lh_set_width(m->o, m->c->options, m->width).frame;
     memset(m->x, 0, (size_t)f.width);
     memset(m->y, 0, (size_t)f.width);
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
@@ -317,7 +317,7 @@ static bool requests_digits(const collection_state *m, int digits) {
 /* The largest requested number of digits that fits in the current frame; 0: none. */
 static int most_digits(const collection_state *m) {
     int most = m->f.digits;
-    if (m->frame > 0) most = lh_with_width(m->o, m->c->options, m->frame).frame.digits;
+    if (m->frame > 0) most = lh_set_width(m->o, m->c->options, m->frame).frame.digits;
     if (most > m->f.digits && !m->c->groups_by(m->c, DIGITS)) most = m->f.digits;
     while (most > 0 && !requests_digits(m, most)) most--;
     return most;
@@ -327,7 +327,7 @@ static int most_digits(const collection_state *m) {
 static void set_width(collection_state *m, int digits) {
     m->width = m->frame;
     if (m->frame == LH_NO_VALUE) m->width = 0;
-    else if (m->frame == 0) m->width = lh_least_width(m->o, m->c->options, digits);
+    else if (m->frame == 0) m->width = lh_find_least_width(m->o, m->c->options, digits);
 }
 
 static lh_status add_chain(collection_state *m, const lh_chains *chains, int digits, int chain) {
@@ -349,7 +349,7 @@ static lh_status add_chains_to(collection_state *m, lh_chains *chains, int longe
     lh_status status = LH_OK;
     for (int chain = 0; status == LH_OK && chain <= longest; chain++) {
         if (!m->c->requests(m->c, CARRY, chain)) continue;
-        if (chains != NULL) lh_chains_aim(chains, chain);
+        if (chains != NULL) lh_chains_set_length(chains, chain);
         for (int digits = chain > 0 ? chain : 1; status == LH_OK && digits <= longest; digits++)
             if (requests_digits(m, digits)) status = add_chain(m, chains, digits, chain);
     }
@@ -395,7 +395,7 @@ static lh_status add_frame(collection_state *m, int frame) {
     return lh_fail(m->error, LH_ERR_INPUT,
                    "%s: eval.by requests a frame of %d places, which holds numbers of at most %d digits\n"
                    "  expected: a frame that holds numbers of some of eval.by.digits",
-                   m->o->kind, frame, lh_with_width(m->o, m->c->options, frame).frame.digits);
+                   m->o->kind, frame, lh_set_width(m->o, m->c->options, frame).frame.digits);
 }
 
 static lh_status add_frames(collection_state *m) {

@@ -56,15 +56,15 @@ typedef struct lh_operation {
 } lh_operation;
 
 /* A task's options for another width of the frame; for width 0 they are the task's own. */
-typedef struct lh_framed {
+typedef struct lh_framed_options {
     int options[LH_MOST_FRAME_OPTIONS];
     lh_frame frame;
-} lh_framed;
+} lh_framed_options;
 
-lh_framed lh_with_width(const lh_operation *operation, const int *options, int width);
+lh_framed_options lh_set_width(const lh_operation *operation, const int *options, int width);
 
 /* The least width of a frame for numbers of `digits` digits. */
-int lh_least_width(const lh_operation *operation, const int *options, int digits);
+int lh_find_least_width(const lh_operation *operation, const int *options, int digits);
 
 static inline uint16_t lh_digit_token(int digit) { return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10); }
 

@@ -73,9 +73,9 @@ static lh_status read_literal(reading *r) {
 }
 
 /* Chooses the options with the requested frame. */
-static lh_status choose_frame(const reading *r, lh_framed *to) {
+static lh_status choose_frame(const reading *r, lh_framed_options *to) {
     const lh_literal *l = r->literal;
-    int least = lh_least_width(r->o, l->options, r->digits);
+    int least = lh_find_least_width(r->o, l->options, r->digits);
     int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : least;
     if (width > LH_MOST_PLACES && l->frame > 0)
         return lh_fail(r->error, LH_ERR_INPUT, "%s: a frame of %d places\n  expected: 0 to %d", r->o->kind, width,
@@ -84,7 +84,7 @@ static lh_status choose_frame(const reading *r, lh_framed *to) {
         return lh_fail(r->error, LH_ERR_INPUT,
                        "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d",
                        r->o->kind, r->digits, least, LH_MOST_PLACES);
-    *to = lh_with_width(r->o, l->options, width);
+    *to = lh_set_width(r->o, l->options, width);
     if (r->digits <= to->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,
                    "%s: a number of %d digits, but a frame of %d places holds at most %d\n"
@@ -93,12 +93,12 @@ static lh_status choose_frame(const reading *r, lh_framed *to) {
 }
 
 lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, lh_example *example, lh_error *error) {
-    lh_framed own;
+    lh_framed_options own;
     reading r = {.o = o,
                  .literal = literal,
                  .first = literal->count > 0 && literal->token[0] == LH_START,
                  .end = literal->count,
-                 .base = lh_with_width(o, literal->options, 0).frame.base,
+                 .base = lh_set_width(o, literal->options, 0).frame.base,
                  .error = error};
     if (r.end > r.first && literal->token[r.end - 1] == LH_END) r.end--;
     lh_status status = read_literal(&r);

@@ -6,26 +6,28 @@
 
 #include "longhand/timings.h"
 
-int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
+int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
     const lh_lengths *lengths = &spec->train.lengths;
     lh_rng rng = lh_rng_at(key, step, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
     return lh_lengths_get(lengths, (int)lh_rng_below(&rng, (uint32_t)lh_lengths_count(lengths)));
 }
 
-int lh_input_length(const lh_spec *spec, int n) {
+int lh_get_input_length(const lh_spec *spec, int n) {
     return spec->corpus != NULL ? spec->corpus->sizes[n - 1].input : spec->task->input_length(n);
 }
 
-int lh_output_length(const lh_spec *spec, int n) {
+int lh_get_output_length(const lh_spec *spec, int n) {
     return spec->corpus != NULL ? spec->corpus->sizes[n - 1].output : spec->task->output_length(n);
 }
 
-int lh_reported_length(const lh_spec *spec, int n) { return spec->corpus != NULL ? lh_input_length(spec, n) : n; }
+int lh_get_reported_length(const lh_spec *spec, int n) {
+    return spec->corpus != NULL ? lh_get_input_length(spec, n) : n;
+}
 
-lh_shape lh_shape_make(const lh_spec *spec, int n, int sequences) {
+lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences) {
     lh_shape shape = {.sequences = sequences};
     if (spec->corpus != NULL) {
-        spec->format->shape(lh_input_length(spec, n), lh_output_length(spec, n), &shape);
+        spec->format->shape(lh_get_input_length(spec, n), lh_get_output_length(spec, n), &shape);
         return shape;
     }
     shape.labels = spec->format->labels(n);
@@ -33,13 +35,13 @@ lh_shape lh_shape_make(const lh_spec *spec, int n, int sequences) {
     return shape;
 }
 
-int lh_shape_tokens(const lh_shape *shape) {
+int lh_count_shape_tokens(const lh_shape *shape) {
     int tokens = 0;
     for (int s = 0; s < LH_MAX_STREAMS; s++) tokens += shape->length[s];
     return tokens;
 }
 
-bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
+bool lh_extend_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
     bool grew = false;
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         if (length[s] <= longest[s]) continue;
@@ -50,8 +52,8 @@ bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
 }
 
 size_t lh_batch_words(const lh_spec *spec, int n) {
-    lh_shape shape = lh_shape_make(spec, n, 1);
-    return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
+    lh_shape shape = lh_make_shape(spec, n, 1);
+    return (size_t)lh_count_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_get_input_length(spec, n);
 }
 
 /* The largest value of each size over all task lengths up to longest_n, because a size may decrease with n.
@@ -60,14 +62,14 @@ static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *larg
     const lh_format *format = spec->format;
     *input = 0;
     for (int n = 1; n <= longest_n; n++) {
-        lh_shape shape = lh_shape_make(spec, n, largest->sequences);
+        lh_shape shape = lh_make_shape(spec, n, largest->sequences);
         if (shape.labels > shape.length[format->label_stream])
             return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
-                           lh_reported_length(spec, n), shape.labels, format->stream[format->label_stream].name,
+                           lh_get_reported_length(spec, n), shape.labels, format->stream[format->label_stream].name,
                            shape.length[format->label_stream]);
-        lh_longer_streams(largest->length, shape.length);
+        lh_extend_streams(largest->length, shape.length);
         if (shape.labels > largest->labels) largest->labels = shape.labels;
-        if (lh_input_length(spec, n) > *input) *input = lh_input_length(spec, n);
+        if (lh_get_input_length(spec, n) > *input) *input = lh_get_input_length(spec, n);
     }
     return LH_OK;
 }
@@ -75,7 +77,7 @@ static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *larg
 static int most_outputs(const lh_spec *spec, int longest_n) {
     int most = 0;
     for (int n = 1; n <= longest_n; n++)
-        if (lh_output_length(spec, n) > most) most = lh_output_length(spec, n);
+        if (lh_get_output_length(spec, n) > most) most = lh_get_output_length(spec, n);
     return most;
 }
 
@@ -152,8 +154,8 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
                           lh_error *error) {
     size_t offset = (size_t)row * (size_t)batch->shape.labels;
     lh_example example = {
-        .input_length = lh_input_length(spec, n),
-        .output_length = lh_output_length(spec, n),
+        .input_length = lh_get_input_length(spec, n),
+        .output_length = lh_get_output_length(spec, n),
         .input = batch->input,
         .target = batch->labels + offset,
         .mask = batch->mask + offset,
@@ -170,7 +172,7 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
                         int sequences, lh_error *error) {
     LH_TIMED(LH_PART_SAMPLING);
     lh_status status = LH_OK;
-    batch->shape = lh_shape_make(spec, n, sequences);
+    batch->shape = lh_make_shape(spec, n, sequences);
     for (int row = 0; status == LH_OK && row < sequences; row++) {
         uint32_t index = first + (uint32_t)row;
         if (source->distinct) index %= source->distinct;
@@ -180,8 +182,8 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
 }
 
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target) {
-    batch->shape = lh_shape_make(spec, n, row + 1);
-    size_t inputs = (size_t)lh_input_length(spec, n), outputs = (size_t)lh_output_length(spec, n);
+    batch->shape = lh_make_shape(spec, n, row + 1);
+    size_t inputs = (size_t)lh_get_input_length(spec, n), outputs = (size_t)lh_get_output_length(spec, n);
     uint16_t *labels = batch->labels + (size_t)row * (size_t)batch->shape.labels;
     uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->shape.labels;
     if (input != batch->input) memcpy(batch->input, input, inputs * sizeof *input);

@@ -10,23 +10,23 @@
 #include "longhand/status.h"
 
 /* Task length n of training step `step`: drawn uniformly from the training lengths at LH_PLACE_LENGTH. */
-int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
+int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
 /* Input tokens of an example at task length n; with a dataset, of shape n (data/datasets/corpus.h). */
-int lh_input_length(const lh_spec *spec, int n);
-int lh_output_length(const lh_spec *spec, int n);
+int lh_get_input_length(const lh_spec *spec, int n);
+int lh_get_output_length(const lh_spec *spec, int n);
 
 /* The length that is shown to users for task length n; with a dataset the input length of shape n. */
-int lh_reported_length(const lh_spec *spec, int n);
+int lh_get_reported_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
-lh_shape lh_shape_make(const lh_spec *spec, int n, int sequences);
+lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences);
 
 /* Tokens of a sequence, all streams together. */
-int lh_shape_tokens(const lh_shape *shape);
+int lh_count_shape_tokens(const lh_shape *shape);
 
 /* Raises longest[stream] to length[stream] in every stream; returns whether any value grew. */
-bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
+bool lh_extend_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
 
 /* Buffers for the examples of one shard or batch, in one allocation. Arrays are as in lh_cpu_block. */
 typedef struct lh_batch {

@@ -67,7 +67,7 @@ static step make_step(int base, int total, int carry) {
 
 static int next_length(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
 
-int lh_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y) {
+int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y) {
     int carry = 0, length = 0, longest = 0;
     for (int i = 0; i < digits; i++) {
         step s = make_step(base, product ? x[i] * y[0] : x[i] + y[i], carry);
@@ -188,7 +188,7 @@ static weight count_ways(const lh_chains *c, int multiplier, int places_left, in
 /* Whether a state is possible: a place has an incoming carry exactly if it continues a chain. */
 static bool is_possible(int carry, int length) { return (carry > 0) == (length > 0); }
 
-void lh_chains_aim(lh_chains *c, int chain) {
+void lh_chains_set_length(lh_chains *c, int chain) {
     c->chain = chain;
     for (int m = 0; m < c->multipliers; m++)
         for (int places_left = 0; places_left <= c->digits; places_left++)

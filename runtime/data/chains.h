@@ -16,7 +16,7 @@
 enum { LH_MOST_BASE = 36, LH_MOST_CHAIN_DIGITS = 128 };
 
 /* Length of the longest chain of x + y or, with product, of x times the single digit y[0]; 0: no carry. */
-int lh_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y);
+int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y);
 
 typedef struct lh_chains lh_chains;
 
@@ -26,7 +26,7 @@ lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits,
 void lh_chains_close(lh_chains *chains);
 
 /* Sets the length of the longest chain of later draws, at most the digits of the numbers. */
-void lh_chains_aim(lh_chains *chains, int chain);
+void lh_chains_set_length(lh_chains *chains, int chain);
 
 /* Draws numbers with exactly `digits` digits, the highest not 0; the digit y[0] of a product may be any. false: no such
  * numbers have a chain of the set length. */

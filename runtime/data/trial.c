@@ -175,7 +175,7 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
     return status;
 }
 
-lh_status lh_trial_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error) {
+lh_status lh_try_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; task->source != NULL && status == LH_OK && i < lh_lengths_count(lengths); i++)
         status = try_length(task, lh_lengths_get(lengths, i), key, error);

@@ -27,6 +27,6 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
 
 /* Checks the first evaluation examples of every length if the task is a user's own, so that errors of a sampler are
  * found before training. */
-lh_status lh_trial_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error);
+lh_status lh_try_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error);
 
 #endif

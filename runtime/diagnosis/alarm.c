@@ -37,7 +37,7 @@ static lh_alarm_kind judge(const lh_alarm *alarm, const lh_step_metrics *metrics
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics) {
     if (alarm->kind != LH_ALARM_NONE || metrics->sums.positions == 0)
         return false; /* no label is in the loss, so there is no gradient */
-    double loss = lh_mean_loss(&metrics->sums);
+    double loss = lh_compute_mean_loss(&metrics->sums);
     alarm->bad_losses = loss > LOSS_RATIO * alarm->guess_loss ? alarm->bad_losses + 1 : 0;
     alarm->kind = judge(alarm, metrics);
     if (alarm->kind != LH_ALARM_NONE) {
@@ -58,7 +58,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
         snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual));
     else
         snprintf(text, size, "the loss is %.3g and for %d steps was above twice that of guessing, %.3g",
-                 lh_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
+                 lh_compute_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
 }
 
 /* Writes the largest current parameter; empty if the parameters cannot be read. */
@@ -75,8 +75,8 @@ static void put_largest(lh_engine *engine, char *text, size_t size) {
     lh_state_close(&state);
 }
 
-void lh_alarm_tell(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
-                   lh_error *warning) {
+void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
+                            lh_error *warning) {
     char finding[200], gradient[400], largest[400];
     put_finding(alarm, finding, sizeof finding);
     put_largest(engine, largest, sizeof largest);

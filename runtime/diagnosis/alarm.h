@@ -32,7 +32,7 @@ bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics)
 
 /* Writes the warning: the step, the alarm, the tensors with most of that step's gradient, the largest parameter in the
  * engine's current state, and the last checkpoint (checkpoint_step -1: none). */
-void lh_alarm_tell(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
-                   lh_error *warning);
+void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
+                            lh_error *warning);
 
 #endif

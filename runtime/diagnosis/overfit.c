@@ -36,7 +36,7 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
     return LH_OVERFIT_UNKNOWN;
 }
 
-double lh_overfit_steps_needed(const lh_overfit_facts *f) {
+double lh_overfit_estimate_steps(const lh_overfit_facts *f) {
     double target = TARGET_OF_GUESS * f->guess_loss, steps = (double)f->steps;
     if (f->recent_loss <= target) return 2.0 * steps;
     double needed = steps + f->steps_between * log(f->recent_loss / target) / log(f->before_loss / f->recent_loss);
@@ -92,7 +92,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
 
 static void put_rate(FILE *out, double rate) {
     char text[LH_NUMBER_TEXT];
-    fprintf(out, "--learning-rate %s", lh_shortest(rate, text));
+    fprintf(out, "--learning-rate %s", lh_write_shortest(rate, text));
 }
 
 static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *run, const lh_spec *spec,
@@ -103,7 +103,7 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_CONFLICT:
         fprintf(out, "the %s %s: trainer sample --length %d --count %d --text",
                 spec->data != NULL ? "examples of" : "sampler of task",
-                spec->data != NULL ? spec->data->train : spec->task->kind, lh_reported_length(spec, run->length),
+                spec->data != NULL ? spec->data->train : spec->task->kind, lh_get_reported_length(spec, run->length),
                 run->examples < 100 ? run->examples : 100);
         break;
     case LH_OVERFIT_SHORT: fprintf(out, "more --steps, or a smaller --log-every"); break;
@@ -116,7 +116,7 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
         break;
     case LH_OVERFIT_FALLING:
         fprintf(out, "--steps %.0f, if it continues at this rate; or a higher --learning-rate",
-                lh_overfit_steps_needed(f));
+                lh_overfit_estimate_steps(f));
         break;
     case LH_OVERFIT_DROPOUT: fprintf(out, "a build with --set model.dropout=0, or more --steps"); break;
     case LH_OVERFIT_UNKNOWN:
@@ -138,8 +138,8 @@ static void put_facts(FILE *out, const lh_overfit_facts *f) {
             f->parameter_norm, f->start_norm, 100.0 * f->update_norm / f->parameter_norm);
 }
 
-lh_status lh_overfit_tell(const lh_overfit_run *run, const lh_spec *spec, const lh_overfit_facts *facts,
-                          lh_error *error) {
+lh_status lh_overfit_write_message(const lh_overfit_run *run, const lh_spec *spec, const lh_overfit_facts *facts,
+                                   lh_error *error) {
     lh_text text;
     lh_overfit_cause cause = lh_overfit_judge(facts);
     lh_status status = lh_text_open(&text, error);
@@ -161,5 +161,5 @@ lh_status lh_overfit_tell(const lh_overfit_run *run, const lh_spec *spec, const 
 lh_status lh_overfit_explain(const lh_overfit_run *run, lh_engine *engine, lh_error *error) {
     lh_overfit_facts facts;
     lh_status status = lh_overfit_measure(run, engine, &facts, error);
-    return status == LH_OK ? lh_overfit_tell(run, engine->spec, &facts, error) : status;
+    return status == LH_OK ? lh_overfit_write_message(run, engine->spec, &facts, error) : status;
 }

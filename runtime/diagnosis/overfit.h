@@ -54,7 +54,7 @@ typedef enum lh_overfit_cause {
 } lh_overfit_cause;
 
 /* The task length of the examples: the longest training length. */
-int lh_overfit_length(const lh_spec *spec);
+int lh_overfit_get_length(const lh_spec *spec);
 
 /* Sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as the engine's evaluate. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
@@ -69,13 +69,13 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
 
 /* Steps until the loss reaches a tenth of the loss of guessing, if it keeps falling at the current rate. */
-double lh_overfit_steps_needed(const lh_overfit_facts *facts);
+double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT. */
-lh_status lh_overfit_tell(const lh_overfit_run *run, const lh_spec *spec, const lh_overfit_facts *facts,
-                          lh_error *error);
+lh_status lh_overfit_write_message(const lh_overfit_run *run, const lh_spec *spec, const lh_overfit_facts *facts,
+                                   lh_error *error);
 
-/* Calls lh_overfit_measure and lh_overfit_tell; returns the status of the failed training. */
+/* Calls lh_overfit_measure and lh_overfit_write_message; returns the status of the failed training. */
 lh_status lh_overfit_explain(const lh_overfit_run *run, lh_engine *engine, lh_error *error);
 
 #endif

@@ -152,8 +152,8 @@ static int64_t best_of_equal_inputs(const example *group, int64_t count, uint16_
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;
-    example *list = lh_engine_memory((size_t)count * sizeof *list, "the examples", error);
-    uint16_t *scratch = lh_engine_memory((size_t)count * sizeof *scratch, "their labels", error);
+    example *list = lh_engine_allocate((size_t)count * sizeof *list, "the examples", error);
+    uint16_t *scratch = lh_engine_allocate((size_t)count * sizeof *scratch, "their labels", error);
     int64_t best = 0;
     if (list == NULL || scratch == NULL) {
         free(list);
@@ -262,8 +262,8 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     points p = {.classes = spec->classes};
     lh_state now = {0}, start = {0};
     size_t row = (size_t)spec->classes * sizeof(double);
-    double *logits = lh_engine_memory((size_t)lh_shape_make(spec, run->length, 1).labels * row, "outputs", error);
-    p.logits = lh_engine_memory(MOST_POINTS * row, "outputs", error);
+    double *logits = lh_engine_allocate((size_t)lh_make_shape(spec, run->length, 1).labels * row, "outputs", error);
+    p.logits = lh_engine_allocate(MOST_POINTS * row, "outputs", error);
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
@@ -286,7 +286,7 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     return status;
 }
 
-int lh_overfit_length(const lh_spec *spec) { return lh_lengths_longest(&spec->train.lengths); }
+int lh_overfit_get_length(const lh_spec *spec) { return lh_lengths_longest(&spec->train.lengths); }
 
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);
@@ -305,7 +305,7 @@ static lh_status measure_accuracy(const lh_overfit_run *run, lh_engine *engine, 
     lh_status status = lh_overfit_evaluate(run, engine, &sums, error);
     if (status != LH_OK) return status;
     facts->accuracy = sums.counted > 0 ? (double)sums.correct / (double)sums.counted : 0;
-    facts->loss = lh_mean_loss(&sums);
+    facts->loss = lh_compute_mean_loss(&sums);
     facts->guess_loss = log((double)engine->spec->classes);
     facts->steps = engine->step;
     return LH_OK;

@@ -93,8 +93,8 @@ static double element(const lh_st_tensor *found, size_t from) {
 }
 
 static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real_bytes, void *vector) {
-    int64_t columns = lh_tensor_columns(tensor);
-    for (int64_t r = 0; r < lh_tensor_rows(tensor); r++) {
+    int64_t columns = lh_count_tensor_columns(tensor);
+    for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++) {
         for (int64_t c = 0; c < columns; c++) {
             double value = element(found, (size_t)(r * columns + c));
             int64_t at = tensor->offset + r * tensor->stride + c;

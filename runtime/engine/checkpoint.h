@@ -30,7 +30,8 @@ typedef struct lh_run_facts {
 
 /* Number of metadata entries that identify the writing program: id, digests, level, compiler, precision. */
 enum { LH_IDENTITY_COUNT = 7 };
-void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]);
+void lh_write_identity(const lh_spec *spec, const char *level, const char *compiler,
+                       lh_st_meta meta[LH_IDENTITY_COUNT]);
 
 /* Writes path atomically and verifies the written file. */
 lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,

@@ -82,7 +82,8 @@ static uint64_t compute_checksum(const content *c, const lh_st_meta *meta, int c
     return sum;
 }
 
-void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]) {
+void lh_write_identity(const lh_spec *spec, const char *level, const char *compiler,
+                       lh_st_meta meta[LH_IDENTITY_COUNT]) {
     const lh_st_meta identity[LH_IDENTITY_COUNT] = {
         {"id", spec->id},
         {"plan_digest", spec->plan_digest},
@@ -105,13 +106,13 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         {"format", LH_CHECKPOINT_FORMAT},
         [1 + LH_IDENTITY_COUNT] = {"step", step},
         {"seed", seed},
-        {"learning_rate", lh_shortest(facts->learning_rate, rate)},
+        {"learning_rate", lh_write_shortest(facts->learning_rate, rate)},
         {LH_OPTIMIZER_KEY, spec->optimizer.kind},
         {LH_CHECKSUM_KEY, sum},
         {LH_DATA_KEY, spec->corpus != NULL ? spec->corpus->train.digest : NULL},
     };
     int count = spec->corpus != NULL ? META_COUNT : META_COUNT - 1;
-    lh_identity(spec, facts->level, facts->compiler, meta + 1);
+    lh_write_identity(spec, facts->level, facts->compiler, meta + 1);
     snprintf(sum, sizeof sum, "%016" PRIx64, compute_checksum(c, meta, count));
     return lh_st_write(path, c->tensors, c->count, meta, count, error);
 }

@@ -90,7 +90,7 @@ static bool take_answer(const lh_decode_lane *l, int row, int label) {
     }
     if (l->query.wants_answer != NULL && !l->query.wants_answer[answer]) best = l->query.target[answer];
     l->results.answers[answer] = (uint16_t)best;
-    return lh_ends_sequence(spec, &l->query, answer, best) || label + 1 == l->rows[row].limit;
+    return lh_is_last_answer(spec, &l->query, answer, best) || label + 1 == l->rows[row].limit;
 }
 
 /* Ends a sequence: fills the remaining answers with the last one. */
@@ -208,9 +208,9 @@ static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int
 static void begin_row(lh_decode_lane *l, int i) {
     size_t first = (size_t)i * (size_t)l->labels;
     decoded_row *r = &l->rows[i];
-    *r = (decoded_row){.sequence = i, .limit = lh_answers_until(l->mask + first, l->labels)};
-    r->known_count = lh_answers_of_pass(l->target + first, l->mask + first, r->limit, l->results.answers + first);
-    r->waits = lh_misses_answers(l->cpu->engine.spec, &l->query, first, r->known_count, r->limit, l->results.answers);
+    *r = (decoded_row){.sequence = i, .limit = lh_count_requested_answers(l->mask + first, l->labels)};
+    r->known_count = lh_take_pass_answers(l->target + first, l->mask + first, r->limit, l->results.answers + first);
+    r->waits = lh_needs_answers(l->cpu->engine.spec, &l->query, first, r->known_count, r->limit, l->results.answers);
     l->results.lengths[i] = r->known_count;
     if (r->waits) put_row(l, i);
 }
@@ -235,7 +235,7 @@ lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_conditio
 }
 
 int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
-    lh_shape shape = lh_shape_make(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
+    lh_shape shape = lh_make_shape(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
     while (shape.sequences > 1 && cpu->program->decode_bytes(&shape) > BLOCK_BYTES) shape.sequences /= 2;
     return shape.sequences;
 }
@@ -243,12 +243,12 @@ int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
 static lh_status open_lane(lh_decode_lane *l, lh_error *error) {
     const lh_spec *spec = l->cpu->engine.spec;
     size_t sequences = (size_t)l->sequences, labels = sequences * (size_t)l->labels;
-    l->memory = lh_engine_memory(l->cpu->program->decode_bytes(&l->step.shape), "keys and values", error);
+    l->memory = lh_engine_allocate(l->cpu->program->decode_bytes(&l->step.shape), "keys and values", error);
     if (l->memory == NULL) return LH_ERR_ENVIRONMENT;
-    l->logits = lh_engine_memory(labels * (size_t)spec->classes * (size_t)l->cpu->engine.real_bytes,
-                                 "a thread's logits", error);
-    l->input = lh_engine_memory((sequences * l->inputs + labels) * sizeof *l->input, "examples", error);
-    l->mask = lh_engine_memory(labels, "examples", error);
+    l->logits = lh_engine_allocate(labels * (size_t)spec->classes * (size_t)l->cpu->engine.real_bytes,
+                                   "a thread's logits", error);
+    l->input = lh_engine_allocate((sequences * l->inputs + labels) * sizeof *l->input, "examples", error);
+    l->mask = lh_engine_allocate(labels, "examples", error);
     if (l->logits == NULL || l->input == NULL || l->mask == NULL) return LH_ERR_ENVIRONMENT;
     l->target = l->input + sequences * l->inputs;
     l->query = (lh_query){.input = l->input, .target = l->target, .wants_answer = l->mask};
@@ -259,7 +259,7 @@ static lh_status open_lane(lh_decode_lane *l, lh_error *error) {
 lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int n, int sequences, int count,
                          lh_decode_lane **lanes, lh_error *error) {
     lh_status status = LH_OK;
-    *lanes = lh_engine_memory((size_t)count * sizeof **lanes, "threads", error);
+    *lanes = lh_engine_allocate((size_t)count * sizeof **lanes, "threads", error);
     if (*lanes == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
         lh_decode_lane *l = &(*lanes)[i];
@@ -269,7 +269,7 @@ lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int 
         l->n = n;
         l->sequences = sequences;
         l->labels = step->shape.labels;
-        l->inputs = (size_t)lh_input_length(cpu->engine.spec, n);
+        l->inputs = (size_t)lh_get_input_length(cpu->engine.spec, n);
         status = open_lane(l, error);
     }
     if (status == LH_OK) return LH_OK;
@@ -317,7 +317,7 @@ static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int cou
     decoding job = {.cpu = cpu, .count = count, .sequences = lh_decode_sequences(cpu, query->n, count)};
     int blocks = (count + job.sequences - 1) / job.sequences;
     int threads = cpu->engine.threads < blocks ? cpu->engine.threads : blocks;
-    size_t answers = (size_t)count * (size_t)lh_shape_make(cpu->engine.spec, query->n, 1).labels;
+    size_t answers = (size_t)count * (size_t)lh_make_shape(cpu->engine.spec, query->n, 1).labels;
     job.step = lh_cpu_query_step(cpu, query, job.sequences);
     atomic_init(&job.next, 0);
     atomic_init(&job.stopped, false);

@@ -11,12 +11,12 @@
 
 #include "data/initialise.h"
 
-lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error) {
+lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error) {
     const lh_cpu_program *program = cpu->program;
     int all[LH_MAX_STREAMS];
     memcpy(all, cpu->tables_longest, sizeof all);
-    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
-    void *tables = lh_engine_memory(program->tables_bytes(all), "position tables", error);
+    if (program->tables_bytes == NULL || !lh_extend_streams(all, longest)) return LH_OK;
+    void *tables = lh_engine_allocate(program->tables_bytes(all), "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
     program->make_tables(tables, all);
     free(cpu->tables);
@@ -32,14 +32,14 @@ static int largest_shard(const lh_spec *spec) {
 /* Raises the memory needs *most, and the lengths `longest`, to the needs of training length n. */
 static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
-    lh_shape shape = lh_shape_make(spec, n, spec->train.batch);
+    lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape);
     int block = cpu->program->block_sequences(shape.length);
     shape.sequences = block < most->shard ? block : most->shard;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
     if (shared > most->shared) most->shared = shared;
     if (workspace > most->workspace) most->workspace = workspace;
-    lh_longer_streams(longest, shape.length);
+    lh_extend_streams(longest, shape.length);
     if (n > most->longest_n) most->longest_n = n;
 }
 
@@ -52,7 +52,7 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     if (status != LH_OK) return status;
     needs->shard = largest_shard(spec);
     for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_get(lengths, i), needs, longest);
-    status = lh_cpu_need_tables(cpu, longest, error);
+    status = lh_cpu_grow_tables(cpu, longest, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
     return status;
@@ -70,8 +70,8 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
     size_t states = cpu->config.trains ? (size_t)spec->optimizer.states : 0;
-    char *vectors = lh_engine_memory((cpu->config.trains ? 2 + states : 1) * bytes,
-                                     "parameters and their optimiser's state", error);
+    char *vectors = lh_engine_allocate((cpu->config.trains ? 2 + states : 1) * bytes,
+                                       "parameters and their optimiser's state", error);
     if (vectors == NULL) return LH_ERR_ENVIRONMENT;
     cpu->parameters = vectors;
     lh_initialise(spec, cpu->config.seed, cpu->engine.real_bytes, cpu->parameters);
@@ -79,7 +79,7 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     cpu->total = vectors + bytes;
     for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
     name_vectors(cpu);
-    if (cpu->config.keeps_gradient) cpu->last_gradient = lh_engine_memory(bytes, "the gradient", error);
+    if (cpu->config.keeps_gradient) cpu->last_gradient = lh_engine_allocate(bytes, "the gradient", error);
     return cpu->config.keeps_gradient && cpu->last_gradient == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
 }
 
@@ -153,7 +153,7 @@ static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_erro
 lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
     lh_cpu_step step = {
         .mode = LH_MODE_EVALUATE,
-        .shape = lh_shape_make(cpu->engine.spec, n, sequences),
+        .shape = lh_make_shape(cpu->engine.spec, n, sequences),
         .key = draw->key,
         .step = draw->step,
         .draw = *draw,
@@ -190,7 +190,7 @@ static const lh_engine_ops cpu_ops = {
 static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *before,
                              lh_engine **engine, lh_error *error) {
     *engine = NULL;
-    lh_cpu_engine *cpu = lh_engine_memory(sizeof *cpu, "the engine", error);
+    lh_cpu_engine *cpu = lh_engine_allocate(sizeof *cpu, "the engine", error);
     if (cpu == NULL) return LH_ERR_ENVIRONMENT;
     cpu->engine = (lh_engine){
         .ops = &cpu_ops,
@@ -198,7 +198,7 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
         .level = program->level,
         .real_bytes = program->real_bytes,
         .threads = config->threads,
-        .compiler = lh_compiler(),
+        .compiler = lh_get_compiler(),
         .variant = "cpu",
         .decodes = program->decode_step != NULL,
     };

@@ -42,7 +42,7 @@ typedef struct lh_cpu_engine {
 static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engine.spec->parameter_storage / LH_CHUNK; }
 
 /* Makes position tables for sequences of up to longest[stream] tokens. */
-lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
+lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 

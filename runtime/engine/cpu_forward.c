@@ -34,10 +34,10 @@ static cut choose_cut(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS]
 static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
-    lh_shape shape = lh_shape_make(spec, n, examples);
+    lh_shape shape = lh_make_shape(spec, n, examples);
     cut sequences = choose_cut(cpu, shape.length, examples);
     most->shared = larger(most->shared, cpu->program->shared_bytes(&shape));
-    lh_longer_streams(longest, shape.length);
+    lh_extend_streams(longest, shape.length);
     shape.sequences = sequences.together;
     most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
@@ -55,9 +55,9 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     if (status != LH_OK) return status;
     for (int i = 0; i < lh_lengths_count(lengths); i++)
         need_length(cpu, lh_lengths_get(lengths, i), examples, &most, longest);
-    status = lh_cpu_need_tables(cpu, longest, error);
+    status = lh_cpu_grow_tables(cpu, longest, error);
     if (status != LH_OK) return status;
-    cpu->forward = lh_cpu_more_forward(&before, &most);
+    cpu->forward = lh_cpu_combine_needs(&before, &most);
     status = lh_cpu_enter(cpu, error);
     if (status == LH_OK) lh_cpu_leave(cpu, true);
     else cpu->forward = before;

@@ -197,7 +197,8 @@ static void step_work(void *argument, int index, int count) {
 static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     const lh_spec *spec = cpu->engine.spec;
     if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {
-        cpu->length = cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_train_length(spec, cpu->key, step);
+        cpu->length =
+            cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_draw_train_length(spec, cpu->key, step);
         return spec->train.batch;
     }
     const lh_turn *turn = lh_epoch_find_batch(&cpu->epoch, cpu->key, step);
@@ -212,7 +213,7 @@ static void start_step(lh_cpu_engine *cpu) {
     int sequences = choose_batch(cpu, step);
     cpu->job = (lh_cpu_step){
         .mode = LH_MODE_TRAIN,
-        .shape = lh_shape_make(spec, cpu->length, sequences),
+        .shape = lh_make_shape(spec, cpu->length, sequences),
         .key = cpu->key,
         .step = step,
         .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
@@ -241,7 +242,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->parameter_norm = sqrt(parameters);
     metrics->update_norm = sqrt(update);
     metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
-    metrics->length = lh_reported_length(cpu->engine.spec, cpu->length);
+    metrics->length = lh_get_reported_length(cpu->engine.spec, cpu->length);
 }
 
 /* Takes the failure of the first shard whose examples could not be made. */
@@ -259,14 +260,14 @@ static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now
     lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);
     if (status != LH_OK)
         lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
-                         lh_reported_length(cpu->engine.spec, cpu->length));
+                         lh_get_reported_length(cpu->engine.spec, cpu->length));
     return status;
 }
 
 static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error *error) {
     start_step(cpu);
     lh_team_run(cpu->engine.threads, step_work, cpu);
-    *metrics = (lh_step_metrics){.length = lh_reported_length(cpu->engine.spec, cpu->length)};
+    *metrics = (lh_step_metrics){.length = lh_get_reported_length(cpu->engine.spec, cpu->length)};
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     measure_step(cpu, metrics);
@@ -278,13 +279,13 @@ lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metr
     *done = 0;
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
-    double start = lh_clock();
+    double start = lh_read_clock();
     for (; *done < count; ++*done) {
         status = run_step(cpu, &metrics[*done], error);
         if (status != LH_OK) break;
         engine->step++;
     }
-    engine->seconds += lh_clock() - start;
+    engine->seconds += lh_read_clock() - start;
     lh_cpu_leave(cpu, status == LH_OK);
     return status;
 }

@@ -16,9 +16,9 @@ static size_t vector_bytes(const lh_cpu_workspaces *workspaces) {
 }
 
 static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lane, lh_error *error) {
-    lane->workspace = lh_engine_memory(workspaces->train.workspace, "a thread's activations", error);
+    lane->workspace = lh_engine_allocate(workspaces->train.workspace, "a thread's activations", error);
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->gradient = lh_engine_memory(vector_bytes(workspaces), "a thread's gradient", error);
+    lane->gradient = lh_engine_allocate(vector_bytes(workspaces), "a thread's gradient", error);
     if (lane->gradient == NULL) return LH_ERR_ENVIRONMENT;
     return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard, error);
 }
@@ -26,11 +26,11 @@ static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lan
 static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, lh_error *error) {
     size_t threads = (size_t)workspaces->threads, shards = (size_t)workspaces->spec->train.shards;
     size_t chunks = (size_t)(workspaces->spec->parameter_storage / LH_CHUNK);
-    workspace->shared = lh_engine_memory(workspaces->train.shared, "the shared values of a batch", error);
-    workspace->lanes = lh_engine_memory(threads * sizeof *workspace->lanes, "threads", error);
-    workspace->shard_sums = lh_engine_memory(shards * sizeof *workspace->shard_sums, "sums", error);
-    workspace->chunk_norms = lh_engine_memory(chunks * sizeof *workspace->chunk_norms, "sums", error);
-    workspace->chunk_updates = lh_engine_memory(chunks * sizeof *workspace->chunk_updates, "sums", error);
+    workspace->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a batch", error);
+    workspace->lanes = lh_engine_allocate(threads * sizeof *workspace->lanes, "threads", error);
+    workspace->shard_sums = lh_engine_allocate(shards * sizeof *workspace->shard_sums, "sums", error);
+    workspace->chunk_norms = lh_engine_allocate(chunks * sizeof *workspace->chunk_norms, "sums", error);
+    workspace->chunk_updates = lh_engine_allocate(chunks * sizeof *workspace->chunk_updates, "sums", error);
     bool whole = workspace->shared != NULL && workspace->lanes != NULL && workspace->shard_sums != NULL &&
                  workspace->chunk_norms != NULL && workspace->chunk_updates != NULL;
     lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
@@ -40,9 +40,9 @@ static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_works
 
 static lh_status open_forward_lane(const lh_cpu_workspaces *workspaces, lh_cpu_forward_lane *lane,
                                    const lh_cpu_forward_needs *needs, lh_error *error) {
-    lane->workspace = lh_engine_memory(needs->workspace, "a thread's activations", error);
+    lane->workspace = lh_engine_allocate(needs->workspace, "a thread's activations", error);
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->logits = lh_engine_memory(needs->logits, "a thread's logits", error);
+    lane->logits = lh_engine_allocate(needs->logits, "a thread's logits", error);
     if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
     return lh_batch_open(&lane->batch, workspaces->spec, needs->longest_n, needs->part, error);
 }
@@ -64,9 +64,9 @@ static void close_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace 
 static lh_status open_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
                               const lh_cpu_forward_needs *needs, lh_error *error) {
     size_t threads = (size_t)workspaces->threads;
-    workspace->forward_lanes = lh_engine_memory(threads * sizeof *workspace->forward_lanes, "threads", error);
-    workspace->forward_shared = lh_engine_memory(needs->shared, "the shared values of a batch", error);
-    workspace->block_sums = lh_engine_memory((size_t)needs->examples * sizeof *workspace->block_sums, "sums", error);
+    workspace->forward_lanes = lh_engine_allocate(threads * sizeof *workspace->forward_lanes, "threads", error);
+    workspace->forward_shared = lh_engine_allocate(needs->shared, "the shared values of a batch", error);
+    workspace->block_sums = lh_engine_allocate((size_t)needs->examples * sizeof *workspace->block_sums, "sums", error);
     bool whole = workspace->forward_lanes != NULL && workspace->forward_shared != NULL && workspace->block_sums != NULL;
     lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
     for (size_t i = 0; status == LH_OK && i < threads; i++)
@@ -92,7 +92,7 @@ static void close_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspac
 }
 
 static lh_status open_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspace **to, lh_error *error) {
-    lh_cpu_workspace *workspace = lh_engine_memory(sizeof *workspace, "working memory", error);
+    lh_cpu_workspace *workspace = lh_engine_allocate(sizeof *workspace, "working memory", error);
     if (workspace == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = workspaces->train.workspace > 0 ? open_training(workspaces, workspace, error) : LH_OK;
     if (status == LH_OK) *to = workspace;
@@ -102,7 +102,7 @@ static lh_status open_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_work
 
 lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
                                  lh_cpu_workspaces **to, lh_error *error) {
-    lh_cpu_workspaces *workspaces = lh_engine_memory(sizeof *workspaces, "working memory", error);
+    lh_cpu_workspaces *workspaces = lh_engine_allocate(sizeof *workspaces, "working memory", error);
     if (workspaces == NULL) return LH_ERR_ENVIRONMENT;
     workspaces->spec = spec;
     workspaces->threads = threads;
@@ -137,7 +137,7 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static int more(int a, int b) { return a > b ? a : b; }
 
-lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
+lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return (lh_cpu_forward_needs){
         .workspace = larger(a->workspace, b->workspace),
         .shared = larger(a->shared, b->shared),
@@ -158,7 +158,7 @@ static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) 
 
 static lh_status grow_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
                               const lh_cpu_forward_needs *needs, lh_error *error) {
-    lh_cpu_forward_needs all = lh_cpu_more_forward(&workspace->forward, needs);
+    lh_cpu_forward_needs all = lh_cpu_combine_needs(&workspace->forward, needs);
     if (workspace->forward_lanes != NULL && equal(&all, &workspace->forward)) return LH_OK;
     close_forward(workspaces, workspace);
     return open_forward(workspaces, workspace, &all, error);

@@ -76,7 +76,7 @@ typedef struct lh_cpu_workspaces {
 } lh_cpu_workspaces;
 
 /* The larger value of each field. */
-lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
+lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
 
 /* Creates an empty list of workspaces with engines = 0; train: NULL if no engine trains. LH_ERR_ENVIRONMENT: out of
  * memory. */

@@ -35,7 +35,7 @@ static void settle(lh_decode_passes *d, int i) {
     size_t first = (size_t)i * d->labels;
     uint16_t *answers = d->results->answers + first;
     int *length = &d->length[i];
-    bool ends = *length > 0 && lh_ends_sequence(d->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
+    bool ends = *length > 0 && lh_is_last_answer(d->spec, query, first + (size_t)*length - 1, answers[*length - 1]);
     while (!ends && *length < get_limit(d, i) && query->wants_answer != NULL &&
            !query->wants_answer[first + (size_t)*length]) {
         answers[*length] = query->target[first + (size_t)*length];
@@ -64,10 +64,10 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
                             .query = query,
                             .results = results,
                             .count = count,
-                            .labels = (size_t)lh_shape_make(spec, query->n, 1).labels,
-                            .inputs = (size_t)lh_input_length(spec, query->n)};
-    d->length = lh_engine_memory(2 * sequences * sizeof *d->length, "answers", error);
-    d->ended = lh_engine_memory(sequences * sizeof *d->ended, "answers", error);
+                            .labels = (size_t)lh_make_shape(spec, query->n, 1).labels,
+                            .inputs = (size_t)lh_get_input_length(spec, query->n)};
+    d->length = lh_engine_allocate(2 * sequences * sizeof *d->length, "answers", error);
+    d->ended = lh_engine_allocate(sequences * sizeof *d->ended, "answers", error);
     if (d->length == NULL || d->ended == NULL) return LH_ERR_ENVIRONMENT;
     d->row = d->length + count;
     begin(d);
@@ -80,7 +80,7 @@ void lh_decode_passes_close(lh_decode_passes *d) {
 }
 
 int lh_decode_passes_choose(lh_decode_passes *d) {
-    bool by_number = lh_depends_on_number(d->spec, d->query->noise);
+    bool by_number = lh_depends_on_batch_index(d->spec, d->query->noise);
     int rows = 0, last = d->count - 1;
     while (last >= 0 && d->ended[last]) last--;
     for (int i = 0; i <= last; i++)
@@ -109,11 +109,12 @@ void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_a
 lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, int count, lh_error *error) {
     lh_examples *e = examples;
     size_t rows = (size_t)count;
-    *e = (lh_examples){
-        .count = count, .labels = (size_t)lh_shape_make(spec, n, 1).labels, .inputs = (size_t)lh_input_length(spec, n)};
-    e->input = lh_engine_memory(rows * (e->inputs + e->labels) * sizeof *e->input, "examples", error);
-    e->mask = lh_engine_memory(rows * e->labels, "examples", error);
-    e->limits = lh_engine_memory(rows * sizeof *e->limits, "examples", error);
+    *e = (lh_examples){.count = count,
+                       .labels = (size_t)lh_make_shape(spec, n, 1).labels,
+                       .inputs = (size_t)lh_get_input_length(spec, n)};
+    e->input = lh_engine_allocate(rows * (e->inputs + e->labels) * sizeof *e->input, "examples", error);
+    e->mask = lh_engine_allocate(rows * e->labels, "examples", error);
+    e->limits = lh_engine_allocate(rows * sizeof *e->limits, "examples", error);
     if (e->input == NULL || e->mask == NULL || e->limits == NULL) return LH_ERR_ENVIRONMENT;
     e->target = e->input + rows * e->inputs;
     return LH_OK;
@@ -125,7 +126,7 @@ void lh_examples_close(lh_examples *examples) {
     free(examples->limits);
 }
 
-lh_status lh_examples_make(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error) {
+lh_status lh_make_examples(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error) {
     lh_examples *e = examples;
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
@@ -137,7 +138,7 @@ lh_status lh_examples_make(lh_examples *examples, const lh_spec *spec, const lh_
         memcpy(e->input + row * e->inputs, batch.input, e->inputs * sizeof *e->input);
         memcpy(e->target + row * e->labels, batch.labels, e->labels * sizeof *e->target);
         memcpy(e->mask + row * e->labels, batch.mask, e->labels);
-        e->limits[i] = lh_answers_until(batch.mask, (int)e->labels);
+        e->limits[i] = lh_count_requested_answers(batch.mask, (int)e->labels);
     }
     lh_batch_close(&batch);
     return status;

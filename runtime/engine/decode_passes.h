@@ -58,6 +58,6 @@ void lh_examples_close(lh_examples *examples);
 
 /* Makes the first `count` examples of a condition. Errors: those of lh_batch_fill; LH_ERR_ENVIRONMENT: out of
  * memory. */
-lh_status lh_examples_make(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error);
+lh_status lh_make_examples(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error);
 
 #endif

@@ -10,7 +10,7 @@
  * translation buffers cover with small pages. Measured gain: 2 to 4% of a step. */
 enum { LARGE_PAGE = 2 << 20, LARGE_FROM = 512 << 10 };
 
-const char *lh_compiler(void) {
+const char *lh_get_compiler(void) {
 #if defined(__clang__)
     return __VERSION__;
 #else
@@ -18,7 +18,7 @@ const char *lh_compiler(void) {
 #endif
 }
 
-void *lh_engine_memory(size_t bytes, const char *what, lh_error *error) {
+void *lh_engine_allocate(size_t bytes, const char *what, lh_error *error) {
     size_t unit = bytes >= LARGE_FROM ? LARGE_PAGE : 64;
     size_t rounded = (bytes / unit + (bytes % unit != 0 || bytes == 0)) * unit;
     void *memory = rounded < bytes ? NULL : aligned_alloc(unit, rounded);
@@ -37,10 +37,10 @@ lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer
     size_t bytes = (size_t)spec->parameter_storage * (size_t)engine->real_bytes;
     memset(state, 0, sizeof *state);
     state->real_bytes = engine->real_bytes;
-    state->parameters = lh_engine_memory(bytes, "a copy of the parameters", error);
+    state->parameters = lh_engine_allocate(bytes, "a copy of the parameters", error);
     if (state->parameters == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; optimizer && i < spec->optimizer.states; i++) {
-        state->optimizer[i] = lh_engine_memory(bytes, "a copy of the optimiser state", error);
+        state->optimizer[i] = lh_engine_allocate(bytes, "a copy of the optimiser state", error);
         if (state->optimizer[i] == NULL) {
             lh_state_close(state);
             return LH_ERR_ENVIRONMENT;
@@ -61,7 +61,7 @@ lh_status lh_state_prepare(const lh_engine *engine, lh_state *copy, lh_state **s
     return engine->host_state != NULL ? LH_OK : lh_state_open(copy, engine, true, error);
 }
 
-lh_condition lh_condition_make(int n, int examples, uint64_t seed, int draw) {
+lh_condition lh_make_condition(int n, int examples, uint64_t seed, int draw) {
     lh_key key = lh_key_of_seed(seed);
     lh_condition condition = {
         .n = n,
@@ -72,8 +72,8 @@ lh_condition lh_condition_make(int n, int examples, uint64_t seed, int draw) {
     return condition;
 }
 
-lh_condition lh_validation_make(int n, int examples, uint64_t seed, int draw) {
-    lh_condition condition = lh_condition_make(n, examples, seed, draw);
+lh_condition lh_make_validation_condition(int n, int examples, uint64_t seed, int draw) {
+    lh_condition condition = lh_make_condition(n, examples, seed, draw);
     condition.source.domain = condition.draw.domain = LH_DOMAIN_VALIDATION;
     condition.draw.step |= LH_VALIDATION_STEP;
     return condition;
@@ -88,7 +88,7 @@ void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->exact += part->exact;
 }
 
-lh_sums lh_sums_make(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {
+lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {
     return (lh_sums){
         .loss = loss,
         .positions = spec->task->loss == LH_LOSS_COUNTED ? counted : labels,
@@ -99,9 +99,11 @@ lh_sums lh_sums_make(const lh_spec *spec, int labels, int64_t counted, int64_t c
     };
 }
 
-double lh_mean_loss(const lh_sums *sums) { return sums->positions > 0 ? sums->loss / (double)sums->positions : 0; }
+double lh_compute_mean_loss(const lh_sums *sums) {
+    return sums->positions > 0 ? sums->loss / (double)sums->positions : 0;
+}
 
-int lh_best_class(const double *logits, int classes) {
+int lh_find_best_class(const double *logits, int classes) {
     int best = 0;
     for (int c = 1; c < classes; c++)
         if (logits[c] > logits[best]) best = c;
@@ -119,7 +121,7 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updat
 }
 
 void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count) {
-    size_t inputs = (size_t)lh_input_length(spec, query->n), outputs = (size_t)lh_output_length(spec, query->n);
+    size_t inputs = (size_t)lh_get_input_length(spec, query->n), outputs = (size_t)lh_get_output_length(spec, query->n);
     for (int row = 0; row < count; row++) {
         size_t offset = (size_t)(first + row);
         lh_batch_put(batch, spec, query->n, row, query->input + offset * inputs,
@@ -129,12 +131,12 @@ void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query,
     }
 }
 
-int lh_answers_until(const uint8_t *mask, int labels) {
+int lh_count_requested_answers(const uint8_t *mask, int labels) {
     while (labels > 0 && !mask[labels - 1]) labels--;
     return labels;
 }
 
-int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers) {
+int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers) {
     int known_count = 0;
     for (bool right = true; right && known_count < limit; known_count++) {
         if (!mask[known_count]) answers[known_count] = target[known_count];
@@ -148,7 +150,7 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
     if (spec->data != NULL) return LH_OK; /* the spec's task.longest is within the limit */
     for (int i = 0; spec->limit.tokens > 0 && i < count; i++) {
         int n = lh_lengths_get(lengths, i);
-        lh_shape shape = lh_shape_make(spec, n, 1);
+        lh_shape shape = lh_make_shape(spec, n, 1);
         for (int s = 0; s < spec->format->streams; s++)
             if (shape.length[s] > spec->limit.tokens)
                 return lh_fail(error, LH_ERR_INPUT,

@@ -147,7 +147,7 @@ struct lh_engine {
 };
 
 /* The compiler of this program: its kind and version. */
-const char *lh_compiler(void);
+const char *lh_get_compiler(void);
 
 /* Opens an engine for one CPU program; initial parameters are lh_initialise(seed). */
 lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
@@ -169,20 +169,20 @@ lh_status lh_state_prepare(const lh_engine *engine, lh_state *copy, lh_state **s
 
 /* The standard evaluation condition: examples and random draws of an evaluation seed. All draws of a task length have
  * the same examples. */
-lh_condition lh_condition_make(int n, int examples, uint64_t seed, int draw);
+lh_condition lh_make_condition(int n, int examples, uint64_t seed, int draw);
 
 /* A condition of the validation stream, whose examples and draws are independent of training and of the standard
  * condition. */
-lh_condition lh_validation_make(int n, int examples, uint64_t seed, int draw);
+lh_condition lh_make_validation_condition(int n, int examples, uint64_t seed, int draw);
 
 /* Adds every field of part to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *part);
 
 /* The sums of one sequence with `labels` labels; loss: summed over the labels in the loss. */
-lh_sums lh_sums_make(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
+lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
 
 /* The mean loss in nats per label in the loss; 0: there is no such label. */
-double lh_mean_loss(const lh_sums *sums);
+double lh_compute_mean_loss(const lh_sums *sums);
 
 /* LH_OK: the step made its update, and loss, gradient and parameters are finite; else LH_ERR_INPUT with the step (from
  * 1) and the non-finite value. */
@@ -203,41 +203,41 @@ static inline bool lh_decodes_condition(const lh_engine *engine, double noise) {
 void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count);
 
 /* Whether the results of a sequence depend on its index in the batch. */
-static inline bool lh_depends_on_number(const lh_spec *spec, double noise) {
+static inline bool lh_depends_on_batch_index(const lh_spec *spec, double noise) {
     return spec->eval.dropout || spec->draws_by_sequence || noise > 0;
 }
 
 /* The class with the greatest logit; the first one wins a tie. */
-int lh_best_class(const double *logits, int classes);
+int lh_find_best_class(const double *logits, int classes);
 
 /* Whether an answer ends its sequence. */
-static inline bool lh_ends(const lh_spec *spec, int answer) {
+static inline bool lh_is_end_symbol(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
 
 /* Whether answer number `index` of a query ends its sequence. An end symbol that equals the known target's token does
  * not end it. */
-static inline bool lh_ends_sequence(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
-    return lh_ends(spec, answer) && (query->target == NULL || query->target[index] != answer);
+static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
+    return lh_is_end_symbol(spec, answer) && (query->target == NULL || query->target[index] != answer);
 }
 
 /* The number of labels up to the last counted one. */
-int lh_answers_until(const uint8_t *mask, int labels);
+int lh_count_requested_answers(const uint8_t *mask, int labels);
 
 /* Returns how many of the first `limit` answers of a pass over a target are also those of decoding: the answers up to
  * and including the first error. Replaces answers that do not count by the target's tokens. */
-int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
+int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
 /* Whether a sequence needs more answers: it has known_count answers, stored from index `first`, fewer than `limit`, and
  * none has ended it. */
-static inline bool lh_misses_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
-                                     int limit, const uint16_t *answers) {
+static inline bool lh_needs_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
+                                    int limit, const uint16_t *answers) {
     size_t last = first + (size_t)known_count - 1;
-    return known_count < limit && !(known_count > 0 && lh_ends_sequence(spec, query, last, answers[last]));
+    return known_count < limit && !(known_count > 0 && lh_is_last_answer(spec, query, last, answers[last]));
 }
 
 /* Allocates zeroed memory, 64-byte aligned, for free(). Out of memory: NULL, and a message with the bytes and their
  * purpose. */
-void *lh_engine_memory(size_t bytes, const char *what, lh_error *error);
+void *lh_engine_allocate(size_t bytes, const char *what, lh_error *error);
 
 #endif

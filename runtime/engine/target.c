@@ -26,7 +26,7 @@ lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *dev
     int ordinal;
     *target = (lh_target){.spec = *spec};
     if (strcmp(device, "cpu") == 0) return open_cpu(target, error);
-    if (lh_cuda_ordinal(device, &ordinal, NULL) == LH_OK) return open_cuda(target, device, ordinal, error);
+    if (lh_cuda_parse_ordinal(device, &ordinal, NULL) == LH_OK) return open_cuda(target, device, ordinal, error);
     return lh_fail(error, LH_ERR_USAGE,
                    "--device: '%.80s' is no device\n  expected: cpu or cuda, or cuda:N with N from 0", device);
 }

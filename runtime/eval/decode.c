@@ -49,7 +49,7 @@ static lh_status pass_with_logits(decoding *d, lh_error *error) {
     if (status != LH_OK) return status;
     for (size_t label = (size_t)d->passes.length[i]; label < d->labels; label++) {
         const double *logits = d->logits + label * d->classes;
-        d->answers[label] = (uint16_t)lh_best_class(logits, (int)d->classes);
+        d->answers[label] = (uint16_t)lh_find_best_class(logits, (int)d->classes);
         memcpy(d->results->logits + ((size_t)i * d->labels + label) * d->classes, logits, d->classes * sizeof *logits);
     }
     return LH_OK;
@@ -80,7 +80,7 @@ static lh_status answer_at_once(decoding *d, lh_error *error) {
         status = d->engine->ops->predict(d->engine, &query, d->logits, error);
         for (size_t label = 0; status == LH_OK && label < d->labels; label++)
             d->results->answers[(size_t)i * d->labels + label] =
-                (uint16_t)lh_best_class(d->logits + label * d->classes, (int)d->classes);
+                (uint16_t)lh_find_best_class(d->logits + label * d->classes, (int)d->classes);
         if (status == LH_OK)
             memcpy(d->results->logits + (size_t)i * d->labels * d->classes, d->logits,
                    d->labels * d->classes * sizeof *d->logits);
@@ -90,9 +90,9 @@ static lh_status answer_at_once(decoding *d, lh_error *error) {
 
 static bool open(decoding *d, lh_error *error) {
     size_t count = (size_t)d->count;
-    d->input = lh_engine_memory(count * (d->inputs + 2 * d->labels) * sizeof *d->input, "answers", error);
+    d->input = lh_engine_allocate(count * (d->inputs + 2 * d->labels) * sizeof *d->input, "answers", error);
     if (d->results->logits != NULL)
-        d->logits = lh_engine_memory(d->labels * d->classes * sizeof *d->logits, "logits", error);
+        d->logits = lh_engine_allocate(d->labels * d->classes * sizeof *d->logits, "logits", error);
     if (d->input == NULL) return false;
     d->target = d->input + count * d->inputs;
     d->answers = d->target + count * d->labels;
@@ -108,8 +108,8 @@ lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const l
                   .query = query,
                   .results = results,
                   .count = count,
-                  .labels = (size_t)lh_shape_make(spec, query->n, 1).labels,
-                  .inputs = (size_t)lh_input_length(spec, query->n),
+                  .labels = (size_t)lh_make_shape(spec, query->n, 1).labels,
+                  .inputs = (size_t)lh_get_input_length(spec, query->n),
                   .classes = (size_t)spec->classes};
     lh_status status = LH_ERR_ENVIRONMENT;
     if (open(&d, error)) status = (forced ? decode_by_passes : answer_at_once)(&d, error);

@@ -31,7 +31,7 @@ void lh_read_recorded_data(const char *path, lh_recorded_data *recorded) {
     free(text);
 }
 
-bool lh_is_of_data(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
+bool lh_is_from_data(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
     const char *digits = json_string_value(json_object_get(line, "data"));
     if (result->data == NULL) return digits == NULL;
     if (digits != NULL) return strlen(digits) == LH_DATA_DIGITS && strncmp(digits, result->data, LH_DATA_DIGITS) == 0;

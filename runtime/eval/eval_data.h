@@ -19,7 +19,7 @@ typedef struct lh_recorded_data {
 void lh_read_recorded_data(const char *path, lh_recorded_data *recorded);
 
 /* Whether a line and a result belong to the same file, or both to no file. */
-bool lh_is_of_data(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded);
+bool lh_is_from_data(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded);
 
 /* Whether run.json in the folder of this eval.jsonl names the files of the spec's examples; true if the examples are
  * not from files. */

@@ -31,13 +31,13 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
     const lh_groups *groups = result->groups;
     const char *before = "[";
     for (int i = 0; i < groups->axes; i++) {
-        if (!lh_group_is_beyond(groups, result->group, i)) continue;
+        if (!lh_is_group_beyond(groups, result->group, i)) continue;
         if (before[0] == '[') lh_json_raw(line, "beyond", "");
         fprintf(out, "%s\"%s\"", before, groups->name[i]);
         before = ",";
     }
     if (before[0] != '[') putc(']', out);
-    double trained = lh_group_trained(groups, result->group);
+    double trained = lh_group_compute_trained(groups, result->group);
     if (trained >= 0) lh_json_number(line, "trained", trained);
     if (groups->novel) lh_json_raw(line, "novel", "true");
 }
@@ -48,8 +48,8 @@ static void write_data(lh_json *line, const char *digest) {
     lh_json_string(line, "data", digits);
 }
 
-void lh_eval_write_place(lh_json *line, const lh_eval_result *result) {
-    if (result->groups != NULL && lh_several_sets(result->groups)) lh_json_string(line, "split", result->split);
+void lh_eval_write_condition(lh_json *line, const lh_eval_result *result) {
+    if (result->groups != NULL && lh_has_several_sets(result->groups)) lh_json_string(line, "split", result->split);
     lh_eval_write_by(line, result);
 }
 
@@ -167,7 +167,7 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result, 
     bool in_order = order != NULL && strcmp(order, "file") == 0;
     return json_integer_value(json_object_get(line, "examples")) == result->examples &&
            json_integer_value(json_object_get(line, "of")) == result->total &&
-           in_order == (result->total > 0 && result->in_order) && lh_is_of_data(line, result, recorded);
+           in_order == (result->total > 0 && result->in_order) && lh_is_from_data(line, result, recorded);
 }
 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result,

@@ -9,10 +9,10 @@
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result);
 
 /* Whether lines name their split. */
-static inline bool lh_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
+static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
 /* Writes the condition of a result to a line of a file other than eval.jsonl, with the split if there are several. */
-void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
+void lh_eval_write_condition(lh_json *line, const lh_eval_result *result);
 
 /* Appends a result. Writes the seed if it is not LH_EVAL_SEED. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);

@@ -39,7 +39,7 @@ static int quiet_conditions(const lh_eval_request *request) {
     return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
 }
 
-int lh_eval_conditions(const lh_eval_request *request) {
+int lh_count_eval_conditions(const lh_eval_request *request) {
     return quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
 }
 
@@ -48,7 +48,7 @@ static size_t name_group(const lh_eval_result *result, char text[LH_EVAL_NAME]) 
     const lh_groups *groups = result->groups;
     size_t used = 0;
     text[0] = 0;
-    if (lh_several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
+    if (lh_has_several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
     for (int i = 0; i < groups->axes && used < LH_EVAL_NAME; i++)
         if (result->group->value[i] != LH_NO_VALUE)
             used += (size_t)snprintf(text + used, LH_EVAL_NAME - used, "%s%.40s %d", used > 0 ? ", " : "",
@@ -62,7 +62,7 @@ const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) 
                                          : (size_t)snprintf(text, LH_EVAL_NAME, "%s %d", result->axis, result->n);
     if (result->noisy && used < LH_EVAL_NAME)
         snprintf(text + used, LH_EVAL_NAME - used, "%snoise %s", used > 0 ? ", " : "",
-                 lh_shortest(result->noise, noise));
+                 lh_write_shortest(result->noise, noise));
     return text;
 }
 
@@ -72,7 +72,7 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
         lh_json_begin(&line, out);
-        lh_eval_write_place(&line, result);
+        lh_eval_write_condition(&line, result);
         lh_json_integer(&line, "example", first + i);
         lh_json_integer(&line, "draw", draw);
         if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
@@ -147,7 +147,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
-    int labels = lh_shape_make(engine->spec, condition->n, 1).labels;
+    int labels = lh_make_shape(engine->spec, condition->n, 1).labels;
     int greedy = greedy_examples(result, before, condition->examples);
     for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
@@ -200,8 +200,8 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     for (int64_t at = first, next; status == LH_OK && at < end; at = next) {
         int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
         for (next = at + 1; next < end && is_shape(set, n, groups->place[next]);) next++;
-        lh_condition condition = lh_condition_make(n, (int)(next - at), request->seed, draw);
-        condition.draw.step = lh_group_number(groups, result->group); /* the same word for all shapes */
+        lh_condition condition = lh_make_condition(n, (int)(next - at), request->seed, draw);
+        condition.draw.step = lh_group_compute_number(groups, result->group); /* the same word for all shapes */
         condition.noise = result->noise;
         condition.source.set = set;
         condition.source.pick = groups->pick + at;
@@ -213,8 +213,9 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
 static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, rows, result, draw, sums, error);
-    lh_condition condition = request->validation ? lh_validation_make(result->n, result->examples, request->seed, draw)
-                                                 : lh_condition_make(result->n, result->examples, request->seed, draw);
+    lh_condition condition = request->validation
+                                 ? lh_make_validation_condition(result->n, result->examples, request->seed, draw)
+                                 : lh_make_condition(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
     return evaluate_batches(engine, request, rows, result, &condition, draw, 0, sums, error);
 }
@@ -258,7 +259,8 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
 static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
-    if (count > 0) lh_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
+    if (count > 0)
+        lh_compute_wilson_bounds(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
     result->sd_over_sequences = lh_by_sequence_deviation(shares, result->draws);
 }
 
@@ -317,7 +319,7 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
                                   const bool *found, per_example *rows, lh_error *error) {
-    int count = lh_eval_conditions(request);
+    int count = lh_count_eval_conditions(request);
     for (int i = 0; i < count; i++) {
         if (lh_is_stopped(engine)) return LH_STOPPED;
         if (!found[i]) {
@@ -392,16 +394,16 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
     size_t examples = (size_t)most_examples(request), labels = 0;
     bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        size_t here = (size_t)lh_shape_make(spec, lh_lengths_get(lengths, i), 1).labels;
+        size_t here = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
         if (here > labels) labels = here;
     }
-    rows->sums = lh_engine_memory(examples * sizeof *rows->sums, "the evaluation", error);
+    rows->sums = lh_engine_allocate(examples * sizeof *rows->sums, "the evaluation", error);
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
-    rows->shares.share = lh_engine_memory(examples * sizeof *rows->shares.share, "the evaluation", error);
+    rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
     if (rows->shares.share == NULL) return LH_ERR_ENVIRONMENT;
     if (!wrong && !greedy) return LH_OK;
-    rows->answers = lh_engine_memory(examples * labels * sizeof *rows->answers, "answers", error);
-    rows->lengths = lh_engine_memory(examples * sizeof *rows->lengths, "answers", error);
+    rows->answers = lh_engine_allocate(examples * labels * sizeof *rows->answers, "answers", error);
+    rows->lengths = lh_engine_allocate(examples * sizeof *rows->lengths, "answers", error);
     return rows->answers != NULL && rows->lengths != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
@@ -413,13 +415,13 @@ static void close_rows(per_example *rows) {
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
-    int count = lh_eval_conditions(request), most = most_examples(request);
+    int count = lh_count_eval_conditions(request), most = most_examples(request);
     lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, most, error);
     if (status != LH_OK) return status;
     per_example rows = {.sums = NULL};
-    bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
+    bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
     status = found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) name_results(engine->spec, request, results, count);
     if (status == LH_OK && request->only_missing && request->path != NULL)
@@ -432,9 +434,9 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error) {
-    int count = lh_eval_conditions(request);
-    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
-    bool *found = lh_engine_memory((size_t)count * sizeof *found, "the evaluation", error);
+    int count = lh_count_eval_conditions(request);
+    lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
+    bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
     lh_status status = results != NULL && found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) {
         name_results(spec, request, results, count);

@@ -69,9 +69,9 @@ typedef struct lh_eval_request {
 } lh_eval_request;
 
 /* Number of conditions: task lengths or groups, times levels of noise. They are ordered by noise, the least first. */
-int lh_eval_conditions(const lh_eval_request *request);
+int lh_count_eval_conditions(const lh_eval_request *request);
 
-/* Evaluates every condition in order; results: [lh_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
+/* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
  * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
  * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT if a condition has more than
  * LH_MOST_DRAWS draws. */

@@ -19,7 +19,7 @@ typedef struct evaluation {
 static lh_status open(evaluation *a, int count, lh_error *error) {
     lh_status status = lh_examples_open(&a->examples, a->engine->spec, a->condition->n, count, error);
     if (status != LH_OK) return status;
-    a->known_counts = lh_engine_memory((size_t)count * sizeof *a->known_counts, "examples", error);
+    a->known_counts = lh_engine_allocate((size_t)count * sizeof *a->known_counts, "examples", error);
     return a->known_counts != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
@@ -33,15 +33,15 @@ static void take_pass(evaluation *a, int i) {
     const lh_examples *e = &a->examples;
     size_t first = (size_t)i * e->labels;
     a->known_counts[i] =
-        lh_answers_of_pass(e->target + first, e->mask + first, e->limits[i], a->condition->answers + first);
+        lh_take_pass_answers(e->target + first, e->mask + first, e->limits[i], a->condition->answers + first);
     a->lengths[i] = a->known_counts[i];
 }
 
 /* Whether a sequence needs more answers. */
 static bool is_open(const evaluation *a, int i) {
     lh_query query = {.target = a->examples.target};
-    return lh_misses_answers(a->engine->spec, &query, (size_t)i * a->examples.labels, a->known_counts[i],
-                             a->examples.limits[i], a->condition->answers);
+    return lh_needs_answers(a->engine->spec, &query, (size_t)i * a->examples.labels, a->known_counts[i],
+                            a->examples.limits[i], a->condition->answers);
 }
 
 /* The unfinished sequences of the condition; all sequences if results depend on a sequence's index. */
@@ -94,13 +94,13 @@ static lh_status decode_unfinished(const evaluation *a, unfinished *c, lh_error 
 }
 
 static lh_status decode_open(const evaluation *a, int open_count, lh_error *error) {
-    bool all = lh_depends_on_number(a->engine->spec, a->condition->noise);
+    bool all = lh_depends_on_batch_index(a->engine->spec, a->condition->noise);
     int most = all ? a->examples.count : open_count;
     unfinished c = {.subset = {.engine = a->engine, .condition = a->condition}};
     lh_status status = open(&c.subset, most, error);
     if (status == LH_OK) {
-        c.example = lh_engine_memory(2 * (size_t)most * sizeof *c.example, "examples", error);
-        c.answers = lh_engine_memory((size_t)most * a->examples.labels * sizeof *c.answers, "answers", error);
+        c.example = lh_engine_allocate(2 * (size_t)most * sizeof *c.example, "examples", error);
+        c.answers = lh_engine_allocate((size_t)most * a->examples.labels * sizeof *c.answers, "answers", error);
         status = LH_ERR_ENVIRONMENT;
     }
     if (c.example != NULL && c.answers != NULL) {
@@ -127,13 +127,14 @@ static void judge(const evaluation *a, int i, lh_sums *sequence_sums, lh_greedy_
         bool is_given = label < length;
         counted += mask[label];
         correct += mask[label] && is_given && answers[label] == target[label];
-        ends = ends || (is_given && lh_ends(spec, answers[label]));
-        should_end = should_end || (mask[label] && lh_ends(spec, target[label]));
+        ends = ends || (is_given && lh_is_end_symbol(spec, answers[label]));
+        should_end = should_end || (mask[label] && lh_is_end_symbol(spec, target[label]));
     }
     sums->counted += counted;
     sums->correct += correct;
     sums->sequences += counted > 0;
-    sums->ended_early += length > 0 && lh_ends(spec, answers[length - 1]) && answers[length - 1] != target[length - 1];
+    sums->ended_early +=
+        length > 0 && lh_is_end_symbol(spec, answers[length - 1]) && answers[length - 1] != target[length - 1];
     sums->not_ended += should_end && !ends;
     if (sequence_sums == NULL) return;
     sequence_sums->correct = correct;
@@ -154,7 +155,7 @@ lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, i
     int open_count = 0;
     *sums = (lh_greedy_sums){0};
     lh_status status = open(&a, count, error);
-    if (status == LH_OK) status = lh_examples_make(&a.examples, engine->spec, condition, error);
+    if (status == LH_OK) status = lh_make_examples(&a.examples, engine->spec, condition, error);
     for (int i = 0; status == LH_OK && i < count; i++) {
         if (condition->decoded == 0) take_pass(&a, i);
         open_count += condition->decoded == 0 && is_open(&a, i);

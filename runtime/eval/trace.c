@@ -42,7 +42,7 @@ static lh_status allocate_tensors(lh_traces *traces, lh_error *error) {
     for (int i = 0; i < traces->count; i++) {
         lh_traced *t = &traces->tensors[i];
         size_t bytes = t->mean ? (size_t)t->elements * sizeof(double) : t->file.bytes;
-        t->data = lh_engine_memory(bytes, t->name, error);
+        t->data = lh_engine_allocate(bytes, t->name, error);
         if (t->data == NULL) return LH_ERR_ENVIRONMENT;
     }
     return LH_OK;
@@ -55,8 +55,9 @@ static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *erro
         [LH_TRACE_ATTENTION] = &to->attention,
     };
     for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++) {
-        size_t bytes = lh_trace_scratch(p->traces, p->group->n, site, (lh_trace_kind)kind);
-        if (bytes > 0 && (*slot[kind] = lh_engine_memory(bytes, "one pass", error)) == NULL) return LH_ERR_ENVIRONMENT;
+        size_t bytes = lh_count_trace_scratch(p->traces, p->group->n, site, (lh_trace_kind)kind);
+        if (bytes > 0 && (*slot[kind] = lh_engine_allocate(bytes, "one pass", error)) == NULL)
+            return LH_ERR_ENVIRONMENT;
     }
     return LH_OK;
 }
@@ -65,13 +66,13 @@ static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *erro
 static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
-    size_t labels = (size_t)lh_shape_make(spec, p->group->n, 1).labels;
+    size_t labels = (size_t)lh_make_shape(spec, p->group->n, 1).labels;
     if (request->exact || (request->inputs != NULL && !spec->format->teacher_forced)) {
-        p->logits = lh_engine_memory(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
+        p->logits = lh_engine_allocate(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
         if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
     }
     if (request->inputs != NULL) {
-        p->answers = lh_engine_memory(labels * sizeof *p->answers, "one pass", error);
+        p->answers = lh_engine_allocate(labels * sizeof *p->answers, "one pass", error);
         if (p->answers == NULL) return LH_ERR_ENVIRONMENT;
     }
     return LH_OK;
@@ -85,9 +86,9 @@ static lh_status open_order(pass *p, lh_error *error) {
     int n = p->group->n;
     const lh_dataset *set = request->set != NULL ? request->set : &corpus->eval;
     int64_t count = lh_dataset_count(set, n);
-    p->pick = lh_engine_memory((size_t)count * sizeof *p->pick, "the order of examples", error);
+    p->pick = lh_engine_allocate((size_t)count * sizeof *p->pick, "the order of examples", error);
     if (p->pick == NULL) return LH_ERR_ENVIRONMENT;
-    lh_shuffle(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_order_number(set, n),
+    lh_shuffle(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_number(set, n),
                          lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
                p->pick, count);
     return LH_OK;
@@ -100,7 +101,7 @@ static lh_status open_pass(pass *p, lh_error *error) {
     if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
     if (status == LH_OK) status = open_order(p, error);
     if (status != LH_OK) return status;
-    p->buffers = lh_engine_memory((size_t)spec->site_count * sizeof *p->buffers, "one pass", error);
+    p->buffers = lh_engine_allocate((size_t)spec->site_count * sizeof *p->buffers, "one pass", error);
     if (p->buffers == NULL) return LH_ERR_ENVIRONMENT;
     for (int site = 0; status == LH_OK && site < spec->site_count; site++)
         status = open_site(p, site, &p->buffers[site], error);
@@ -138,8 +139,9 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
-    lh_condition condition = lh_condition_make(n, 1, request->seed, p->draw);
-    condition.draw.step = (uint32_t)lh_reported_length(spec, n); /* equal to the condition of an evaluation by length */
+    lh_condition condition = lh_make_condition(n, 1, request->seed, p->draw);
+    condition.draw.step =
+        (uint32_t)lh_get_reported_length(spec, n); /* equal to the condition of an evaluation by length */
     condition.source.set = request->set;
     condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
     if (request->inputs == NULL) {
@@ -157,7 +159,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     return put_input(p, query, error);
 }
 
-double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {
+double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys) {
     double sum = 0;
     for (int64_t i = 0; i < queries * keys; i++) {
         double weight = lh_real_read(weights, real_bytes, i);
@@ -168,11 +170,11 @@ double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t 
 
 /* Adds each head's entropy to sums. weights: [heads][queries][keys]. */
 static void add_entropy(const pass *p, const lh_trace_site *site, const char *weights, double *sums) {
-    lh_shape shape = lh_shape_make(p->traces->spec, p->group->n, 1);
+    lh_shape shape = lh_make_shape(p->traces->spec, p->group->n, 1);
     int64_t queries = shape.length[site->query], keys = shape.length[site->key];
     int bytes = p->engine->real_bytes;
     for (int h = 0; h < site->heads; h++)
-        sums[h] += lh_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
+        sums[h] += lh_compute_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
 }
 
 /* The address of this pass's integers in a tensor, which may have a dimension of draws. */
@@ -190,9 +192,9 @@ static void take_tokens(const pass *p, lh_traced *t) {
 static void read_answers(pass *p) {
     const lh_spec *spec = p->traces->spec;
     if (spec->format->teacher_forced) return;
-    p->answered = lh_shape_make(spec, p->group->n, 1).labels;
+    p->answered = lh_make_shape(spec, p->group->n, 1).labels;
     for (int i = 0; i < p->answered; i++)
-        p->answers[i] = (uint16_t)lh_best_class(p->logits + (size_t)i * (size_t)spec->classes, spec->classes);
+        p->answers[i] = (uint16_t)lh_find_best_class(p->logits + (size_t)i * (size_t)spec->classes, spec->classes);
 }
 
 static void take_answers(const pass *p, lh_traced *t) {
@@ -247,9 +249,10 @@ static void finish_mean(lh_traced *t, double passes) {
 /* Whether all counted answers of the pass are right, and there are any. If a stream holds the target, decoding gives
  * the same answers: up to its first wrong answer it reads the same tokens. */
 static bool is_exact(const pass *p) {
-    int labels = lh_shape_make(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
+    int labels = lh_make_shape(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
     for (int i = 0; i < labels; i++)
-        if (p->batch.mask[i] && lh_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
+        if (p->batch.mask[i] &&
+            lh_find_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
             return false;
     return lh_batch_counted_sequences(&p->batch, p->traces->spec) > 0;
 }
@@ -271,7 +274,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
                            lh_error *error) {
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
-    int reported_length = lh_reported_length(traces->spec, group->n);
+    int reported_length = lh_get_reported_length(traces->spec, group->n);
     lh_traced *tensors = traces->tensors + group->first_tensor;
     lh_status status = open_pass(&p, error);
     for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)
@@ -300,7 +303,7 @@ lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error) {
 
 lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st_meta *meta, int meta_count,
                           lh_error *error) {
-    lh_st_tensor *list = lh_engine_memory(((size_t)traces->count + 1) * sizeof *list, "a list of tensors", error);
+    lh_st_tensor *list = lh_engine_allocate(((size_t)traces->count + 1) * sizeof *list, "a list of tensors", error);
     if (list == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < traces->count; i++) {
         list[i] = traces->tensors[i].file;

@@ -126,10 +126,10 @@ int lh_trace_input(const lh_trace_request *request, int n, int i);
 double lh_traced_read(const lh_traced *tensor, int64_t i);
 
 /* Mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
-double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
+double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
 
 /* Bytes that one pass writes at a site: activation, scores or attention. 0: not requested. */
-size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
+size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
 
 /* "attention", "scores", "activations", "entropy" */
 const char *lh_trace_kind_name(lh_trace_kind kind);

@@ -69,12 +69,12 @@ static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int
                              lh_error *error) {
     const lh_spec *spec = traces->spec;
     lh_pick choice = {.most = traces->request.examples, .seed = traces->request.seed, .in_order = spec->eval.in_order};
-    uint32_t *place = lh_engine_memory((size_t)set->count * sizeof *place, "a list of examples", error);
+    uint32_t *place = lh_engine_allocate((size_t)set->count * sizeof *place, "a list of examples", error);
     *count = 0;
     for (int n = 1; place != NULL && n <= spec->corpus->shapes; n++)
         for (int64_t at = set->first[n - 1]; at < set->first[n] && has_examples(traces, set, input, n); at++)
             place[(*count)++] = (uint32_t)at;
-    if (place == NULL || lh_pick_places(set, &choice, place, count, error) == LH_OK) return place;
+    if (place == NULL || lh_pick_example_indices(set, &choice, place, count, error) == LH_OK) return place;
     free(place);
     return NULL;
 }
@@ -91,7 +91,7 @@ static lh_status group_picked(lh_traces *traces, int input, lh_error *error) {
         int n = lh_dataset_shape(set, corpus->shapes, place[at]);
         for (next = at; next < count && place[next] < set->first[n];) next++;
         status = add_group(traces, n, (int)(next - at), error);
-        uint32_t *pick = lh_engine_memory((size_t)(next - at) * sizeof *pick, "a list of examples", error);
+        uint32_t *pick = lh_engine_allocate((size_t)(next - at) * sizeof *pick, "a list of examples", error);
         traces->groups[traces->group_count - 1].pick = pick;
         if (pick == NULL) status = LH_ERR_ENVIRONMENT;
         for (int64_t i = at; pick != NULL && i < next; i++) pick[i - at] = place[i] - (uint32_t)set->first[n - 1];
@@ -128,13 +128,13 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
 }
 
 static void name_group(const lh_traces *traces, lh_trace_group *group) {
-    int reported_length = lh_reported_length(traces->spec, group->n), same = 0;
+    int reported_length = lh_get_reported_length(traces->spec, group->n), same = 0;
     for (int g = 0; g < traces->group_count; g++)
-        same += lh_reported_length(traces->spec, traces->groups[g].n) == reported_length;
+        same += lh_get_reported_length(traces->spec, traces->groups[g].n) == reported_length;
     if (same == 1) snprintf(group->label, sizeof group->label, "n%d", reported_length);
     else
         snprintf(group->label, sizeof group->label, "n%do%d", reported_length,
-                 lh_output_length(traces->spec, group->n));
+                 lh_get_output_length(traces->spec, group->n));
 }
 
 static lh_status make_groups(lh_traces *traces, lh_error *error) {
@@ -142,7 +142,7 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
     int capacity = has_inputs   ? traces->request.input_count
                    : has_corpus ? traces->spec->corpus->shapes
                                 : lh_lengths_count(&traces->request.lengths);
-    traces->groups = lh_engine_memory((size_t)capacity * sizeof *traces->groups, "a list of lengths", error);
+    traces->groups = lh_engine_allocate((size_t)capacity * sizeof *traces->groups, "a list of lengths", error);
     if (traces->groups == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = (has_inputs ? group_inputs : has_corpus ? group_data : group_lengths)(traces, error);
     for (int g = 0; status == LH_OK && g < traces->group_count; g++) name_group(traces, &traces->groups[g]);
@@ -155,7 +155,7 @@ static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS;
 
 /* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
 static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
-    lh_shape lengths = lh_shape_make(traces->spec, t->n, 1);
+    lh_shape lengths = lh_make_shape(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
         shape[0] = lengths.length[t->stream];
         return 1;
@@ -246,10 +246,10 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
                 add_tensor(traces, group, (lh_traced){.kind = (lh_trace_kind)kind, .site = site});
 }
 
-size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
+size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
     const lh_trace_site *s = &traces->spec->sites[site];
     const bool *kinds = traces->request.kinds;
-    lh_shape shape = lh_shape_make(traces->spec, n, 1);
+    lh_shape shape = lh_make_shape(traces->spec, n, 1);
     size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
     bool needed = kinds[kind] || (kind == LH_TRACE_ATTENTION && kinds[LH_TRACE_ENTROPY]);
     if (!needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
@@ -261,7 +261,7 @@ static double measure_scratch(const lh_traces *traces, const lh_trace_group *gro
     double scratch = 0;
     for (int site = 0; site < traces->spec->site_count; site++)
         for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++)
-            scratch += (double)lh_trace_scratch(traces, group->n, site, (lh_trace_kind)kind);
+            scratch += (double)lh_count_trace_scratch(traces, group->n, site, (lh_trace_kind)kind);
     return scratch;
 }
 
@@ -270,7 +270,7 @@ static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     double capacity = (double)traces->group_count * (spec->format->streams + 2 + 3 * spec->site_count), one_pass = 0;
     double list = capacity * sizeof *traces->tensors, available = lh_memory_available();
     if (list > available) return too_large(list, available, "the list of tensors", error);
-    traces->tensors = lh_engine_memory((size_t)list, "a list of tensors", error);
+    traces->tensors = lh_engine_allocate((size_t)list, "a list of tensors", error);
     if (traces->tensors == NULL) return LH_ERR_ENVIRONMENT;
     for (int g = 0; g < traces->group_count; g++) {
         add_group_tensors(traces, &traces->groups[g]);

@@ -31,12 +31,12 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
     const lh_task *task = spec->task;
     lh_json line;
     lh_json_begin(&line, out);
-    lh_eval_write_place(&line, result);
+    lh_eval_write_condition(&line, result);
     lh_json_integer(&line, "example", example);
     lh_json_integer(&line, "draw", draw);
     if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
     lh_status status = write_symbols(&line, "input", task->input_symbol, task->input_symbols, w->batch->input, NULL,
-                                     lh_input_length(spec, n), error);
+                                     lh_get_input_length(spec, n), error);
     if (status == LH_OK)
         status = write_symbols(&line, "target", task->output_symbol, task->output_symbols, w->batch->labels,
                                w->batch->mask, w->batch->shape.labels, error);

@@ -49,7 +49,7 @@ static int64_t next_multiple(int64_t step, int64_t every, int64_t latest) {
 
 static bool is_kept(const lh_spec *spec, int64_t step) {
     for (int i = 0; i < spec->train.keep_steps_count; i++)
-        if (lh_kept_step(&spec->train, i) == step) return true;
+        if (lh_get_kept_step(&spec->train, i) == step) return true;
     return false;
 }
 
@@ -61,7 +61,7 @@ static int64_t next_event(const lh_loop *l) {
     next = next_multiple(step, training->checkpoint_every, next);
     next = next_multiple(step, l->spec->eval.during_every, next);
     for (int i = 0; i < l->spec->train.keep_steps_count; i++) {
-        int64_t kept = lh_kept_step(&l->spec->train, i);
+        int64_t kept = lh_get_kept_step(&l->spec->train, i);
         if (kept > step && kept < next) next = kept;
     }
     return next;
@@ -103,7 +103,8 @@ static lh_status explain_failure(const lh_loop *l, lh_status status, int done, l
 /* Warns once that the training may diverge. */
 static void warn(lh_loop *l) {
     lh_error warning;
-    lh_alarm_tell(&l->alarm, l->engine, l->training.run->directory, l->training.run->checkpoint_step, &warning);
+    lh_alarm_write_warning(&l->alarm, l->engine, l->training.run->directory, l->training.run->checkpoint_step,
+                           &warning);
     l->view.warning = warning.text;
     show(l, false);
     l->view.warning = NULL;
@@ -208,8 +209,8 @@ static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
         .watch = count_line,
         .context = l->window,
     };
-    int count = lh_eval_conditions(&request);
-    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    int count = lh_count_eval_conditions(&request);
+    lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(l->engine, &request, results, error);
     if (status == LH_OK) view_during(l, results, count);
@@ -218,14 +219,14 @@ static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
 }
 
 static lh_status write_checkpoint(lh_loop *l, bool keep, lh_error *error) {
-    l->checkpoint_time = lh_clock();
+    l->checkpoint_time = lh_read_clock();
     return lh_run_checkpoint(l->training.run, l->engine, l->window, keep, error);
 }
 
 static bool checkpoint_due(const lh_loop *l) {
     double minutes = l->training.checkpoint_minutes;
     return divides(l->training.checkpoint_every, l->engine->step) || l->engine->step == l->training.steps ||
-           (minutes > 0 && lh_clock() - l->checkpoint_time >= 60.0 * minutes);
+           (minutes > 0 && lh_read_clock() - l->checkpoint_time >= 60.0 * minutes);
 }
 
 /* Writes a checkpoint of this step, unless it exists. */
@@ -289,15 +290,15 @@ lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
 
 lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **loop,
                        lh_error *error) {
-    lh_loop *l = *loop = lh_engine_memory(sizeof *l, "the training loop", error);
+    lh_loop *l = *loop = lh_engine_allocate(sizeof *l, "the training loop", error);
     if (l == NULL) return LH_ERR_ENVIRONMENT;
     l->training = *training;
     l->spec = engine->spec;
     l->engine = engine;
     l->window = window;
     if (l->spec->corpus != NULL && training->run->overfit == 0)
-        l->batches = lh_epoch_batches(l->spec->corpus, l->spec->train.batch);
-    l->checkpoint_time = lh_clock();
+        l->batches = lh_count_epoch_batches(l->spec->corpus, l->spec->train.batch);
+    l->checkpoint_time = lh_read_clock();
     l->last_above_chance = engine->step;
     lh_alarm_open(&l->alarm, l->spec);
     l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};

@@ -71,7 +71,7 @@ static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     lh_json data;
     lh_json_raw(json, "data", "");
     lh_json_begin(&data, out);
-    lh_json_integer(&data, "epoch_batches", lh_epoch_batches(corpus, spec->train.batch));
+    lh_json_integer(&data, "epoch_batches", lh_count_epoch_batches(corpus, spec->train.batch));
     put_set(&corpus->train, "train", &data);
     if (corpus->separate) put_set(&corpus->eval, "eval", &data);
     if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
@@ -208,7 +208,7 @@ static lh_status name_directory(lh_run *run, const char *digest, lh_error *error
     if (run->overfit > 0) snprintf(overfit, sizeof overfit, "-overfit%d", run->overfit);
     int used =
         snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s", run->root, run->spec->id, run->spec->plan_digest,
-                 lh_shortest(run->learning_rate, rate), (unsigned long long)run->seed, data, overfit);
+                 lh_write_shortest(run->learning_rate, rate), (unsigned long long)run->seed, data, overfit);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
     return LH_OK;
@@ -291,7 +291,7 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
     return status == LH_OK ? write_facts(run, NULL, error) : status;
 }
 
-lh_status lh_run_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error) {
+lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error) {
     char path[LH_PATH_MAX + 64], *text;
     size_t bytes;
     *exit_code = -1;
@@ -381,8 +381,8 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
                        run->directory, (unsigned long long)facts->seed, (unsigned long long)run->seed);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
-                       run->directory, lh_shortest(facts->learning_rate, found),
-                       lh_shortest(run->learning_rate, expected));
+                       run->directory, lh_write_shortest(facts->learning_rate, found),
+                       lh_write_shortest(run->learning_rate, expected));
     if (run->refused_from > 0 && facts->step >= run->refused_from)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps is %lld", run->directory,
                        (long long)facts->step, (long long)run->refused_from - 1);

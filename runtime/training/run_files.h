@@ -55,7 +55,7 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 bool lh_run_has_checkpoint(const lh_run *run);
 
 /* Reads from run.json of a claimed folder the exit code of its run, -1 if it has not ended, and the run's last step. */
-lh_status lh_run_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error);
+lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error);
 
 /* Unlocks a claimed folder without changing its files. */
 void lh_run_release(lh_run *run);

@@ -36,7 +36,7 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     const lh_sums *sums = &metrics->sums;
     window->steps++;
     window->masked += sums->counted == 0;
-    window->loss += lh_mean_loss(sums);
+    window->loss += lh_compute_mean_loss(sums);
     window->accuracy += share(sums->correct, sums->counted);
     window->exact_match += share(sums->exact, sums->sequences);
     window->gradient_norm += metrics->gradient_norm;

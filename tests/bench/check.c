@@ -52,7 +52,7 @@ static double generated_step(lh_engine *engine, lh_mode mode, int length) {
     lh_error error;
     lh_sums sums;
     lh_step_metrics metrics;
-    lh_condition condition = lh_condition_make(length, spec.train.batch, 1, 0);
+    lh_condition condition = lh_make_condition(length, spec.train.batch, 1, 0);
     if (spec.corpus != NULL) condition.source.set = &spec.corpus->train;
     if (mode == LH_MODE_EVALUATE) {
         stop_on(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);

@@ -69,7 +69,7 @@ double measure_scale(const void *vector, size_t count) {
 static const double NOISE = 0.7; /* standard deviation on embeddings, if evaluation has noise */
 
 problem open_problem(int n, lh_mode mode) {
-    problem p = {.n = n, .shape = lh_shape_make(SPEC, n, SEQUENCES)};
+    problem p = {.n = n, .shape = lh_make_shape(SPEC, n, SEQUENCES)};
     lh_error error;
     lh_key key = lh_key_of_seed(SEED);
     lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};

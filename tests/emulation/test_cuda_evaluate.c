@@ -18,7 +18,7 @@ const char *__asan_default_options(void) { return "allocator_may_return_null=1";
 static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int examples) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, n, n, 1};
-    lh_condition condition = lh_condition_make(n, examples, 1, 2);
+    lh_condition condition = lh_make_condition(n, examples, 1, 2);
     condition.first = 7;
     lh_sums actual, expected, repeated, each[100], reference[100], total = {0};
     static uint16_t answers[100 * 20], wanted[100 * 20];
@@ -147,7 +147,7 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     assert_in_range(all, 2, 100 / group); /* it evaluates twice */
     lh_toy_interrupted.launched = 0;
     lh_toy_interrupted.at = 2;
-    lh_condition condition = lh_condition_make(9, 100, 1, 2);
+    lh_condition condition = lh_make_condition(9, 100, 1, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
     assert_int_equal(lh_toy_interrupted.launched, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* no launch yet */
@@ -177,7 +177,7 @@ static void check_query_positions(lh_engine *cuda, uint32_t example) {
     double logits[9 * TOY_CLASSES];
     lh_error error;
     lh_query query = {
-        .n = 9, .input = input, .target = target, .draw = lh_condition_make(9, 1, 3, 0).draw, .example = example};
+        .n = 9, .input = input, .target = target, .draw = lh_make_condition(9, 1, 3, 0).draw, .example = example};
     lh_assert_ok(cuda->ops->predict(cuda, &query, logits, &error), &error);
     assert_int_equal(first_drawn, example);
     const lh_cuda_step *step = ((lh_cuda_engine *)cuda)->fleet->forward.host_models;
@@ -213,7 +213,7 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
     lh_engine *engines[2];
     lh_sums sums[2], expected;
     lh_lengths lengths = {NULL, 0, 5, 5, 1};
-    lh_condition condition = lh_condition_make(5, 20, 1, 0);
+    lh_condition condition = lh_make_condition(5, 20, 1, 0);
     lh_toy_record *records = lh_toy_new_records(2);
     lh_toy_use_device((lh_emulation){0});
     lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
@@ -243,7 +243,7 @@ static answers ask(lh_engine *engine, int examples) {
     static answers a;
     lh_error error;
     lh_lengths lengths = {NULL, 0, 1, LENGTH, 1};
-    lh_condition first = lh_condition_make(LENGTH, examples, 1, 0), second = lh_condition_make(3, examples, 1, 1);
+    lh_condition first = lh_make_condition(LENGTH, examples, 1, 0), second = lh_make_condition(3, examples, 1, 1);
     memset(&a, 0, sizeof a);
     second.answers = a.classes;
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
@@ -372,7 +372,7 @@ static void test_evaluate_failing_sampler_reported(void **state) {
     lh_toy_use_device((lh_emulation){0});
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engine, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 100, &error), &error);
-    lh_condition condition = lh_condition_make(4, 100, 4, 0);
+    lh_condition condition = lh_make_condition(4, 100, 4, 0);
     lh_assert_error(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4, example 9 of the evaluation: input[0] is 77");
     engine->ops->close(engine);
@@ -397,7 +397,7 @@ static void check_predictions(const lh_spec *spec, int stream) {
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
     for (int given = 0; given < 2; given++) {
-        lh_query query = {.n = N, .input = input, .target = target, .draw = lh_condition_make(N, 1, 3, 0).draw};
+        lh_query query = {.n = N, .input = input, .target = target, .draw = lh_make_condition(N, 1, 3, 0).draw};
         if (given) query.positions[stream] = positions;
         lh_assert_ok(cuda->ops->predict(cuda, &query, actual, &error), &error);
         lh_assert_ok(cpu->ops->predict(cpu, &query, expected, &error), &error);

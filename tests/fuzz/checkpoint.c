@@ -19,7 +19,8 @@ static size_t data_bytes(void) {
     size_t bytes = 0;
     for (int t = 0; t < lh_toy_spec.tensor_count; t++) {
         const lh_tensor *tensor = &lh_toy_spec.tensors[t];
-        bytes += (tensor->learned ? 3 : 1) * (size_t)(lh_tensor_rows(tensor) * lh_tensor_columns(tensor)) * 4;
+        bytes +=
+            (tensor->learned ? 3 : 1) * (size_t)(lh_count_tensor_rows(tensor) * lh_count_tensor_columns(tensor)) * 4;
     }
     return bytes;
 }

@@ -164,7 +164,7 @@ function TestGrid.test_scored_sets_of_a_report()
   end
 end
 
--- Texts equal to those of the runtime's lh_shortest.
+-- Texts equal to those of the runtime's lh_write_shortest.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
     [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }

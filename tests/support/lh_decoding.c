@@ -28,7 +28,7 @@ typedef struct decoder {
 
 static void *reserve(size_t bytes) {
     lh_error error;
-    void *memory = lh_engine_memory(bytes, "a test", &error);
+    void *memory = lh_engine_allocate(bytes, "a test", &error);
     assert_non_null(memory);
     return memory;
 }
@@ -75,9 +75,9 @@ static void run_passes(decoder *d) {
 static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *program, int n) {
     lh_error error;
     *d = (decoder){.spec = spec, .program = program, .stream = spec->format->label_stream};
-    lh_condition condition = lh_condition_make(n, SEQUENCES, 1, 1);
+    lh_condition condition = lh_make_condition(n, SEQUENCES, 1, 1);
     d->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
-                            .shape = lh_shape_make(spec, n, SEQUENCES),
+                            .shape = lh_make_shape(spec, n, SEQUENCES),
                             .key = condition.draw.key,
                             .step = condition.draw.step,
                             .draw = condition.draw};

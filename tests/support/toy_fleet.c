@@ -82,7 +82,7 @@ void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_
             r->status =
                 engines[i]->ops->step(engines[i], left < asked ? left : asked, r->metrics + r->steps, &done, &r->error);
             r->steps += done;
-            if (r->status != LH_OK || r->steps == wanted) lh_cuda_leave((lh_cuda_engine *)engines[i]);
+            if (r->status != LH_OK || r->steps == wanted) lh_cuda_deactivate((lh_cuda_engine *)engines[i]);
         }
     }
 }

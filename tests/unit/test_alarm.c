@@ -101,14 +101,14 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
     wild.heavy_chunk = 1;
     wild.heavy_share = 0.9;
     assert_int_equal(take(&alarm, 1, 11, wild), 11);
-    lh_alarm_tell(&alarm, engine, "runs/x", 10, &error);
+    lh_alarm_write_warning(&alarm, engine, "runs/x", 10, &error);
     assert_string_equal(error.text,
                         "step 11: the training may be running away: the gradient's norm is 1e+04, usually 0.5 (task "
                         "length 7)\n  90% of its gradient's square lies in output.weight, output.bias\n  at step 12 "
                         "the largest parameter by magnitude is 321 in layers.0.attention.value.weight\n  the last "
                         "checkpoint is of step 10: runs/x/checkpoint.safetensors\n  training continues; hint: a lower "
                         "--learning-rate");
-    lh_alarm_tell(&alarm, engine, "runs/x", -1, &error);
+    lh_alarm_write_warning(&alarm, engine, "runs/x", -1, &error);
     assert_non_null(strstr(error.text, "there is no checkpoint yet"));
     lh_state_close(&values);
     engine->ops->close(engine);

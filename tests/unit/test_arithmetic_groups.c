@@ -46,11 +46,11 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     open_groups(&f, &c);
     assert_int_equal(c.final.count, 3);
     assert_int_equal(c.final.group[2].count, 900);
-    assert_false(lh_group_is_beyond(&c.final, &c.final.group[1], 0));
-    assert_true(lh_group_is_beyond(&c.final, &c.final.group[2], 0));
-    double share = lh_group_trained(&c.final, &c.final.group[1]);
-    long one = lround(9 * lh_group_trained(&c.final, &c.final.group[0])), two = lround(90 * share);
-    assert_true(lh_group_trained(&c.final, &c.final.group[2]) == 0);
+    assert_false(lh_is_group_beyond(&c.final, &c.final.group[1], 0));
+    assert_true(lh_is_group_beyond(&c.final, &c.final.group[2], 0));
+    double share = lh_group_compute_trained(&c.final, &c.final.group[1]);
+    long one = lround(9 * lh_group_compute_trained(&c.final, &c.final.group[0])), two = lround(90 * share);
+    assert_true(lh_group_compute_trained(&c.final, &c.final.group[2]) == 0);
     assert_true(one + two == 56 || one + two == 55); /* 0 has one digit and is not tested */
     lh_groups_close(&c.final);
     f.spec.eval.with_trained = false;
@@ -61,7 +61,8 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.group[c.final.count - 2].count, 90 - two);
-    assert_true(lh_group_trained(&c.final, &c.final.group[c.final.count - 2]) == share); /* share of all 90 numbers */
+    assert_true(lh_group_compute_trained(&c.final, &c.final.group[c.final.count - 2]) ==
+                share); /* share of all 90 numbers */
     lh_corpus_close(&c);
     make_spec(&f, options, both);
     f.spec.eval.with_trained = true;
@@ -72,7 +73,7 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const lh_group *last = &c.final.group[c.final.count - 1]; /* 999 is the only such number, 500 times */
     assert_int_equal(last->value[CARRY], 3);
     assert_int_equal(last->count, 500);
-    assert_true(lh_group_is_beyond(&c.final, last, 1));
+    assert_true(lh_is_group_beyond(&c.final, last, 1));
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.group[1].count, 90); /* without the numbers drawn for chains */
@@ -134,8 +135,8 @@ static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     for (int n = 1; n <= c.shapes; n++) {
         if (lh_dataset_count(&c.train, n) == 0) continue;
         assert_true(n >= 4);
-        assert_int_equal(lh_order_number(&c.train, n), 1);
-        assert_int_equal(lh_order_number(&c.validation, n), 1);
+        assert_int_equal(lh_get_order_number(&c.train, n), 1);
+        assert_int_equal(lh_get_order_number(&c.validation, n), 1);
         shapes++;
     }
     for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */

@@ -33,7 +33,7 @@ static void test_train_length_uniform(void **state) {
     (void)state;
     long seen[6] = {0};
     for (uint32_t step = 0; step < 6000; step++) {
-        int n = lh_train_length(&lh_toy_spec, lh_key_of_seed(1), step);
+        int n = lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), step);
         assert_in_range(n, 1, 6);
         seen[n - 1]++;
     }
@@ -44,12 +44,12 @@ static void test_train_length_counter_as_documented(void **state) {
     (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(8), 5, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
     int expected = 1 + (int)lh_rng_below(&rng, 6);
-    assert_int_equal(lh_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), expected);
+    assert_int_equal(lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), expected);
 }
 
 static void test_shape_at_lengths_of_streams(void **state) {
     (void)state;
-    lh_shape shape = lh_shape_make(&lh_toy_spec, 7, 3);
+    lh_shape shape = lh_make_shape(&lh_toy_spec, 7, 3);
     assert_int_equal(shape.sequences, 3);
     assert_int_equal(shape.length[0], 14);
     assert_int_equal(shape.length[1], 0);
@@ -112,7 +112,7 @@ static void test_fill_samplers_see_the_options(void **state) {
         lh_error error;
         lh_lengths lengths = {NULL, 0, 1, 4, 1};
         lh_source source = make_source(2, 0);
-        lh_assert_ok(lh_trial_lengths(&task, &lengths, source.key, &error), &error);
+        lh_assert_ok(lh_try_lengths(&task, &lengths, source.key, &error), &error);
         lh_assert_ok(lh_batch_open(&batch, &spec, 4, 3, &error), &error);
         lh_assert_ok(lh_batch_fill(&batch, &spec, &source, 4, 0, 3, &error), &error);
         for (int i = 0; i < 12; i++) assert_int_equal(batch.labels[i], options[i % 2]);

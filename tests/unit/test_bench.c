@@ -126,7 +126,7 @@ static void test_bench_skipped_work_is_not_executed(void **state) {
     skips.skipped_flops = skips_two;
     lh_bench_result all = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
     lh_spec spec = lh_toy_spec_with(toy_float_list);
-    lh_shape shape = lh_shape_make(&spec, 3, spec.train.batch);
+    lh_shape shape = lh_make_shape(&spec, 3, spec.train.batch);
     const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN), skipped = skips_two(&shape, LH_MODE_TRAIN);
     assert_true(all.flops_per_second == all.nominal_per_second);
     assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);

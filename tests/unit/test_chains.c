@@ -17,12 +17,12 @@ static void check_uniform(int base, bool product, int digits, int chain) {
     lh_error error;
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)digits, (uint32_t)chain, 0);
     lh_assert_ok(lh_chains_open(&c, base, product, digits + 1, &error), &error);
-    lh_chains_aim(c, chain);
+    lh_chains_set_length(c, chain);
     for (int i = 0; i < DRAWS; i++) {
         uint8_t x[8], y[8];
         uint64_t first = 0, second = 0;
         if (!lh_chains_draw(c, &rng, digits, x, y)) break;
-        assert_int_equal(lh_longest_chain(base, product, digits, x, y), chain);
+        assert_int_equal(lh_find_longest_chain(base, product, digits, x, y), chain);
         for (int d = digits - 1; d >= 0; d--) first = first * b + x[d];
         for (int d = product ? 0 : digits - 1; d >= 0; d--) second = second * b + y[d];
         seen[first * y_last + second]++;
@@ -63,10 +63,10 @@ static void test_draws_of_long_numbers_have_their_chain(void **state) {
         lh_assert_ok(lh_chains_open(&c, 10, product, 60, &error), &error);
         for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
             uint8_t x[60], y[60];
-            lh_chains_aim(c, chains[i]);
+            lh_chains_set_length(c, chains[i]);
             for (int draw = 0; draw < 20; draw++) {
                 assert_true(lh_chains_draw(c, &rng, 60, x, y));
-                assert_int_equal(lh_longest_chain(10, product, 60, x, y), chains[i]);
+                assert_int_equal(lh_find_longest_chain(10, product, 60, x, y), chains[i]);
                 assert_true(x[59] > 0 && (product || y[59] > 0));
             }
         }

@@ -143,7 +143,7 @@ static void test_shortest_reads_back(void **state) {
                                         "5e-324", "0.30000000000000004", "-7.25",  "0"};
     for (int i = 0; i < 10; i++) {
         char text[LH_NUMBER_TEXT];
-        assert_string_equal(lh_shortest(numbers[i], text), texts[i]);
+        assert_string_equal(lh_write_shortest(numbers[i], text), texts[i]);
         assert_true(strtod(text, NULL) == numbers[i]);
     }
 }

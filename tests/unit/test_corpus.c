@@ -120,8 +120,8 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
         lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
         assert_int_equal(f.spec.train.log_every, 3 * logged);
         assert_int_equal(f.spec.eval.during_every, 6);
-        assert_int_equal(lh_kept_step(&f.spec.train, 0), 0);
-        assert_int_equal(lh_kept_step(&f.spec.train, 1), 12);
+        assert_int_equal(lh_get_kept_step(&f.spec.train, 0), 0);
+        assert_int_equal(lh_get_kept_step(&f.spec.train, 1), 12);
     }
     lh_corpus_close(&c);
 }
@@ -346,7 +346,7 @@ static void test_batch_copies_the_picked_examples(void **state) {
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
     assert_int_equal(batch.tokens[0][0], 10 % 5);
     assert_int_equal(batch.tokens[0][4], 0);
-    assert_int_equal(lh_reported_length(&f.spec, 3), 3);
+    assert_int_equal(lh_get_reported_length(&f.spec, 3), 3);
     lh_batch_close(&batch);
     lh_corpus_close(&c);
 }

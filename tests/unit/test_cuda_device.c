@@ -156,8 +156,8 @@ static void test_image_least_driver_by_kind(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const lh_cuda_program program = {.images = make_images(cases[i].images), .toolkit = cases[i].toolkit};
-        assert_int_equal(lh_cuda_least_driver(&program, true), cases[i].machine);
-        assert_int_equal(lh_cuda_least_driver(&program, false), cases[i].ptx);
+        assert_int_equal(lh_cuda_find_least_driver(&program, true), cases[i].machine);
+        assert_int_equal(lh_cuda_find_least_driver(&program, false), cases[i].ptx);
         assert_int_equal(lh_cuda_driver_release(cases[i].machine), cases[i].release[0]);
         assert_int_equal(lh_cuda_driver_release(cases[i].ptx), cases[i].release[1]);
     }
@@ -165,7 +165,7 @@ static void test_image_least_driver_by_kind(void **state) {
     assert_string_equal(lh_cuda_driver_text(12040, text), "release 550 or later (CUDA 12.4)");
     assert_string_equal(lh_cuda_driver_text(14000, text), "a release for CUDA 14.0");
     const lh_cuda_program none = {.images = NULL};
-    assert_int_equal(lh_cuda_least_driver(&none, true), 0);
+    assert_int_equal(lh_cuda_find_least_driver(&none, true), 0);
 }
 
 static void test_image_choose_source_if_no_image_fits(void **state) {
@@ -220,16 +220,17 @@ static void test_device_ordinal_reads_text(void **state) {
     (void)state;
     int ordinal = -1;
     lh_error error;
-    lh_assert_ok(lh_cuda_ordinal("cuda", &ordinal, &error), &error);
+    lh_assert_ok(lh_cuda_parse_ordinal("cuda", &ordinal, &error), &error);
     assert_int_equal(ordinal, 0);
-    lh_assert_ok(lh_cuda_ordinal("cuda:0", &ordinal, &error), &error);
+    lh_assert_ok(lh_cuda_parse_ordinal("cuda:0", &ordinal, &error), &error);
     assert_int_equal(ordinal, 0);
-    lh_assert_ok(lh_cuda_ordinal("cuda:12", &ordinal, &error), &error);
+    lh_assert_ok(lh_cuda_parse_ordinal("cuda:12", &ordinal, &error), &error);
     assert_int_equal(ordinal, 12);
     const char *const wrong[] = {"",        "gpu",   "cuda:", "cuda:-1",         "cuda:x",
                                  "cuda:1x", "cuda1", "CUDA",  "cuda:99999999999"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        lh_assert_error(lh_cuda_ordinal(wrong[i], &ordinal, &error), LH_ERR_USAGE, &error, "expected cuda, or cuda:N");
+        lh_assert_error(lh_cuda_parse_ordinal(wrong[i], &ordinal, &error), LH_ERR_USAGE, &error,
+                        "expected cuda, or cuda:N");
 }
 
 static void test_device_open_facts_of_the_device(void **state) {

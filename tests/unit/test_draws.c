@@ -201,7 +201,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
     lh_state start;
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
-    lh_condition condition = lh_condition_make(N, EXAMPLES, 1, DRAW);
+    lh_condition condition = lh_make_condition(N, EXAMPLES, 1, DRAW);
     lh_sums sums, sequence_sums[EXAMPLES];
     condition.first = first;
     lh_assert_ok(lh_cpu_engine_open(&config, get_program(spec), &engine, &error), &error);

@@ -194,7 +194,7 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     lh_error error;
     enum { EXAMPLES = 11 };
     lh_lengths lengths = {NULL, 0, n, n, 1};
-    lh_condition condition = lh_condition_make(n, EXAMPLES, 1, 2);
+    lh_condition condition = lh_make_condition(n, EXAMPLES, 1, 2);
     lh_sums one, many, repeated, sequence_sums[EXAMPLES], total = {0};
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
@@ -229,13 +229,13 @@ static void test_evaluate_draws_share_examples(void **state) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, 8, 8, 1};
     lh_sums first, second, other;
-    lh_condition a = lh_condition_make(8, 10, 1, 0), b = lh_condition_make(8, 10, 1, 1);
+    lh_condition a = lh_make_condition(8, 10, 1, 0), b = lh_make_condition(8, 10, 1, 1);
     lh_engine *plain = open_engine(&lh_toy_spec, &toy_float, 1), *drawn = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(plain->ops->reserve(plain, &lengths, 10, &error), &error);
     lh_assert_ok(drawn->ops->reserve(drawn, &lengths, 10, &error), &error);
     plain->ops->evaluate(plain, &a, &first, NULL, NULL);
     plain->ops->evaluate(plain, &b, &second, NULL, NULL);
-    lh_condition c = lh_condition_make(8, 10, 2, 0);
+    lh_condition c = lh_make_condition(8, 10, 2, 0);
     plain->ops->evaluate(plain, &c, &other, NULL, NULL);
     assert_memory_equal(&first, &second, sizeof first);
     assert_true(first.loss != other.loss);
@@ -253,7 +253,7 @@ static void test_reserve_grows(void **state) {
     for (int n = 2; n <= 32; n += 10) {
         lh_sums sums;
         lh_lengths lengths = {NULL, 0, n, n, 1};
-        lh_condition condition = lh_condition_make(n, 3 + n, 1, 0);
+        lh_condition condition = lh_make_condition(n, 3 + n, 1, 0);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, 3 + n, &error), &error);
         engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         assert_int_equal(sums.positions, (3 + n) * n);
@@ -351,7 +351,7 @@ static void break_bias(lh_engine *engine) {
 static lh_sums evaluate_length(lh_engine *engine, int n) {
     lh_error error;
     lh_sums sums;
-    lh_condition condition = lh_condition_make(n, 9, 1, 0);
+    lh_condition condition = lh_make_condition(n, 9, 1, 0);
     lh_assert_ok(engine->ops->reserve(engine, &(lh_lengths){NULL, 0, n, n, 1}, 9, &error), &error);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
     return sums;
@@ -443,7 +443,7 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_lengths lengths = {NULL, 0, 3, 3, 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_query query = {.n = 3, .input = input, .draw = lh_condition_make(3, 1, 1, 0).draw};
+    lh_query query = {.n = 3, .input = input, .draw = lh_make_condition(3, 1, 1, 0).draw};
     engine->ops->predict(engine, &query, drawn, NULL);
     query.positions[0] = positions;
     engine->ops->predict(engine, &query, given, NULL);

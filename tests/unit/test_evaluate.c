@@ -37,7 +37,7 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     double accuracy[DRAWS], mean = 0, squares = 0;
     for (int d = 0; d < DRAWS; d++) {
         lh_sums sums;
-        lh_condition condition = lh_condition_make(6, 20, 1, d);
+        lh_condition condition = lh_make_condition(6, 20, 1, d);
         engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
         mean += (accuracy[d] = (double)sums.correct / (double)sums.counted) / DRAWS;
     }
@@ -117,7 +117,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     for (int d = 0; d < DRAWS; d++) {
         for (int b = 0; b < BATCHES; b++) {
             lh_sums sums;
-            lh_condition condition = lh_condition_make(6, b < 2 ? 8 : 4, 1, d * BATCHES + b);
+            lh_condition condition = lh_make_condition(6, b < 2 ? 8 : 4, 1, d * BATCHES + b);
             condition.first = 8 * b;
             lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
             assert_int_equal(sums.counted, 6 * condition.examples);
@@ -153,7 +153,7 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     bool found[4] = {false};
     request.path = lh_test_path(*state, "eval.jsonl");
     request.noise = (lh_noise){2, deviation};
-    assert_int_equal(lh_eval_conditions(&request), 4);
+    assert_int_equal(lh_count_eval_conditions(&request), 4);
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(results[i].n, 5 + i % 2);
@@ -240,12 +240,12 @@ static void test_evaluate_lines_have_confidence_bounds(void **state) {
     request.path = path;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     double low, high, share[20] = {0}, mean = 0, squares = 0;
-    lh_wilson(result.exact_match, 20, &low, &high);
+    lh_compute_wilson_bounds(result.exact_match, 20, &low, &high);
     lh_assert_close(&result.exact_match_low, &low, 1, 1e-12, 0);
     lh_assert_close(&result.exact_match_high, &high, 1, 1e-12, 0);
     for (int d = 0; d < 3; d++) {
         lh_sums all, each[20];
-        lh_condition condition = lh_condition_make(2, 20, 1, d);
+        lh_condition condition = lh_make_condition(2, 20, 1, d);
         lh_assert_ok(engine->ops->evaluate(engine, &condition, &all, each, &error), &error);
         for (int i = 0; i < 20; i++) share[i] += (double)each[i].correct / (double)each[i].counted / 3;
     }

@@ -40,7 +40,7 @@ typedef struct decoded {
 
 static void open_examples(lh_engine *engine, const lh_condition *condition, decoded *d) {
     lh_error error;
-    int n = condition->n, inputs = lh_input_length(engine->spec, n);
+    int n = condition->n, inputs = lh_get_input_length(engine->spec, n);
     lh_assert_ok(lh_batch_open(&d->batch, engine->spec, n, EXAMPLES, &error), &error);
     for (int e = 0; e < EXAMPLES; e++) {
         uint32_t example = (uint32_t)e;
@@ -87,7 +87,8 @@ static void check_against_passes(lh_engine *engine, const lh_condition *conditio
                         answers * (size_t)engine->spec->classes * sizeof *cached->logits);
     for (int e = 0; e < EXAMPLES; e++)
         for (int i = 0; i < cached->lengths[e]; i++)
-            assert_true(i + 1 == cached->lengths[e] || !lh_ends(engine->spec, cached->answers[e * cached->labels + i]));
+            assert_true(i + 1 == cached->lengths[e] ||
+                        !lh_is_end_symbol(engine->spec, cached->answers[e * cached->labels + i]));
 }
 
 /* Counts right examples; both methods must agree on each. */
@@ -95,7 +96,7 @@ static int count_exact(lh_engine *engine, int n) {
     static decoded d;
     lh_error error;
     lh_sums sums, sequence_sums[EXAMPLES];
-    lh_condition condition = lh_condition_make(n, EXAMPLES, 1, DRAW);
+    lh_condition condition = lh_make_condition(n, EXAMPLES, 1, DRAW);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, sequence_sums, &error), &error);
     open_examples(engine, &condition, &d);
     decode(engine, &condition, &d);
@@ -172,13 +173,13 @@ static void check_errors(const lh_spec *spec) {
     program.score_block = score_with_errors;
     lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
     lh_assert_ok(engine->ops->reserve(engine, &all, EXAMPLES, &error), &error);
-    lh_condition condition = lh_condition_make(LONG, EXAMPLES, 1, DRAW);
+    lh_condition condition = lh_make_condition(LONG, EXAMPLES, 1, DRAW);
     condition.answers = actual;
     condition.lengths = lengths;
     condition.decoded = EXAMPLES;
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, spec, LONG, 1, &error), &error);
-    int inputs = lh_input_length(spec, LONG), labels = lh_shape_make(spec, LONG, 1).labels;
+    int inputs = lh_get_input_length(spec, LONG), labels = lh_make_shape(spec, LONG, 1).labels;
     assert_true(inputs <= LONG_TOKENS && labels <= LONG_TOKENS && labels > 32);
     for (int e = 0; e < EXAMPLES; e++) {
         lh_assert_ok(lh_batch_fill(&batch, spec, &condition.source, LONG, (uint32_t)e, 1, &error), &error);
@@ -188,8 +189,9 @@ static void check_errors(const lh_spec *spec) {
     }
     write_errors(target, 0, EXAMPLES, labels, expected);
     for (int e = 0; e < EXAMPLES; e++) {
-        limits[e] = lh_answers_until(mask + e * labels, labels);
-        known_counts[e] = lh_answers_of_pass(target + e * labels, mask + e * labels, limits[e], expected + e * labels);
+        limits[e] = lh_count_requested_answers(mask + e * labels, labels);
+        known_counts[e] =
+            lh_take_pass_answers(target + e * labels, mask + e * labels, limits[e], expected + e * labels);
     }
     lh_query query = {.n = LONG, .input = input, .target = target, .wants_answer = mask, .draw = condition.draw};
     engine->decodes = false;

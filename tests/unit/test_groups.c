@@ -202,7 +202,7 @@ static int evaluate(const fixture *f, const lh_groups *groups, const char *path,
         assert_true(complete);
     }
     engine->ops->close(engine);
-    return lh_eval_conditions(&request);
+    return lh_count_eval_conditions(&request);
 }
 
 /* The sum over conditions of a measure times its examples. */

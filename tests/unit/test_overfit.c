@@ -47,7 +47,8 @@ static int make_toy(void **state) {
 static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const char *words, const char *hint) {
     lh_error error;
     assert_int_equal(lh_overfit_judge(&facts), cause);
-    lh_assert_error(lh_overfit_tell(&asked, &toy, &facts, &error), LH_ERR_INPUT, &error, "--overfit 4: accuracy ");
+    lh_assert_error(lh_overfit_write_message(&asked, &toy, &facts, &error), LH_ERR_INPUT, &error,
+                    "--overfit 4: accuracy ");
     if (strstr(error.text, words) == NULL || strstr(error.text, hint) == NULL) fail_msg("%s", error.text);
 }
 
@@ -91,9 +92,9 @@ static void test_steps_needed_follows_the_fall(void **state) {
     lh_overfit_facts f = plain;
     f.guess_loss = 1.25; /* target 0.125: two halvings, each in 100 steps */
     f.before_loss = 1.0;
-    assert_true(lh_overfit_steps_needed(&f) == 600.0);
+    assert_true(lh_overfit_estimate_steps(&f) == 600.0);
     f.recent_loss = 0.1;
-    assert_true(lh_overfit_steps_needed(&f) == 800.0);
+    assert_true(lh_overfit_estimate_steps(&f) == 800.0);
 }
 
 static void test_read_metrics_quarters(void **state) {

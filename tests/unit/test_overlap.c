@@ -152,7 +152,7 @@ static void test_trained_is_an_axis_of_files(void **state) {
     for (int i = 0; i < 2; i++) {
         assert_int_equal(groups->group[i].value[0], i);
         assert_int_equal(groups->group[i].total, i == 1 ? trained : TEST - trained);
-        assert_false(lh_group_is_beyond(groups, &groups->group[i], 0));
+        assert_false(lh_is_group_beyond(groups, &groups->group[i], 0));
     }
     assert_false(groups->novel);
     lh_corpus_close(&f.corpus);

@@ -37,7 +37,7 @@ typedef struct sums {
 static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     double logits[N * TOY_CLASSES];
     engine->ops->predict(engine, query, logits, NULL);
-    return (uint16_t)lh_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
+    return (uint16_t)lh_find_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
 /* Answers one example by passes of this test. */
@@ -77,7 +77,7 @@ static sums answer_by_hand(lh_engine *engine, int draws) {
     lh_assert_ok(lh_batch_open(&batch, engine->spec, N, 1, &error), &error);
     for (int draw = 0; draw < draws; draw++)
         for (int i = 0; i < EXAMPLES; i++) {
-            lh_condition condition = lh_condition_make(N, EXAMPLES, LH_EVAL_SEED, draw);
+            lh_condition condition = lh_make_condition(N, EXAMPLES, LH_EVAL_SEED, draw);
             lh_assert_ok(lh_batch_fill(&batch, engine->spec, &condition.source, N, (uint32_t)i, 1, &error), &error);
             uint16_t input[N];
             memcpy(input, batch.input, sizeof input);

@@ -170,7 +170,7 @@ static void test_decode_ends_between_tokens(void **state) {
         program.decode_step = by_passes ? NULL : decode_step;
         lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-        lh_query query = {.n = 7, .input = input, .draw = lh_condition_make(7, 1, 1, 0).draw};
+        lh_query query = {.n = 7, .input = input, .draw = lh_make_condition(7, 1, 1, 0).draw};
         signal_call = stop = 0;
         engine->stop = &stop;
         lh_assert_ok(lh_decode(engine, &query, EXAMPLES, &to, &error), &error);

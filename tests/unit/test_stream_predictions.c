@@ -45,7 +45,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     enum { EXAMPLES = 9 };
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
-    lh_condition condition = lh_condition_make(N, EXAMPLES, 1, 0);
+    lh_condition condition = lh_make_condition(N, EXAMPLES, 1, 0);
     lh_sums sums, sequence_sums[EXAMPLES];
     lh_error error;
     lh_batch batch;
@@ -84,7 +84,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     double decoded[N * TOY_CLASSES], once[N * TOY_CLASSES], first[N * TOY_CLASSES];
     uint16_t answers[N];
     int done;
-    lh_query query = {.n = N, .input = input, .draw = lh_condition_make(N, 1, 1, 0).draw};
+    lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, program, 1);
     assert_true(engine->decodes == decodes);
     lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
@@ -118,7 +118,7 @@ static void test_predict_positions_belong_to_their_stream(void **state) {
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_error error;
     double none[N * TOY_CLASSES], actual[N * TOY_CLASSES];
-    lh_query query = {.n = N, .input = input, .draw = lh_condition_make(N, 1, 1, 0).draw};
+    lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, none, &error), &error);
@@ -274,7 +274,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     assert_true(fabs(entropy - log(N)) < 1e-12);
     /* The trace has the evaluation's examples, and its target stream holds the target. */
     const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
-    lh_condition condition = lh_condition_make(N, EXAMPLES, 1, 0);
+    lh_condition condition = lh_make_condition(N, EXAMPLES, 1, 0);
     lh_assert_ok(lh_batch_open(&batch, &spec, N, EXAMPLES, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, 0, EXAMPLES, &error), &error);
     static double parameters[TOY_STORAGE];
@@ -294,7 +294,7 @@ static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
-    lh_query query = {.n = N, .input = input, .draw = lh_condition_make(N, 1, 1, 0).draw};
+    lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_traces traces;
     lh_error error;
     uint16_t answers[N];

@@ -39,7 +39,7 @@ static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
     lh_assert_ok(lh_batch_fill(&batch, &spec, &source, N, 0, BATCH, &error), &error);
     assert_int_equal(batch.shape.length[0], N);
     assert_int_equal(batch.shape.length[1], N + 3);
-    assert_int_equal(lh_shape_tokens(&batch.shape), 2 * N + 3);
+    assert_int_equal(lh_count_shape_tokens(&batch.shape), 2 * N + 3);
     for (int s = 0; s < BATCH; s++) {
         const uint16_t *source_tokens = batch.tokens[0] + s * N, *target = batch.tokens[1] + s * (N + 3);
         int counts[TOY_SYMBOLS] = {0};
@@ -97,16 +97,16 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
 /* Computes the gradient of the first step in this test: block by block of one batch, in the order of the shards. */
 static double gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     enum { WORKSPACE = 64 };
-    lh_shape shape = lh_shape_make(spec, n, spec->train.batch);
+    lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
     lh_batch batch;
     lh_error error;
     lh_sums sums = {0};
     lh_key key = lh_key_of_seed(7);
     lh_source source = {key, 0, LH_DOMAIN_DATA, 0, NULL, NULL};
-    double *parameters = lh_engine_memory(TOY_STORAGE * sizeof *parameters, "the test", &error),
+    double *parameters = lh_engine_allocate(TOY_STORAGE * sizeof *parameters, "the test", &error),
            workspace[WORKSPACE] = {0};
-    double *tables = lh_engine_memory(toy_double.tables_bytes(shape.length), "the test", &error);
-    void *shared = lh_engine_memory(toy_double.shared_bytes(&shape), "the test", &error);
+    double *tables = lh_engine_allocate(toy_double.tables_bytes(shape.length), "the test", &error);
+    void *shared = lh_engine_allocate(toy_double.shared_bytes(&shape), "the test", &error);
     lh_initialise(spec, 7, 8, parameters);
     toy_double.make_tables(tables, shape.length);
     lh_assert_ok(lh_batch_open(&batch, spec, n, spec->train.batch, &error), &error);
@@ -208,7 +208,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     spec.train.batch = 4;
     lh_assert_ok(lh_corpus_open(&corpus, &spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&corpus, &spec, &error), &error);
-    lh_shape shape = lh_shape_make(&spec, 2, 1);
+    lh_shape shape = lh_make_shape(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
     lh_assert_ok(engine->ops->step(engine, 4, metrics, &done, &error), &error); /* batches of 4, 1, 4 and 1 examples */

@@ -68,7 +68,7 @@ static double get_rounding(const lh_engine *engine) { return engine->real_bytes 
 
 static void *reserve(size_t bytes) {
     lh_error error;
-    void *memory = lh_engine_memory(bytes, "the test", &error);
+    void *memory = lh_engine_allocate(bytes, "the test", &error);
     assert_non_null(memory);
     return memory;
 }
@@ -358,7 +358,7 @@ static void check_block(lh_engine *engine, const lh_cpu_program *program, int T)
     for (int s = 0; s < 2; s++) {
         trace_tokens(&b, tokens + s * T, 1, one);
         assert_memory_equal((char *)both[3].attention + (size_t)s * bytes, one[3].attention, bytes);
-        double entropy = lh_entropy(one[3].attention, program->real_bytes, HEADS * T, T);
+        double entropy = lh_compute_entropy(one[3].attention, program->real_bytes, HEADS * T, T);
         assert_true(T == 1 ? entropy == 0 : entropy > 0 && entropy < log(T) + 1e-6);
     }
     close_bare(&b);
@@ -384,10 +384,10 @@ static void test_trace_block_of_two_sequences_is_each_alone(void **state) {
 static void test_entropy_known_rows_give_known_numbers(void **state) {
     const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
     const float one = 1;
-    double expected = (log(2) + log(4)) / 2, actual = lh_entropy(rows, 8, 2, 4);
+    double expected = (log(2) + log(4)) / 2, actual = lh_compute_entropy(rows, 8, 2, 4);
     (void)state;
     lh_assert_close(&actual, &expected, 1, 1e-15, 0);
-    assert_true(lh_entropy(&one, 4, 1, 1) == 0);
+    assert_true(lh_compute_entropy(&one, 4, 1, 1) == 0);
 }
 
 /* ---- tensors ---- */

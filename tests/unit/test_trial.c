@@ -199,14 +199,14 @@ static void test_wrong_length_is_named(void **state) {
     lh_error error;
     lh_lengths before = {.first = 1, .last = 8, .step = 1}, all = {.first = 1, .last = 20, .step = 1};
     make_own(&o, wrong_at_nine);
-    lh_assert_ok(lh_trial_lengths(&o.task, &before, lh_key_of_seed(1), &error), &error);
-    lh_assert_error(lh_trial_lengths(&o.task, &all, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+    lh_assert_ok(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), &error);
+    lh_assert_error(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
     o.task.output_length = none_at_four;
-    lh_assert_error(lh_trial_lengths(&o.task, &before, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+    lh_assert_error(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
     o.task.source = NULL; /* built-in tasks are not tried */
-    lh_assert_ok(lh_trial_lengths(&o.task, &all, lh_key_of_seed(1), &error), &error);
+    lh_assert_ok(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), &error);
 }
 
 int main(void) {

@@ -36,8 +36,8 @@ local M = {}
 
 local MOST_CELLS = 4096
 
--- Returns the shortest text that reads back as the same number, for names of run folders, like lh_shortest of the
--- runtime.
+-- Returns the shortest text that reads back as the same number, for names of run folders; lh_write_shortest of the
+-- runtime writes the same text.
 function M.shortest(x)
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)

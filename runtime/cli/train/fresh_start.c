@@ -81,7 +81,7 @@ typedef struct comparison {
 static void show_value(const json_t *value) {
     char number[LH_NUMBER_TEXT];
     if (json_is_real(value)) {
-        fputs(lh_shortest(json_real_value(value), number), stderr);
+        fputs(lh_write_shortest(json_real_value(value), number), stderr);
         return;
     }
     char *text = value != NULL ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT) : NULL;
@@ -213,7 +213,7 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     size_t bytes;
     lh_error ignored;
-    snprintf(start, sizeof start, "lr%s-seed%llu", lh_shortest(run->learning_rate, rate),
+    snprintf(start, sizeof start, "lr%s-seed%llu", lh_write_shortest(run->learning_rate, rate),
              (unsigned long long)run->seed);
     for (int i = 0; train != NULL && i < count; i++) {
         const char *suffix = runs[i].name + strlen(start);

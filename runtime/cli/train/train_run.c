@@ -22,7 +22,7 @@ lh_engine_config lh_train_run_config(const lh_train_run *m) {
         .seed = m->run.seed,
         .learning_rate = m->run.learning_rate,
         .trains = true,
-        .fixed_length = m->flags->overfit > 0 ? lh_overfit_length(m->spec) : 0,
+        .fixed_length = m->flags->overfit > 0 ? lh_overfit_get_length(m->spec) : 0,
         .distinct = (int)m->flags->overfit,
     };
 }
@@ -37,7 +37,7 @@ lh_status lh_train_run_claim(lh_train_run *m, lh_error *error) {
 lh_status lh_train_run_open(lh_train_run *m, lh_error *error) {
     lh_status status = LH_OK;
     if (m->flags->overfit > 0) {
-        int n = lh_overfit_length(m->spec);
+        int n = lh_overfit_get_length(m->spec);
         lh_lengths longest = {NULL, 0, n, n, 1};
         status = m->engine->ops->reserve(m->engine, &longest, (int)m->flags->overfit, error);
     }
@@ -50,7 +50,7 @@ lh_status lh_train_run_open(lh_train_run *m, lh_error *error) {
 static lh_overfit_run make_overfit_run(const lh_train_run *m) {
     return (lh_overfit_run){
         .examples = (int)m->flags->overfit,
-        .length = lh_overfit_length(m->spec),
+        .length = lh_overfit_get_length(m->spec),
         .seed = m->run.seed,
         .learning_rate = m->run.learning_rate,
         .metrics = m->run.metrics,
@@ -95,8 +95,9 @@ static lh_status load_state(lh_train_run *m, lh_error *error) {
     lh_status status = LH_OK;
     if (make_start(m->flags) == LH_RUN_RESUME)
         status = lh_run_resume(&m->run, m->engine, &m->window, &found, &note, error);
-    if (status == LH_OK && note.text[0] != 0) lh_screen_note(m->screen, m, "warning: %s", note.text);
-    if (status == LH_OK && found) lh_screen_note(m->screen, m, "resuming at step %lld", (long long)m->engine->step);
+    if (status == LH_OK && note.text[0] != 0) lh_screen_print_note(m->screen, m, "warning: %s", note.text);
+    if (status == LH_OK && found)
+        lh_screen_print_note(m->screen, m, "resuming at step %lld", (long long)m->engine->step);
     m->first_step = m->last_step = m->engine->step;
     return status;
 }
@@ -108,7 +109,7 @@ static lh_status open_loop(lh_train_run *m, lh_error *error) {
         .log_every = m->flags->log_every,
         .checkpoint_every = m->flags->checkpoint_every,
         .checkpoint_minutes = m->spec->train.checkpoint_minutes,
-        .watch = lh_screen_watch,
+        .watch = lh_screen_update,
         .perfect = m->flags->overfit > 0 ? is_perfect : NULL,
         .context = m,
     };
@@ -116,7 +117,7 @@ static lh_status open_loop(lh_train_run *m, lh_error *error) {
     lh_status status = load_state(m, error);
     if (status == LH_OK) status = lh_run_begin(&m->run, make_start(m->flags), error);
     m->begun = status == LH_OK;
-    if (status == LH_OK) lh_screen_starts(m->screen, m);
+    if (status == LH_OK) lh_screen_show_start(m->screen, m);
     return status == LH_OK ? lh_loop_open(&training, m->engine, &m->window, &m->loop, error) : status;
 }
 
@@ -142,7 +143,7 @@ static lh_eval_request make_evaluation_request(const lh_train_run *m, int64_t st
         .step = step,
         .path = m->run.evaluations,
         .only_missing = true,
-        .watch = lh_screen_watch_evaluation,
+        .watch = lh_screen_update_evaluation,
     };
 }
 
@@ -163,14 +164,14 @@ static bool validates(const lh_train_run *m) {
 
 static bool evaluates(const lh_train_run *m) {
     lh_eval_request request = make_evaluation_request(m, 0);
-    return !m->flags->no_eval && m->flags->overfit == 0 && lh_eval_conditions(&request) > 0;
+    return !m->flags->no_eval && m->flags->overfit == 0 && lh_count_eval_conditions(&request) > 0;
 }
 
 lh_status lh_train_run_is_finished(const lh_train_run *m, bool *finished, lh_error *error) {
     lh_eval_request request = make_evaluation_request(m, m->flags->steps);
     int exit_code;
     int64_t step;
-    lh_status status = lh_run_ending(&m->run, &exit_code, &step, error);
+    lh_status status = lh_run_read_ending(&m->run, &exit_code, &step, error);
     bool is_further = step > m->flags->steps && (exit_code == LH_OK || exit_code == LH_STOPPED);
     *finished = is_further || (exit_code == LH_OK && step == m->flags->steps);
     if (status != LH_OK || !*finished || is_further || !evaluates(m)) return status;
@@ -182,12 +183,12 @@ lh_status lh_train_run_is_finished(const lh_train_run *m, bool *finished, lh_err
 static lh_status evaluate(lh_train_run *m, lh_error *error) {
     lh_eval_request validation = make_validation_request(m, m->engine->step),
                     request = make_evaluation_request(m, m->engine->step);
-    int first = validates(m) ? lh_eval_conditions(&validation) : 0;
-    m->conditions = first + lh_eval_conditions(&request);
-    m->results = lh_engine_memory((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
+    int first = validates(m) ? lh_count_eval_conditions(&validation) : 0;
+    m->conditions = first + lh_count_eval_conditions(&request);
+    m->results = lh_engine_allocate((size_t)m->conditions * sizeof *m->results, "the evaluation", error);
     if (m->results == NULL) return LH_ERR_ENVIRONMENT;
     validation.context = request.context = m;
-    lh_screen_evaluates(m->screen, m);
+    lh_screen_show_evaluation(m->screen, m);
     lh_status status = LH_OK;
     if (first > 0) status = lh_evaluate(m->engine, &validation, m->results, error);
     m->validated = first;
@@ -201,17 +202,17 @@ static lh_status evaluate(lh_train_run *m, lh_error *error) {
 
 /* Evaluates after the last step. */
 static lh_status finish(lh_train_run *m, lh_error *error) {
-    lh_screen_trained(m->screen, m);
+    lh_screen_show_trained(m->screen, m);
     if (m->flags->overfit > 0) return check_overfit(m, error);
     return evaluates(m) ? evaluate(m, error) : LH_OK;
 }
 
 /* Trains for about `seconds`, or until the engine waits for engines of other runs. */
 static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error *error) {
-    double start = lh_clock();
+    double start = lh_read_clock();
     lh_status status = LH_OK;
     bool waits = false;
-    for (*done = false; status == LH_OK && !*done && !waits && lh_clock() - start < seconds;) {
+    for (*done = false; status == LH_OK && !*done && !waits && lh_read_clock() - start < seconds;) {
         int64_t before = m->engine->step;
         status = lh_loop_advance(m->loop, done, error);
         m->last_step = m->engine->step;
@@ -236,7 +237,7 @@ static void end(lh_train_run *m, lh_status status) {
     m->loop = NULL;
     m->engine->ops->close(m->engine);
     m->engine = NULL;
-    lh_screen_over(m->screen, m);
+    lh_screen_show_end(m->screen, m);
 }
 
 bool lh_train_run_advance(void *job) {

@@ -29,13 +29,13 @@ static lh_shown *get_display(lh_train_screen *screen, const lh_train_run *train_
     return &screen->shown[train_run - screen->train_runs];
 }
 
-void lh_screen_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...) {
+void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...) {
     char rate[LH_NUMBER_TEXT];
     va_list arguments;
     pthread_mutex_lock(&screen->mutex);
     lh_progress_wipe(&screen->progress);
     if (screen->count > 1)
-        fprintf(stderr, "learning rate %s, seed %llu: ", lh_shortest(train_run->run.learning_rate, rate),
+        fprintf(stderr, "learning rate %s, seed %llu: ", lh_write_shortest(train_run->run.learning_rate, rate),
                 (unsigned long long)train_run->run.seed);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
@@ -76,7 +76,7 @@ static void show_one(lh_train_screen *screen, const lh_training_view *view) {
     lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
                      view->loss, accuracy_name(screen->train_runs[0].spec), view->accuracy, during_text(view, during),
-                     chance, lh_duration(seconds, remaining));
+                     chance, lh_write_duration(seconds, remaining));
 }
 
 /* A summary of a group. */
@@ -144,10 +144,10 @@ static void show_group(lh_train_screen *screen) {
                      (long long)summary.least, (long long)summary.most, (long long)screen->train_runs[0].flags->steps,
                      rate, summary.loss[0], summary.loss[1], accuracy_name(screen->train_runs[0].spec),
                      summary.accuracy[0], summary.accuracy[1], extra,
-                     lh_duration((double)summary.to_do / rate, remaining));
+                     lh_write_duration((double)summary.to_do / rate, remaining));
 }
 
-void lh_screen_starts(lh_train_screen *screen, const lh_train_run *train_run) {
+void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
     lh_shown *shown = get_display(screen, train_run);
     shown->view.step = train_run->first_step;
@@ -156,12 +156,12 @@ void lh_screen_starts(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_unlock(&screen->mutex);
 }
 
-void lh_screen_watch(void *context, const lh_training_view *view) {
+void lh_screen_update(void *context, const lh_training_view *view) {
     lh_train_run *train_run = context;
     lh_train_screen *screen = train_run->screen;
     bool last = view->step == view->steps;
     if (view->warning != NULL) {
-        lh_screen_note(screen, train_run, "warning: %s", view->warning);
+        lh_screen_print_note(screen, train_run, "warning: %s", view->warning);
         return;
     }
     pthread_mutex_lock(&screen->mutex);
@@ -176,7 +176,7 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
     pthread_mutex_unlock(&screen->mutex);
 }
 
-void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int done, int count) {
+void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int done, int count) {
     lh_train_run *train_run = context;
     lh_train_screen *screen = train_run->screen;
     (void)count;
@@ -196,23 +196,24 @@ static const char *memory_so_far(char text[64]) {
     return text;
 }
 
-void lh_screen_trained(lh_train_screen *screen, const lh_train_run *train_run) {
+void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_run) {
     if (screen->count > 1) return;
     char time[32], memory[64];
     lh_progress_wipe(&screen->progress);
     printf("%s: step %lld, %lld steps in %s%s\n%s\n", train_run->spec->id, (long long)train_run->last_step,
            (long long)(train_run->last_step - train_run->first_step),
-           lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory), train_run->run.directory);
+           lh_write_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
+           train_run->run.directory);
 }
 
-void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run) {
+void lh_screen_show_evaluation(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
     get_display(screen, train_run)->phase = LH_EVALUATES;
     if (screen->count == 1) lh_progress_start(&screen->progress);
     pthread_mutex_unlock(&screen->mutex);
 }
 
-void lh_screen_over(lh_train_screen *screen, const lh_train_run *train_run) {
+void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) {
     bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
     get_display(screen, train_run)->phase = LH_IS_OVER;
@@ -220,12 +221,12 @@ void lh_screen_over(lh_train_screen *screen, const lh_train_run *train_run) {
     if (screen->count == 1 && train_run->status == LH_OK) {
         if (train_run->flags->overfit > 0)
             printf("%lld examples of length %d: accuracy 1.0000 at step %lld\n", (long long)train_run->flags->overfit,
-                   lh_reported_length(train_run->spec, lh_overfit_length(train_run->spec)),
+                   lh_get_reported_length(train_run->spec, lh_overfit_get_length(train_run->spec)),
                    (long long)train_run->last_step);
         if (train_run->results != NULL) lh_print_evaluation(train_run->spec, train_run->results, train_run->conditions);
     }
     pthread_mutex_unlock(&screen->mutex);
-    if (screen->count > 1 && failed) lh_screen_note(screen, train_run, "error: %s", train_run->error.text);
+    if (screen->count > 1 && failed) lh_screen_print_note(screen, train_run, "error: %s", train_run->error.text);
 }
 
 static const char *outcome(const lh_train_run *train_run) {
@@ -254,13 +255,13 @@ static void print_score(const lh_train_run *train_run, const char *split, int wi
     else printf(" %*s", width, "-");
 }
 
-void lh_screen_summary(lh_train_screen *screen) {
+void lh_screen_print_summary(lh_train_screen *screen) {
     int64_t steps = 0;
     char time[32], memory[64], rate[LH_NUMBER_TEXT];
     for (int i = 0; i < screen->count; i++) steps += screen->train_runs[i].last_step - screen->train_runs[i].first_step;
     const lh_spec *spec = screen->train_runs[0].spec;
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
-           lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
+           lh_write_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
            screen->train_runs[0].run.root, spec->id, spec->plan_digest);
     int width[LH_SPLITS];
     printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",
@@ -272,7 +273,7 @@ void lh_screen_summary(lh_train_screen *screen) {
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
         const lh_training_view *view = &screen->shown[i].view;
-        printf("%-13s %8llu %10lld", lh_shortest(train_run->run.learning_rate, rate),
+        printf("%-13s %8llu %10lld", lh_write_shortest(train_run->run.learning_rate, rate),
                (unsigned long long)train_run->run.seed, (long long)train_run->last_step);
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");

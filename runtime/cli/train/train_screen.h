@@ -27,20 +27,20 @@ lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int 
 void lh_screen_close(lh_train_screen *screen);
 
 /* Prints a line on stderr; in a group the run's name precedes it. */
-void lh_screen_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...)
+void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Progress callbacks of the training loop and of the evaluation; context is the lh_train_run. */
-void lh_screen_watch(void *context, const lh_training_view *view);
-void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int done, int count);
+void lh_screen_update(void *context, const lh_training_view *view);
+void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int done, int count);
 
 /* Report that the run starts, has trained, starts its evaluation, is finished. */
-void lh_screen_starts(lh_train_screen *screen, const lh_train_run *train_run);
-void lh_screen_trained(lh_train_screen *screen, const lh_train_run *train_run);
-void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run);
-void lh_screen_over(lh_train_screen *screen, const lh_train_run *train_run);
+void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run);
+void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_run);
+void lh_screen_show_evaluation(lh_train_screen *screen, const lh_train_run *train_run);
+void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run);
 
 /* Prints the table of a group on stdout, after all runs are finished. */
-void lh_screen_summary(lh_train_screen *screen);
+void lh_screen_print_summary(lh_train_screen *screen);
 
 #endif

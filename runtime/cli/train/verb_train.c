@@ -99,12 +99,12 @@ static char *flags_json(const lh_cli *cli) {
 /* Tries a user's own task at every length before any training. */
 static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_key key = lh_key_of_seed(LH_EVAL_SEED);
-    lh_status status = lh_trial_lengths(spec->task, &spec->train.lengths, key, error);
+    lh_status status = lh_try_lengths(spec->task, &spec->train.lengths, key, error);
     if (status == LH_OK && !flags->no_eval && spec->eval.validation_examples > 0)
-        status = lh_trial_lengths(spec->task, &spec->eval.validation_lengths, key, error);
-    if (status == LH_OK && !flags->no_eval) status = lh_trial_lengths(spec->task, &spec->eval.lengths, key, error);
+        status = lh_try_lengths(spec->task, &spec->eval.validation_lengths, key, error);
+    if (status == LH_OK && !flags->no_eval) status = lh_try_lengths(spec->task, &spec->eval.lengths, key, error);
     if (status == LH_OK && spec->eval.during_every > 0)
-        status = lh_trial_lengths(spec->task, &spec->eval.during_lengths, key, error);
+        status = lh_try_lengths(spec->task, &spec->eval.during_lengths, key, error);
     return status;
 }
 
@@ -164,14 +164,14 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
 static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
-    int n = lh_overfit_length(spec);
-    long long batches = (long long)lh_epoch_batches(corpus, spec->train.batch);
+    int n = lh_overfit_get_length(spec);
+    long long batches = (long long)lh_count_epoch_batches(corpus, spec->train.batch);
     if (flags->overfit > lh_dataset_count(&corpus->train, n))
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
                        "  expected: at most this number",
                        (long long)flags->overfit, corpus->train.path, (long long)lh_dataset_count(&corpus->train, n),
-                       lh_input_length(spec, n), lh_output_length(spec, n));
+                       lh_get_input_length(spec, n), lh_get_output_length(spec, n));
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
             (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
             (double)flags->steps / (double)batches);
@@ -267,7 +267,7 @@ static lh_status run_members(lh_train_run *train_runs, lh_train_screen *screen, 
     for (int i = 0; i < count; i++) jobs[i] = &train_runs[i];
     lh_status status = lh_group_run(threads, jobs, count, lh_train_run_advance, error);
     free(jobs);
-    if (status == LH_OK && count > 1) lh_screen_summary(screen);
+    if (status == LH_OK && count > 1) lh_screen_print_summary(screen);
     return status == LH_OK ? verdict(train_runs, count, error) : status;
 }
 

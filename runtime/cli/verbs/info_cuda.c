@@ -87,7 +87,7 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
 
 /* Prints the least driver for the images of a kind; null if there are none. */
 static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool machine) {
-    int version = lh_cuda_least_driver(program, machine), release = lh_cuda_driver_release(version);
+    int version = lh_cuda_find_least_driver(program, machine), release = lh_cuda_driver_release(version);
     char text[LH_CUDA_VERSION_TEXT];
     lh_json floor;
     lh_json_raw(json, key, version > 0 ? "" : "null");
@@ -140,7 +140,7 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
 
 /* Prints the least driver for the program's images; prints nothing if the program has no images. */
 static void print_driver(const lh_cuda_program *program) {
-    int machine = lh_cuda_least_driver(program, true), ptx = lh_cuda_least_driver(program, false);
+    int machine = lh_cuda_find_least_driver(program, true), ptx = lh_cuda_find_least_driver(program, false);
     char text[LH_CUDA_DRIVER_TEXT];
     if (machine == 0 && ptx == 0) return;
     printf("%-14s needs a driver of %s", "", lh_cuda_driver_text(machine > 0 ? machine : ptx, text));

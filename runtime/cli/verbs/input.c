@@ -88,8 +88,9 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
 /* Checks that the input determines the token from which its answer is read. */
 static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     if (spec->format->locate == NULL) return LH_OK;
-    lh_example example = {
-        .input_length = input->input_length, .output_length = lh_output_length(spec, input->n), .input = input->input};
+    lh_example example = {.input_length = input->input_length,
+                          .output_length = lh_get_output_length(spec, input->n),
+                          .input = input->input};
     uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
     if (place == NULL) return no_memory(line, error);
     bool found = spec->format->locate(&example, place);
@@ -103,7 +104,7 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
-    lh_shape shape = lh_shape_make(spec, input->n, 1);
+    lh_shape shape = lh_make_shape(spec, input->n, 1);
     status = check_place(input, spec, line, error);
     if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
@@ -324,7 +325,7 @@ static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, 
 }
 
 static lh_status check_target(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
-    int outputs = lh_output_length(spec, input->n);
+    int outputs = lh_get_output_length(spec, input->n);
     if (input->target == NULL || input->target_length == outputs) return LH_OK;
     return wrong_length(line, input->target_length, outputs, error);
 }
@@ -381,7 +382,7 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
 
 /* Checks that an input, whose frame may be wider than in training, does not exceed the limit of the encoding. */
 static lh_status check_limit(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
-    lh_shape shape = lh_shape_make(spec, input->n, 1);
+    lh_shape shape = lh_make_shape(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
         if (shape.length[s] > spec->limit.tokens)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: a sequence has %d tokens, the encoding allows %d (%s)",

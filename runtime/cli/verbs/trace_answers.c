@@ -40,7 +40,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
                       .index = index,
                       .draw = draw,
                       .draws = request->draws,
-                      .inputs = lh_input_length(spec, group->n),
+                      .inputs = lh_get_input_length(spec, group->n),
                       .labels = (int)answers->elements,
                       .answer =
                           (const int32_t *)answers->data + (draw * group->examples + example) * answers->elements};

@@ -134,8 +134,8 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .watch = lh_progress_evaluation,
         .context = &progress,
     };
-    int count = lh_eval_conditions(&request);
-    lh_eval_result *results = lh_engine_memory((size_t)count * sizeof *results, "the evaluation", error);
+    int count = lh_count_eval_conditions(&request);
+    lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(engine, &request, results, error);
     lh_progress_wipe(&progress);
@@ -204,7 +204,7 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     if (f.resume && (f.per_example != NULL || f.wrong != NULL))
         return lh_fail(error, LH_ERR_USAGE, "--resume and %s exclude each other: its file has one call's conditions",
                        f.per_example != NULL ? "--per-example" : "--wrong");
-    status = lh_trial_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
+    status = lh_try_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;
     status = open_groups(&f, cli->spec, &groups, error);
     if (status == LH_OK) status = lh_cli_open_checkpoint(&model, cli->spec, f.checkpoint, f.device, f.threads, error);

@@ -80,7 +80,7 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_info_put_images(stdout, spec->cuda, true);
     lh_json_raw(&json, "cuda", spec->cuda != NULL ? "" : "null");
     if (spec->cuda != NULL) lh_info_put_cuda(stdout, spec->cuda);
-    lh_json_string(&json, "compiler", lh_compiler());
+    lh_json_string(&json, "compiler", lh_get_compiler());
     lh_json_string(&json, "linked", linking());
     lh_info_libc(libc, sizeof libc);
     if (libc[0] != 0) lh_json_string(&json, "least_glibc", libc);
@@ -140,7 +140,7 @@ static void print_text(const lh_spec *spec, const char *level) {
     print_schedule(&spec->train.schedule);
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
-    printf("; here: %s\n%-14s %s, linked: %s", level, "compiler", lh_compiler(), linking());
+    printf("; here: %s\n%-14s %s, linked: %s", level, "compiler", lh_get_compiler(), linking());
     lh_info_libc(libc, sizeof libc);
     if (libc[0] != 0) printf(", needs glibc %s or later", libc);
     printf("\n");

@@ -23,7 +23,7 @@ typedef struct prediction {
 
 static lh_status forward(prediction *p, lh_error *error) {
     int n = p->in.n;
-    lh_shape shape = lh_shape_make(p->spec, n, 1);
+    lh_shape shape = lh_make_shape(p->spec, n, 1);
     lh_lengths lengths = {NULL, 0, n, p->spec->corpus != NULL ? 2 : n, 1};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
@@ -32,7 +32,7 @@ static lh_status forward(prediction *p, lh_error *error) {
     if (p->logits == NULL || p->answers == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
-    query.draw = lh_condition_make(lh_reported_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
+    query.draw = lh_make_condition(lh_get_reported_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     query.example = p->example++;
     return lh_decode(p->engine, &query, 1,
                      &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);

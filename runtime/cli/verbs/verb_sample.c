@@ -34,8 +34,8 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
     if (status != LH_OK) return status;
     for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
         status = lh_batch_fill(&batch, spec, source, n, (uint32_t)i, 1, error);
-        if (status == LH_OK && text) print_text(spec, &batch, lh_input_length(spec, n));
-        else if (status == LH_OK) print_json(&batch, lh_input_length(spec, n));
+        if (status == LH_OK && text) print_text(spec, &batch, lh_get_input_length(spec, n));
+        else if (status == LH_OK) print_json(&batch, lh_get_input_length(spec, n));
     }
     lh_batch_close(&batch);
     return status;
@@ -63,8 +63,8 @@ static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const 
         uint32_t pick = places[i] - (uint32_t)set->first[n - 1];
         lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .pick = &pick};
         status = lh_batch_fill(&batch, spec, &source, n, 0, 1, error);
-        if (status == LH_OK && text) print_text(spec, &batch, lh_input_length(spec, n));
-        else if (status == LH_OK) print_json(&batch, lh_input_length(spec, n));
+        if (status == LH_OK && text) print_text(spec, &batch, lh_get_input_length(spec, n));
+        else if (status == LH_OK) print_json(&batch, lh_get_input_length(spec, n));
     }
     lh_batch_close(&batch);
     return status;

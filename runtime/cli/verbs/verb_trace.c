@@ -179,7 +179,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
 static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
     lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
     if (status != LH_OK) return status;
-    return lh_trial_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
+    return lh_try_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
 }
 
 static const char *name_source(const flags *f, const lh_spec *spec, const lh_dataset *set) {
@@ -195,7 +195,7 @@ static void show_progress(void *context, int n, int64_t done, int64_t count) {
     double share = (double)done / (double)count, seconds = lh_progress_seconds(progress);
     if (seconds < 1.0 || done == count || !lh_progress_due(progress, 10.0)) return;
     lh_progress_line(progress, "trace %s %" PRId64 "/%" PRId64 "  length %d  %s left", lh_progress_bar(share, bar),
-                     done, count, n, lh_duration(seconds / share * (1 - share), remaining));
+                     done, count, n, lh_write_duration(seconds / share * (1 - share), remaining));
 }
 
 /* ---- passes with right answers ---- */
@@ -217,8 +217,9 @@ static void print_exact(const lh_traces *traces, bool json) {
         }
         lh_json line;
         lh_json_begin(&line, stdout);
-        lh_json_integer(&line, "length", lh_reported_length(traces->spec, group->n));
-        if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, group->n));
+        lh_json_integer(&line, "length", lh_get_reported_length(traces->spec, group->n));
+        if (traces->spec->corpus != NULL)
+            lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, group->n));
         lh_json_integer(&line, "passes", passes);
         lh_json_integer(&line, "exact", group->counted);
         lh_json_end(&line);
@@ -263,7 +264,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
     snprintf(frame, sizeof frame, "%" PRId64, f->frame);
     if (f->frame_given) meta[count++] = (lh_st_meta){"frame", frame};
-    lh_identity(engine->spec, engine->level, engine->compiler, meta + 1);
+    lh_write_identity(engine->spec, engine->level, engine->compiler, meta + 1);
     if (request->inputs == NULL) return lh_traces_write(traces, f->out, meta, count, error);
     char *inputs = names_text(task->input_symbol, task->input_symbols);
     char *outputs = names_text(task->output_symbol, task->output_symbols);
@@ -315,7 +316,7 @@ static double compute_mean(const lh_traced *t) {
 
 /* Entropy of uniform attention. */
 static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
-    lh_shape shape = lh_shape_make(traces->spec, t->n, 1);
+    lh_shape shape = lh_make_shape(traces->spec, t->n, 1);
     return log(shape.length[traces->spec->sites[t->site].key]);
 }
 
@@ -330,13 +331,14 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     char text[LH_NUMBER_TEXT];
     lh_json line;
     lh_json_begin(&line, stdout);
-    lh_json_integer(&line, "length", lh_reported_length(traces->spec, t->n));
-    if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, t->n));
+    lh_json_integer(&line, "length", lh_get_reported_length(traces->spec, t->n));
+    if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
     lh_json_number(&line, "uniform", uniform_entropy(traces, t));
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
-    for (int64_t h = 0; h < t->elements; h++) printf("%s%s", h > 0 ? "," : "", lh_shortest(lh_traced_read(t, h), text));
+    for (int64_t h = 0; h < t->elements; h++)
+        printf("%s%s", h > 0 ? "," : "", lh_write_shortest(lh_traced_read(t, h), text));
     printf("]");
     lh_json_end(&line);
     putchar('\n');

@@ -5,7 +5,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) {
+lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_error *error) {
     if (status == LH_OK || fleet->device_failure != LH_OK) return status;
     fleet->device_failure = LH_ERR_ENVIRONMENT;
     lh_fail(&fleet->device_message, LH_ERR_ENVIRONMENT,
@@ -44,20 +44,20 @@ lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, 
     return lh_cuda_check(fleet->driver, result, "cuMemsetD8Async", error);
 }
 
-lh_status lh_cuda_allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
-                                 lh_error *error) {
+lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
+                                  lh_error *error) {
     lh_status status = lh_cuda_allocate(fleet->device, bytes, what, memory, error);
     return status == LH_OK ? lh_cuda_clear(fleet, *memory, bytes, error) : status;
 }
 
-lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error) {
+lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error) {
     const lh_cuda_program *program = fleet->program;
     int all[LH_MAX_STREAMS];
     memcpy(all, fleet->tables_longest, sizeof all);
-    if (program->tables_bytes == NULL || !lh_longer_streams(all, longest)) return LH_OK;
+    if (program->tables_bytes == NULL || !lh_extend_streams(all, longest)) return LH_OK;
     size_t bytes = program->tables_bytes(all);
     CUdeviceptr memory;
-    void *tables = lh_engine_memory(bytes, "position tables", error);
+    void *tables = lh_engine_allocate(bytes, "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
     program->make_tables(tables, all);
     lh_status status = lh_cuda_allocate(fleet->device, bytes, "position tables", &memory, error);

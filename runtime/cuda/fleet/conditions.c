@@ -59,7 +59,7 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
     if (atomic_load(&job.next) < pieces) return LH_STOPPED;
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
-    lh_cuda_forward_draws(fleet, shape, 0, &condition->draw, no_values, no_values);
+    lh_cuda_make_forward_draws(fleet, shape, 0, &condition->draw, no_values, no_values);
     return LH_OK;
 }
 
@@ -68,7 +68,7 @@ static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_ans
                    lh_sums *sequence_sums) {
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < shape->sequences; i++) {
-        lh_sums one = lh_sums_make(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        lh_sums one = lh_make_sums(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
         lh_sums_add(sums, &one);
         if (sequence_sums != NULL) sequence_sums[i] = one;
     }
@@ -82,9 +82,9 @@ static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh
     for (int i = 0; i < replicas; i++) {
         const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
         fleet->early[i] =
-            lh_cuda_new_early_answers(fleet->evaluated_engines[i], condition,
-                                      (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
-                                      condition->answers != NULL ? classes : NULL, labels);
+            lh_cuda_copy_early_answers(fleet->evaluated_engines[i], condition,
+                                       (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
+                                       condition->answers != NULL ? classes : NULL, labels);
     }
     return fleet->early[0] != NULL ? LH_OK : lh_fail(error, LH_ERR_ENVIRONMENT, "out of memory for the answers");
 }
@@ -96,7 +96,7 @@ static lh_status evaluate_together(lh_cuda_engine *engine, const lh_condition *c
     lh_cuda_models models = {0};
     lh_status status = fill_batch(engine, condition, shape, error);
     if (status != LH_OK) return status;
-    int replicas = lh_cuda_gather(engine, fleet->forward.replicas_per_pass);
+    int replicas = lh_cuda_choose_evaluated(engine, fleet->forward.replicas_per_pass);
     for (int i = 0; i < replicas; i++)
         lh_cuda_add_model(&models, fleet->evaluated_engines[i], shape, 0, &condition->draw, condition->noise);
     status = lh_cuda_run(engine, &models, condition->answers != NULL ? LH_CUDA_CLASSES : LH_CUDA_SUMS, error);
@@ -115,7 +115,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
                                      lh_sums *sequence_sums, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     const lh_spec *spec = engine->fleet->spec;
-    lh_shape shape = lh_shape_make(spec, condition->n, condition->examples);
+    lh_shape shape = lh_make_shape(spec, condition->n, condition->examples);
     size_t labels = (size_t)shape.sequences * (size_t)shape.labels;
     lh_status status = lh_cuda_enter(engine->fleet, error);
     if (status != LH_OK) return status;

@@ -34,7 +34,7 @@ static int condition_count(const lh_cuda_engine *engine) {
     return engine->request_step == get_parameter_step(engine) ? engine->request_count + engine->stored_count : 0;
 }
 
-int lh_cuda_gather(lh_cuda_engine *engine, int most) {
+int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most) {
     lh_cuda_fleet *fleet = engine->fleet;
     int count = 0;
     fleet->evaluated_engines[count++] = engine;
@@ -49,8 +49,8 @@ int lh_cuda_gather(lh_cuda_engine *engine, int most) {
     return count;
 }
 
-lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
-                                                 const lh_cuda_answer *answers, const int *classes, size_t labels) {
+lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
+                                                  const lh_cuda_answer *answers, const int *classes, size_t labels) {
     size_t answer_bytes = (size_t)condition->examples * sizeof *answers;
     size_t length_bytes = (size_t)condition->decoded * sizeof(int);
     size_t class_bytes = classes != NULL ? labels * sizeof(uint16_t) : 0;

@@ -29,28 +29,28 @@ static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_arena *arena = &fleet->arena;
-    const lh_lengths lengths = lh_cuda_training_lengths(fleet);
+    const lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
     lh_status status = lh_check_limit(spec, &lengths, error);
     if (status != LH_OK) return status;
     int longest[LH_MAX_STREAMS] = {0};
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
-        lh_shape part = lh_shape_make(spec, lh_lengths_get(&lengths, i), spec->train.batch);
+        lh_shape part = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         if (fleet->library == NULL) part.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
-        lh_longer_streams(longest, part.length);
-        arena->partial = larger(arena->partial, lh_cuda_aligned(fleet->program->partial_bytes(&part)));
-        arena->shared = larger(arena->shared, lh_cuda_aligned(fleet->program->shared_bytes(&part)));
+        lh_extend_streams(longest, part.length);
+        arena->partial = larger(arena->partial, lh_cuda_align(fleet->program->partial_bytes(&part)));
+        arena->shared = larger(arena->shared, lh_cuda_align(fleet->program->shared_bytes(&part)));
         arena->workspace =
-            larger(arena->workspace, lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
+            larger(arena->workspace, lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
     }
-    return lh_cuda_need_tables(fleet, longest, error);
+    return lh_cuda_grow_tables(fleet, longest, error);
 }
 
 static size_t piece_sums_bytes(const lh_cuda_fleet *fleet) {
-    return lh_cuda_aligned(3 * (size_t)(fleet->spec->parameter_storage / LH_CUDA_PIECE) * sizeof(double));
+    return lh_cuda_align(3 * (size_t)(fleet->spec->parameter_storage / LH_CUDA_PIECE) * sizeof(double));
 }
 
 static size_t shard_sums_bytes(const lh_cuda_fleet *fleet) {
-    return lh_cuda_aligned((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
+    return lh_cuda_align((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
 }
 
 /* Allocates tables that the host writes or reads at every launch. */
@@ -94,18 +94,18 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     size_t teams = (size_t)at_once;
     arena->arrivals_bytes = teams * ARRIVALS_BYTES;
     arena->partials_bytes = teams * (size_t)arena->shards * arena->partial;
-    status = lh_cuda_allocate_clear(fleet, arena->partials_bytes, "the gradients of shards", &arena->partials, error);
+    status = lh_cuda_allocate_zeroed(fleet, arena->partials_bytes, "the gradients of shards", &arena->partials, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, teams * arena->shared, "what a batch shares", &arena->shareds, error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared, "what a batch shares", &arena->shareds, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, teams * piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, teams * shard_sums_bytes(fleet), "sums", &arena->shard_sums, error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * shard_sums_bytes(fleet), "sums", &arena->shard_sums, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, arena->arrivals_bytes, "barriers", &arena->arrivals, error);
+        status = lh_cuda_allocate_zeroed(fleet, arena->arrivals_bytes, "barriers", &arena->arrivals, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, (size_t)arena->blocks * arena->workspace, "the activations of blocks",
-                                        &arena->workspaces, error);
+        status = lh_cuda_allocate_zeroed(fleet, (size_t)arena->blocks * arena->workspace, "the activations of blocks",
+                                         &arena->workspaces, error);
     return status == LH_OK ? open_tables(fleet, error) : status;
 }
 
@@ -144,7 +144,7 @@ static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
     };
 }
 
-lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error) {
+lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     if (fleet->arranged || fleet->active_count == 0) return LH_OK;
     fleet->grid = choose_grid(fleet, fleet->active_count);
@@ -157,7 +157,7 @@ lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error) {
     return status;
 }
 
-void lh_cuda_leave(lh_cuda_engine *engine) {
+void lh_cuda_deactivate(lh_cuda_engine *engine) {
     lh_cuda_fleet *fleet = engine->fleet;
     int kept = 0;
     if (!engine->steps) return;
@@ -178,10 +178,10 @@ static int count_vectors(const lh_cuda_fleet *fleet) {
 /* Allocates the vectors of a replica and writes its initial parameters; host: a buffer for one vector. */
 static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    size_t vector = lh_cuda_vector(fleet);
+    size_t vector = lh_cuda_get_vector_bytes(fleet);
     const char *what = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
     lh_status status =
-        lh_cuda_allocate_clear(fleet, (size_t)count_vectors(fleet) * vector, what, &engine->vectors, error);
+        lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, what, &engine->vectors, error);
     if (status != LH_OK) return status;
     lh_initialise(fleet->spec, engine->seed, fleet->program->real_bytes, host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
@@ -190,7 +190,7 @@ static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *erro
 static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    size_t bytes = lh_cuda_vector(fleet);
+    size_t bytes = lh_cuda_get_vector_bytes(fleet);
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
     status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), bytes, error);
@@ -198,13 +198,13 @@ static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error 
         if (state->optimizer[i] != NULL)
             status = lh_cuda_copy_out(fleet, state->optimizer[i], lh_cuda_get_vector(engine, LH_CUDA_STATE + i), bytes,
                                       error);
-    return lh_cuda_lose(fleet, status, error);
+    return lh_cuda_record_failure(fleet, status, error);
 }
 
 static lh_status engine_write_state(lh_engine *handle, const lh_state *state, int64_t step, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    size_t bytes = lh_cuda_vector(fleet);
+    size_t bytes = lh_cuda_get_vector_bytes(fleet);
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
     status = lh_cuda_copy_in(fleet, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
@@ -215,7 +215,7 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
     if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
     lh_cuda_drop_early_answers(engine);
     handle->step = step;
-    return lh_cuda_lose(fleet, status, error);
+    return lh_cuda_record_failure(fleet, status, error);
 }
 
 static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_error *error) {
@@ -223,9 +223,9 @@ static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_erro
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = lh_cuda_enter(fleet, error);
     if (status != LH_OK) return status;
-    status =
-        lh_cuda_copy_out(fleet, gradient, lh_cuda_get_vector(engine, LH_CUDA_GRADIENT), lh_cuda_vector(fleet), error);
-    return lh_cuda_lose(fleet, status, error);
+    status = lh_cuda_copy_out(fleet, gradient, lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
+                              lh_cuda_get_vector_bytes(fleet), error);
+    return lh_cuda_record_failure(fleet, status, error);
 }
 
 /* --- opening and closing ---------------------------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ static void engine_close(lh_engine *handle) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     lh_cuda_use(fleet->device, NULL);
-    lh_cuda_leave(engine);
+    lh_cuda_deactivate(engine);
     lh_cuda_drop_early_answers(engine);
     engine->closed = true;
     lh_cuda_release(fleet->device, &engine->vectors);
@@ -295,7 +295,7 @@ static void name_engine(lh_cuda_fleet *fleet, const lh_engine_config *config, lh
 }
 
 static lh_status open_engines(lh_cuda_fleet *fleet, lh_error *error) {
-    void *host = lh_engine_memory(lh_cuda_vector(fleet), "a copy of the parameters", error);
+    void *host = lh_engine_allocate(lh_cuda_get_vector_bytes(fleet), "a copy of the parameters", error);
     if (host == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < fleet->count; i++) {
@@ -322,7 +322,7 @@ static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
 
 lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant *variant,
                              const lh_engine_config *configs, int count, lh_engine **engines, lh_error *error) {
-    lh_cuda_fleet *fleet = lh_engine_memory(sizeof *fleet, "the engines", error);
+    lh_cuda_fleet *fleet = lh_engine_allocate(sizeof *fleet, "the engines", error);
     if (fleet == NULL) return LH_ERR_ENVIRONMENT;
     fleet->device = device;
     fleet->driver = device->driver;
@@ -333,10 +333,11 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
     fleet->count = fleet->open = count;
     snprintf(fleet->level, sizeof fleet->level, "sm_%d %s", device->architecture, fleet->variant->name);
     snprintf(fleet->compiler, sizeof fleet->compiler, "%s", device->compiler);
-    fleet->engines = lh_engine_memory((size_t)count * sizeof *fleet->engines, "the engines", error);
-    fleet->active = lh_engine_memory((size_t)count * sizeof *fleet->active, "the engines", error);
-    fleet->evaluated_engines = lh_engine_memory((size_t)count * sizeof *fleet->evaluated_engines, "the engines", error);
-    fleet->early = lh_engine_memory((size_t)count * sizeof *fleet->early, "the engines", error);
+    fleet->engines = lh_engine_allocate((size_t)count * sizeof *fleet->engines, "the engines", error);
+    fleet->active = lh_engine_allocate((size_t)count * sizeof *fleet->active, "the engines", error);
+    fleet->evaluated_engines =
+        lh_engine_allocate((size_t)count * sizeof *fleet->evaluated_engines, "the engines", error);
+    fleet->early = lh_engine_allocate((size_t)count * sizeof *fleet->early, "the engines", error);
     bool fits =
         fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL && fleet->early != NULL;
     lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;

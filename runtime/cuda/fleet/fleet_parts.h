@@ -41,7 +41,7 @@ typedef struct lh_cuda_prepared {
     const uint32_t *pick;  /* dataset: examples of the batch; NULL: in the order of the file */
     int n;                 /* task length */
     int counted_sequences; /* sequences with a counted label */
-    lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_why has the message */
+    lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
 } lh_cuda_prepared;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
@@ -172,7 +172,7 @@ typedef struct lh_cuda_fleet {
 /* --- calls.c ---------------------------------------------------------------------------------------------------- */
 
 /* Records a failure of the device; returns status. */
-lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
+lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
 
 /* Begins every operation of an engine: checks that the device has not failed, and makes its context current for the
  * calling thread. */
@@ -184,16 +184,16 @@ lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, siz
 
 /* Set device memory to zero, and allocate zeroed device memory, in the order of the stream. */
 lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
-lh_status lh_cuda_allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
-                                 lh_error *error);
+lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
+                                  lh_error *error);
 
 /* Makes position tables for sequences of up to longest[stream] tokens. */
-lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
+lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 /* --- fleet.c ---------------------------------------------------------------------------------------------------- */
 
 /* Bytes of one vector of parameters. */
-static inline size_t lh_cuda_vector(const lh_cuda_fleet *fleet) {
+static inline size_t lh_cuda_get_vector_bytes(const lh_cuda_fleet *fleet) {
     return (size_t)fleet->spec->parameter_storage * (size_t)fleet->program->real_bytes;
 }
 
@@ -202,20 +202,20 @@ static inline size_t lh_cuda_vector(const lh_cuda_fleet *fleet) {
 enum { LH_CUDA_PARAMETERS, LH_CUDA_GRADIENT, LH_CUDA_STATE };
 
 static inline CUdeviceptr lh_cuda_get_vector(const lh_cuda_engine *engine, int i) {
-    return engine->vectors + (size_t)i * lh_cuda_vector(engine->fleet);
+    return engine->vectors + (size_t)i * lh_cuda_get_vector_bytes(engine->fleet);
 }
 
 /* The possible task lengths of a step. A list belongs to the spec. */
-static inline lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
+static inline lh_lengths lh_cuda_get_training_lengths(const lh_cuda_fleet *fleet) {
     int fixed = fleet->config.fixed_length;
     return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
 }
 
 /* Removes a replica from training; from the next launch on, the other replicas share the device. */
-void lh_cuda_leave(lh_cuda_engine *engine);
+void lh_cuda_deactivate(lh_cuda_engine *engine);
 
 /* Divides the device among the active replicas if they have changed. */
-lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error);
+lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error);
 
 /* --- ring.c ----------------------------------------------------------------------------------------------------- */
 
@@ -253,7 +253,7 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error);
 lh_cuda_prepared *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column);
 
 /* The status and message of a column whose batch in slot `first` could not be made. */
-lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
+lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *error);
 
 /* --- early_answers.c -------------------------------------------------------------------------------------------- */
 
@@ -264,11 +264,11 @@ lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
  * 1 others, in their order, that have parameters of the same step and have requested or stored as many conditions at
  * this step. A replica that did not request two consecutive stored answers is left out; while more than 256 MB of
  * answers are stored, all other replicas are left out. */
-int lh_cuda_gather(lh_cuda_engine *engine, int most);
+int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most);
 
 /* Copies an engine's answers to a condition; classes: NULL if not requested. NULL: not enough memory. */
-lh_cuda_early_answers *lh_cuda_new_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
-                                                 const lh_cuda_answer *answers, const int *classes, size_t labels);
+lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
+                                                  const lh_cuda_answer *answers, const int *classes, size_t labels);
 
 /* Stores answers until the engine requests them; NULL: does nothing. */
 void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
@@ -328,9 +328,9 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
 lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error);
 
 /* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */
-void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
-                           const int32_t *const positions[LH_MAX_STREAMS],
-                           const int32_t *const distances[LH_MAX_STREAMS]);
+void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
+                                const int32_t *const positions[LH_MAX_STREAMS],
+                                const int32_t *const distances[LH_MAX_STREAMS]);
 
 /* Converts classes [sequences][labels] to uint16_t. */
 void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to);

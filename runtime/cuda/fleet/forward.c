@@ -34,7 +34,7 @@ static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
 static size_t size_workspace(const lh_cuda_fleet *fleet, const lh_shape *shape, int group) {
     lh_shape part = *shape;
     part.sequences = group;
-    return lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE));
+    return lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE));
 }
 
 /* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
@@ -58,14 +58,14 @@ static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape)
 }
 
 static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
-    return lh_cuda_aligned(fleet->program->shared_bytes(shape));
+    return lh_cuda_align(fleet->program->shared_bytes(shape));
 }
 
 static void need(size_t *most, size_t value) { *most = larger(*most, value); }
 
 static void need_length(const lh_cuda_fleet *fleet, int n, int examples, size_t *most, int *longest) {
     const lh_spec *spec = fleet->spec;
-    lh_shape shape = lh_shape_make(spec, n, examples);
+    lh_shape shape = lh_make_shape(spec, n, examples);
     size_t labels = (size_t)shape.labels;
     need(&most[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
     need(&most[LH_CUDA_NEED_WORKSPACES], size_workspaces(fleet, &shape));
@@ -75,7 +75,7 @@ static void need_length(const lh_cuda_fleet *fleet, int n, int examples, size_t 
     need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
     need(&most[LH_CUDA_NEED_WORDS], lh_batch_words(spec, n));
     need(&most[LH_CUDA_NEED_LENGTH], (size_t)n);
-    lh_longer_streams(longest, shape.length);
+    lh_extend_streams(longest, shape.length);
 }
 
 void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
@@ -94,11 +94,11 @@ void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
 /* Offsets in device_models: steps of models, then pointers to their parameters, then counters of arrivals, which are 0
  * in host_models. */
 static size_t get_parameters_offset(const lh_cuda_fleet *fleet) {
-    return lh_cuda_aligned((size_t)fleet->count * sizeof(lh_cuda_step));
+    return lh_cuda_align((size_t)fleet->count * sizeof(lh_cuda_step));
 }
 
 static size_t get_arrivals_offset(const lh_cuda_fleet *fleet) {
-    return get_parameters_offset(fleet) + lh_cuda_aligned((size_t)fleet->count * sizeof(CUdeviceptr));
+    return get_parameters_offset(fleet) + lh_cuda_align((size_t)fleet->count * sizeof(CUdeviceptr));
 }
 
 static size_t models_bytes(const lh_cuda_fleet *fleet) {
@@ -157,7 +157,7 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     memcpy(most, fleet->forward.reserved, sizeof most);
     for (int i = 0; i < lh_lengths_count(lengths); i++)
         need_length(fleet, lh_lengths_get(lengths, i), examples, most, longest);
-    status = lh_cuda_need_tables(fleet, longest, error);
+    status = lh_cuda_grow_tables(fleet, longest, error);
     if (status != LH_OK || memcmp(most, fleet->forward.reserved, sizeof most) == 0) return status;
     lh_cuda_forward_close(fleet);
     status = open_forward(fleet, most, error);
@@ -259,13 +259,13 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     evaluate->first = evaluate->end = 0;
     for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
         int remaining = shape->sequences - evaluate->end;
-        double start = lh_clock();
+        double start = lh_read_clock();
         if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
         evaluate->end += remaining < at_once ? remaining : at_once;
         status = start_launch(fleet, models, evaluate, error);
         if (!grows || status != LH_OK || remaining <= at_once) continue;
         status = wait(fleet, error);
-        if (lh_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
+        if (lh_read_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
     }
     return status;
 }
@@ -333,12 +333,12 @@ lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_c
     bool stopped = status == LH_STOPPED;
     if (stopped) status = wait(fleet, error); /* until the running launches end, they use the host's memory */
     if (stopped && status == LH_OK) return LH_STOPPED;
-    return lh_cuda_lose(fleet, status, error);
+    return lh_cuda_record_failure(fleet, status, error);
 }
 
-void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
-                           const int32_t *const positions[LH_MAX_STREAMS],
-                           const int32_t *const distances[LH_MAX_STREAMS]) {
+void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
+                                const int32_t *const positions[LH_MAX_STREAMS],
+                                const int32_t *const distances[LH_MAX_STREAMS]) {
     char *memory = (char *)fleet->forward.host_batch + offset + lh_cuda_make_layout(fleet, shape).draws;
     lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
                        (int *)(void *)memory);
@@ -359,7 +359,7 @@ static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_sh
         lh_put_queries(batch, fleet->spec, query, first, remaining < LH_CUDA_ROWS ? remaining : LH_CUDA_ROWS);
         lh_cuda_put_rows(&layout, fleet->forward.host_batch, first, batch);
     }
-    lh_cuda_forward_draws(fleet, shape, 0, draw, query->positions, query->distances);
+    lh_cuda_make_forward_draws(fleet, shape, 0, draw, query->positions, query->distances);
 }
 
 /* Runs the query's sequences through the model. */
@@ -378,7 +378,7 @@ static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const 
 lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,
                                  lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
-    lh_shape shape = lh_shape_make(engine->fleet->spec, query->n, count);
+    lh_shape shape = lh_make_shape(engine->fleet->spec, query->n, count);
     lh_status status = run_query(engine, query, &shape, LH_CUDA_CLASSES, error);
     if (status == LH_OK) lh_cuda_take_classes(engine->fleet->forward.host_classes, &shape, answers);
     return status;
@@ -387,7 +387,7 @@ lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int c
 lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logits, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_shape shape = lh_shape_make(fleet->spec, query->n, 1);
+    lh_shape shape = lh_make_shape(fleet->spec, query->n, 1);
     lh_status status = run_query(engine, query, &shape, LH_CUDA_LOGITS, error);
     int64_t count = (int64_t)shape.labels * fleet->spec->classes;
     for (int64_t i = 0; status == LH_OK && i < count; i++)

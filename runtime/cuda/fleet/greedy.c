@@ -33,7 +33,8 @@ static lh_status begin_model(greedy *g, int index, lh_error *error) {
     if (early == NULL) return LH_OK;
     for (int i = 0; i < e->count; i++) {
         size_t first = (size_t)i * e->labels;
-        known_counts[i] = lh_answers_of_pass(e->target + first, e->mask + first, e->limits[i], early->classes + first);
+        known_counts[i] =
+            lh_take_pass_answers(e->target + first, e->mask + first, e->limits[i], early->classes + first);
     }
     a->results = (lh_answers){
         .answers = early->classes, .lengths = early->lengths, .known_counts = known_counts, .limits = e->limits};
@@ -46,11 +47,11 @@ static lh_status begin(greedy *g, lh_error *error) {
     lh_examples *e = &g->examples;
     size_t replicas = (size_t)g->replicas, count = (size_t)condition->decoded;
     lh_status status = lh_examples_open(e, spec, condition->n, condition->decoded, error);
-    if (status == LH_OK) status = lh_examples_make(e, spec, condition, error);
+    if (status == LH_OK) status = lh_make_examples(e, spec, condition, error);
     if (status != LH_OK) return status;
-    g->models = lh_engine_memory(replicas * sizeof *g->models, "answers", error);
-    g->known_counts = lh_engine_memory(replicas * count * sizeof *g->known_counts, "answers", error);
-    g->pass_answers = lh_engine_memory(count * e->labels * sizeof *g->pass_answers, "answers", error);
+    g->models = lh_engine_allocate(replicas * sizeof *g->models, "answers", error);
+    g->known_counts = lh_engine_allocate(replicas * count * sizeof *g->known_counts, "answers", error);
+    g->pass_answers = lh_engine_allocate(count * e->labels * sizeof *g->pass_answers, "answers", error);
     if (g->models == NULL || g->known_counts == NULL || g->pass_answers == NULL) return LH_ERR_ENVIRONMENT;
     g->query = (lh_query){.n = condition->n,
                           .input = e->input,
@@ -102,7 +103,7 @@ static void put_model(const greedy *g, const model_answers *a, const lh_shape *s
                    .rows = a->rows};
     atomic_init(&job.next, 0);
     lh_team_run(threads < parts ? threads : parts, put_work, &job);
-    lh_cuda_forward_draws(fleet, shape, first, draw, no_values, no_values);
+    lh_cuda_make_forward_draws(fleet, shape, first, draw, no_values, no_values);
 }
 
 /* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
@@ -112,7 +113,7 @@ static bool add_model(greedy *g, int index, lh_cuda_models *models) {
     lh_draw draw = g->query.draw;
     a->rows = a->passes.count > 0 ? lh_decode_passes_choose(&a->passes) : 0;
     if (a->rows == 0) return true;
-    lh_shape shape = lh_shape_make(fleet->spec, g->query.n, a->rows);
+    lh_shape shape = lh_make_shape(fleet->spec, g->query.n, a->rows);
     size_t first = models->bytes, bytes = lh_cuda_make_layout(fleet, &shape).bytes;
     if (models->count > 0 && first + bytes > fleet->forward.batches) {
         a->rows = 0;

@@ -25,14 +25,14 @@ enum { MOST_LAUNCHES = 1024 };
  * and failure_message must be set. */
 static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     engine->failure = status;
-    lh_cuda_leave(engine);
+    lh_cuda_deactivate(engine);
 }
 
 /* Adds facts of parameters and gradient at the failed step to the message. */
 static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    size_t bytes = lh_cuda_vector(fleet);
-    char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient;
+    size_t bytes = lh_cuda_get_vector_bytes(fleet);
+    char *parameters = lh_engine_allocate(2 * bytes, "a copy of the parameters", NULL), *gradient;
     if (parameters == NULL) return LH_OK; /* the message is not extended */
     gradient = parameters + bytes;
     lh_status status =
@@ -69,7 +69,7 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
  * batch fail and leave training; if all fail, *count is 0. */
 static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     for (;;) {
-        lh_status status = lh_cuda_arrange(fleet, error);
+        lh_status status = lh_cuda_divide_device(fleet, error);
         if (fleet->active_count == 0) *count = 0;
         if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + *count, error);
         if (status != LH_OK) return status;
@@ -78,8 +78,8 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
             return check(fleet, fleet->driver->cuStreamSynchronize(fleet->ring.stream), "cuStreamSynchronize", error);
         lh_cuda_engine *engine = fleet->active[column];
         int n = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column)->n;
-        engine->failed_metrics = (lh_step_metrics){.length = lh_reported_length(fleet->spec, n)};
-        fail_engine(engine, lh_cuda_ring_why(fleet, column, &engine->failure_message));
+        engine->failed_metrics = (lh_step_metrics){.length = lh_get_reported_length(fleet->spec, n)};
+        fail_engine(engine, lh_cuda_ring_get_failure(fleet, column, &engine->failure_message));
     }
 }
 
@@ -121,7 +121,7 @@ static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, i
         .arguments = &train,
         .before = index > 0 ? train.results - 1 : NULL,
     };
-    CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_vector(fleet), fleet->stream);
+    CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_get_vector_bytes(fleet), fleet->stream);
     lh_status status = check(fleet, result, "cuMemsetD8Async", error);
     return status == LH_OK ? lh_cuda_run_phases(fleet, &pass, error) : status;
 }
@@ -192,7 +192,7 @@ static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_pr
         .heavy_chunk = result->heavy_chunk,
         .heavy_share = result->heavy_squares > 0 ? result->heavy_squares / (norm * norm) : 0,
         .clipped = clip_norm > 0 && norm >= clip_norm,
-        .length = lh_reported_length(fleet->spec, prepared->n),
+        .length = lh_get_reported_length(fleet->spec, prepared->n),
     };
 }
 
@@ -238,7 +238,7 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
     if (status != LH_OK) return status;
     fleet->ring.first += count;
     for (int column = fleet->active_count - 1; column >= 0; column--)
-        if (fleet->active[column]->failure != LH_OK) lh_cuda_leave(fleet->active[column]);
+        if (fleet->active[column]->failure != LH_OK) lh_cuda_deactivate(fleet->active[column]);
     return LH_OK;
 }
 
@@ -261,7 +261,7 @@ static int steps_at_once(const lh_cuda_fleet *fleet) {
 /* Starts a launch and makes the batches of the next one while it runs. */
 static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     int count = steps_at_once(fleet);
-    double start_time = lh_clock();
+    double start_time = lh_read_clock();
     for (int i = 0; i < fleet->active_count; i++)
         if (fleet->active[i]->requested_steps < count) count = fleet->active[i]->requested_steps;
     lh_status status = prepare(fleet, &count, error);
@@ -270,7 +270,7 @@ static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + count + steps_at_once(fleet), error);
     if (status == LH_OK)
         status = check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the training step", error);
-    double seconds = lh_clock() - start_time;
+    double seconds = lh_read_clock() - start_time;
     if (!fleet->device->watchdog || seconds / count > fleet->step_seconds) fleet->step_seconds = seconds / count;
     fleet->last_step_count = count;
     return status == LH_OK ? take_all(fleet, count, seconds, error) : status;
@@ -304,7 +304,7 @@ lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *met
     if (status != LH_OK) return status;
     if (handle->unreported_steps == 0 && engine->failure == LH_OK) {
         engine->requested_steps = count;
-        if (all_ask(fleet)) status = lh_cuda_lose(fleet, launch(fleet, error), error);
+        if (all_ask(fleet)) status = lh_cuda_record_failure(fleet, launch(fleet, error), error);
         if (status != LH_OK) return status;
     }
     hand_out(engine, count, metrics, done);

@@ -15,11 +15,11 @@ static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_er
     const lh_cuda_engine *any = &fleet->engines[0];
     const void *parameters = (const void *)(uintptr_t)lh_cuda_get_vector(any, LH_CUDA_PARAMETERS);
     void *gradient = (void *)(uintptr_t)lh_cuda_get_vector(any, LH_CUDA_GRADIENT);
-    lh_lengths lengths = lh_cuda_training_lengths(fleet);
+    lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
     lh_status status = LH_OK;
     *digest = 2166136261u;
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
-        lh_shape shape = lh_shape_make(spec, lh_lengths_get(&lengths, i), spec->train.batch);
+        lh_shape shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
                                              parameters, gradient, fleet->launches);
         for (int j = 0; status == LH_OK && j < count; j++)
@@ -42,7 +42,7 @@ lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error) {
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_cuda_program *program = fleet->program;
     if (program->launches == NULL) return LH_OK;
-    fleet->launches = lh_engine_memory((size_t)program->most_launches * sizeof *fleet->launches, "launches", error);
+    fleet->launches = lh_engine_allocate((size_t)program->most_launches * sizeof *fleet->launches, "launches", error);
     if (fleet->launches == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_cuda_library_open(fleet->device, &fleet->library, error);
     if (status == LH_OK)

@@ -32,7 +32,7 @@ lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *s
     layout.mask = take(&used, labels);
     layout.place = take(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
     layout.draws = take(&used, draws * sizeof(int));
-    layout.bytes = lh_cuda_aligned(used);
+    layout.bytes = lh_cuda_align(used);
     return layout;
 }
 
@@ -41,11 +41,11 @@ lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, i
     int threads = fleet->config.threads;
     size_t scratch = (size_t)fleet->program->draw_scratch * sizeof(int);
     lanes->rows = rows;
-    lanes->lane = lh_engine_memory((size_t)threads * sizeof *lanes->lane, "threads", error);
+    lanes->lane = lh_engine_allocate((size_t)threads * sizeof *lanes->lane, "threads", error);
     if (lanes->lane == NULL) return LH_ERR_ENVIRONMENT;
     for (lanes->count = 0; lanes->count < threads; lanes->count++) {
         lh_cuda_lane *lane = &lanes->lane[lanes->count];
-        lane->scratch = lh_engine_memory(scratch, "draws", error);
+        lane->scratch = lh_engine_allocate(scratch, "draws", error);
         if (lane->scratch == NULL) return LH_ERR_ENVIRONMENT;
         lh_status status = lh_batch_open(&lane->batch, fleet->spec, longest_n, rows, error);
         if (status != LH_OK) {
@@ -113,7 +113,7 @@ static const lh_lengths *training_lengths(const lh_cuda_fleet *fleet, lh_lengths
 static size_t largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
     size_t largest = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        lh_shape shape = lh_shape_make(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
+        lh_shape shape = lh_make_shape(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
         size_t bytes = lh_cuda_make_layout(fleet, &shape).bytes;
         if (bytes > largest) largest = bytes;
     }
@@ -130,10 +130,10 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MOST_STEPS ? LH_CUDA_MOST_STEPS : (int)steps);
     ring->columns = fleet->count;
     size_t pieces = (size_t)ring->capacity * columns;
-    ring->prepared = lh_engine_memory(pieces * sizeof *ring->prepared, "batches", error);
+    ring->prepared = lh_engine_allocate(pieces * sizeof *ring->prepared, "batches", error);
     if (ring->prepared == NULL) return LH_ERR_ENVIRONMENT;
     if (fleet->spec->corpus != NULL) {
-        ring->picks = lh_engine_memory(pieces * batch * sizeof *ring->picks, "batches", error);
+        ring->picks = lh_engine_allocate(pieces * batch * sizeof *ring->picks, "batches", error);
         if (ring->picks == NULL) return LH_ERR_ENVIRONMENT;
     }
     lh_status status = lh_cuda_pin(fleet->device, pieces * ring->piece, "batches", &ring->host, error);
@@ -187,7 +187,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     int64_t step = engine->engine.step + engine->engine.unreported_steps + (slot - ring->first);
     int sequences = spec->train.batch;
     *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length};
-    if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_train_length(spec, engine->key, (uint32_t)step);
+    if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_draw_train_length(spec, engine->key, (uint32_t)step);
     if (prepared->n == 0) {
         const lh_turn *turn = lh_epoch_find_batch(&engine->epoch, engine->key, (uint32_t)step);
         uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
@@ -196,7 +196,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
         prepared->n = turn->n;
         sequences = turn->sequences;
     }
-    lh_shape shape = lh_shape_make(spec, prepared->n, sequences);
+    lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
     lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->piece, &draw);
@@ -286,7 +286,7 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) 
     return status;
 }
 
-lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error) {
+lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *error) {
     const lh_cuda_prepared *prepared = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column);
     lh_status status = make_examples(fleet, prepared, &fleet->ring.lanes.lane[0].batch, error);
     if (status != LH_OK) return status;

@@ -169,7 +169,7 @@ void lh_corpus_close(lh_corpus *corpus) {
 static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
     lh_train_defaults *train = &spec->train;
     if (!train->by_epochs) return;
-    int64_t batches = lh_epoch_batches(corpus, train->batch);
+    int64_t batches = lh_count_epoch_batches(corpus, train->batch);
     train->log_every *= batches;
     train->checkpoint_every *= batches;
     train->keep_unit = batches;
@@ -200,7 +200,8 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     lh_lengths all = {.list = corpus->lengths, .count = corpus->length_count};
     spec->corpus = corpus;
     spec->train.lengths = (lh_lengths){.list = corpus->trained, .count = corpus->trained_count};
-    if (spec->train.epochs > 0) spec->train.steps = spec->train.epochs * lh_epoch_batches(corpus, spec->train.batch);
+    if (spec->train.epochs > 0)
+        spec->train.steps = spec->train.epochs * lh_count_epoch_batches(corpus, spec->train.batch);
     if (spec->train.steps > UINT32_MAX)
         return lh_fail(error, LH_ERR_INPUT, "%s: %lld epochs are %lld steps\n  expected: at most %u steps",
                        corpus->train.path, (long long)spec->train.epochs, (long long)spec->train.steps, UINT32_MAX);

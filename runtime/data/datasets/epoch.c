@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t lh_epoch_batches(const lh_corpus *corpus, int batch) {
+int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch) {
     int64_t batches = 0;
     for (int n = 1; n <= corpus->shapes; n++) batches += (lh_dataset_count(&corpus->train, n) + batch - 1) / batch;
     return batches;
 }
 
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error) {
-    *epoch = (lh_epoch){corpus, batch, -1, lh_epoch_batches(corpus, batch), NULL, NULL};
+    *epoch = (lh_epoch){corpus, batch, -1, lh_count_epoch_batches(corpus, batch), NULL, NULL};
     epoch->pick = malloc((size_t)corpus->train.count * sizeof *epoch->pick);
     epoch->turn = malloc((size_t)epoch->batches * sizeof *epoch->turn);
     if (epoch->pick != NULL && epoch->turn != NULL) return LH_OK;
@@ -53,7 +53,7 @@ static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
     }
 }
 
-uint32_t lh_order_number(const lh_dataset *set, int n) {
+uint32_t lh_get_order_number(const lh_dataset *set, int n) {
     uint32_t shapes = 0;
     if (set->expand == NULL) return (uint32_t)n;
     for (int i = 1; i <= n; i++) shapes += lh_dataset_count(set, i) > 0;
@@ -66,7 +66,7 @@ static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
-        lh_shuffle(order_rng(key, (uint32_t)number, lh_order_number(train, n)), epoch->pick + first, end - first);
+        lh_shuffle(order_rng(key, (uint32_t)number, lh_get_order_number(train, n)), epoch->pick + first, end - first);
         for (; first < end; first += epoch->batch)
             *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }

@@ -9,7 +9,7 @@
 void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count);
 
 /* The counter word from which the order of a set's examples of shape n is drawn. */
-uint32_t lh_order_number(const lh_dataset *set, int n);
+uint32_t lh_get_order_number(const lh_dataset *set, int n);
 
 /* One batch of an epoch. */
 typedef struct lh_turn {
@@ -28,7 +28,7 @@ typedef struct lh_epoch {
 } lh_epoch;
 
 /* The number of batches per epoch: every shape is divided into batches of at most `batch` examples. */
-int64_t lh_epoch_batches(const lh_corpus *corpus, int batch);
+int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch);
 
 /* Allocates an epoch, without an order. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error);

@@ -233,7 +233,7 @@ void lh_groups_close(lh_groups *groups) {
     memset(groups, 0, sizeof *groups);
 }
 
-double lh_group_trained(const lh_groups *groups, const lh_group *group) {
+double lh_group_compute_trained(const lh_groups *groups, const lh_group *group) {
     int64_t count = 0;
     if (groups->trained[group->set] == NULL) return -1;
     if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->total);
@@ -242,11 +242,11 @@ double lh_group_trained(const lh_groups *groups, const lh_group *group) {
     return (double)count / (double)group->count;
 }
 
-bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis) {
+bool lh_is_group_beyond(const lh_groups *groups, const lh_group *group, int axis) {
     return groups->reach[axis] != LH_NO_VALUE && group->value[axis] > groups->reach[axis];
 }
 
-uint32_t lh_group_number(const lh_groups *groups, const lh_group *group) {
+uint32_t lh_group_compute_number(const lh_groups *groups, const lh_group *group) {
     uint32_t number = (uint32_t)group->value[0];
     for (int i = 1; i < groups->axes; i++) number = number * 0x9e3779b1u + (uint32_t)group->value[i];
     return number;

@@ -50,13 +50,13 @@ void lh_groups_close(lh_groups *groups);
 unsigned lh_sets_parse(const char *text);
 
 /* The share of a group's examples, left-out ones included, that are also training examples; -1: unknown. */
-double lh_group_trained(const lh_groups *groups, const lh_group *group);
+double lh_group_compute_trained(const lh_groups *groups, const lh_group *group);
 
 /* Whether the group's value on a requested axis is greater than that of any training example. */
-bool lh_group_is_beyond(const lh_groups *groups, const lh_group *group, int axis);
+bool lh_is_group_beyond(const lh_groups *groups, const lh_group *group, int axis);
 
 /* A number that depends on a group's values alone; for groups by length it is the length. It is the counter word of the
  * group's random numbers in evaluation. */
-uint32_t lh_group_number(const lh_groups *groups, const lh_group *group);
+uint32_t lh_group_compute_number(const lh_groups *groups, const lh_group *group);
 
 #endif

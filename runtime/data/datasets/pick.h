@@ -28,7 +28,7 @@ lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint
                        lh_error *error);
 
 /* Reduces *count places of a set to the chosen ones, in ascending order. */
-lh_status lh_pick_places(const struct lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t *count,
-                         lh_error *error);
+lh_status lh_pick_example_indices(const struct lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t *count,
+                                  lh_error *error);
 
 #endif
