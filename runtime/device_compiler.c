@@ -25,7 +25,7 @@ static _Noreturn void fail(int status, const char *format, ...) {
     exit(status);
 }
 
-static void *memory(size_t bytes) {
+static void *allocate(size_t bytes) {
     void *block = calloc(1, bytes + 1);
     if (!block) fail(4, "out of memory");
     return block;
@@ -43,7 +43,7 @@ static lh_nvrtc open_library(const char *path) {
 static void print_abilities(const lh_nvrtc *nvrtc) {
     int count;
     if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0) fail(4, "NVRTC does not report its architectures");
-    int *architectures = memory((size_t)count * sizeof *architectures);
+    int *architectures = allocate((size_t)count * sizeof *architectures);
     if (nvrtc->nvrtcGetSupportedArchs(architectures) != 0) fail(4, "NVRTC does not report its architectures");
     printf("%d.%d", nvrtc->major, nvrtc->minor);
     for (int i = 0; i < count; i++) printf(" %d", architectures[i]);
@@ -57,7 +57,7 @@ static char *read_text(const char *path) {
     if (!file || fseek(file, 0, SEEK_END) != 0) fail(4, "cannot read %s", path);
     long bytes = ftell(file);
     rewind(file);
-    char *text = bytes < 0 ? NULL : memory((size_t)bytes);
+    char *text = bytes < 0 ? NULL : allocate((size_t)bytes);
     if (!text || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) fail(4, "cannot read %s", path);
     fclose(file);
     return text;

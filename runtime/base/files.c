@@ -27,7 +27,7 @@
 
 static const char TEMPORARY_START[] = ".longhand-", TEMPORARY_END[] = ".tmp";
 
-static lh_status no_memory(const char *path, lh_error *error) {
+static lh_status fail_no_memory(const char *path, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
 }
 
@@ -50,7 +50,7 @@ static const char *name_kind(const struct stat *found) {
  * and reading a device may never end. Files for writing must not be symbolic links. */
 /* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
  * LH_ERR_INPUT. */
-static lh_status blame(int number) {
+static lh_status choose_read_status(int number) {
     bool passing = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
     return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
 }
@@ -62,7 +62,8 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) 
     *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (*file < 0 && writes && errno == ELOOP)
         return lh_fail(error, wrong, "%s: is a symbolic link, expected a file", path);
-    if (*file < 0) return lh_fail(error, writes ? wrong : blame(errno), "%s: cannot open: %s", path, strerror(errno));
+    if (*file < 0)
+        return lh_fail(error, writes ? wrong : choose_read_status(errno), "%s: cannot open: %s", path, strerror(errno));
     if (fstat(*file, &found) != 0) found.st_mode = 0;
     if (S_ISREG(found.st_mode)) return LH_OK;
     close(*file);
@@ -82,7 +83,7 @@ static lh_status sync_directory(const char *directory, lh_error *error) {
 
 static lh_status sync_parent(const char *path, lh_error *error) {
     char *directory = copy_directory(path);
-    if (!directory) return no_memory(path, error);
+    if (!directory) return fail_no_memory(path, error);
     lh_status status = sync_directory(directory, error);
     free(directory);
     return status;
@@ -102,7 +103,7 @@ static lh_status make_directory(const char *path, lh_error *error) {
 
 lh_status lh_make_directories(const char *path, lh_error *error) {
     char *part = strdup(path);
-    if (!part) return no_memory(path, error);
+    if (!part) return fail_no_memory(path, error);
     lh_status status = LH_OK;
     for (char *end = part; status == LH_OK && *end;) {
         end += strspn(end, "/");
@@ -244,7 +245,7 @@ static lh_status fill_temporary(int file, const char *path, const lh_piece *piec
 
 lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     char *directory = copy_directory(path), *name = NULL;
-    if (!directory) return no_memory(path, error);
+    if (!directory) return fail_no_memory(path, error);
     int file = open_temporary(directory, &name);
     lh_status status;
     if (file < 0) {
@@ -267,7 +268,7 @@ lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_e
 lh_status lh_can_replace(const char *path, lh_error *error) {
     struct stat found;
     char *directory = copy_directory(path), *name = NULL;
-    if (!directory) return no_memory(path, error);
+    if (!directory) return fail_no_memory(path, error);
     int file = open_temporary(directory, &name);
     lh_status status = LH_OK;
     if (file < 0) {
@@ -294,11 +295,11 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
     size_t capacity = (size_t)found.st_size + 1, bytes_read = 0;
     char *text = malloc(capacity);
     for (;;) {
-        if (!text) return no_memory(path, error);
+        if (!text) return fail_no_memory(path, error);
         ssize_t bytes_now = read(file, text + bytes_read, capacity - bytes_read);
         if (bytes_now < 0 && errno == EINTR) continue;
         if (bytes_now < 0) {
-            lh_status status = lh_fail(error, blame(errno), "%s: cannot read: %s", path, strerror(errno));
+            lh_status status = lh_fail(error, choose_read_status(errno), "%s: cannot read: %s", path, strerror(errno));
             free(text);
             return status;
         }
@@ -385,14 +386,14 @@ static void sweep(const char *directory) {
 
 /* Whether the file system has no locks (Lustre without flock, NFS without its daemon). Processes that share such a file
  * system must exclude each other in another way, as cluster tasks do with one folder each. */
-static bool knows_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
+static bool has_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 
 static lh_status lock(const char *path, int *handle, bool *alone, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
     if (status != LH_OK) return status;
     *alone = flock(file, LOCK_EX | LOCK_NB) == 0;
-    if (*alone || knows_no_locks(errno)) {
+    if (*alone || has_no_locks(errno)) {
         *handle = file;
         return LH_OK;
     }
@@ -410,7 +411,7 @@ lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_
     char *path;
     *handle = -1;
     *alone = false;
-    if (asprintf(&path, "%s/lock", directory) < 0) return no_memory(directory, error);
+    if (asprintf(&path, "%s/lock", directory) < 0) return fail_no_memory(directory, error);
     lh_status status = lock(path, handle, alone, error);
     if (status == LH_OK && *alone) sweep(directory);
     free(path);

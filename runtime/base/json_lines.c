@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 
-static lh_status no_memory(const char *path, lh_error *error) {
+static lh_status fail_no_memory(const char *path, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
 }
 
@@ -54,7 +54,7 @@ static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, 
 static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
     size_t bytes = (size_t)(size - tail);
     char *text = malloc(bytes);
-    if (text == NULL) return no_memory(path, error);
+    if (text == NULL) return fail_no_memory(path, error);
     lh_status status = read_bytes(file, path, tail, text, bytes, error);
     json_t *line = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
     *whole = json_is_object(line);
@@ -64,7 +64,7 @@ static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bo
 }
 
 /* Cuts off a torn last line. *size: the new size; *unended: the last line needs a newline. */
-static lh_status mend(int file, const char *path, off_t *size, bool *unended, lh_error *error) {
+static lh_status remove_torn_line(int file, const char *path, off_t *size, bool *unended, lh_error *error) {
     off_t tail = *size;
     *unended = false;
     lh_status status = find_tail(file, path, *size, &tail, error);
@@ -82,10 +82,10 @@ static lh_status append(int file, const char *path, const char *line, lh_error *
     bool unended;
     char *text;
     if (fstat(file, &found) != 0) return system_failure(path, "cannot read its size", error);
-    lh_status status = mend(file, path, &found.st_size, &unended, error);
+    lh_status status = remove_torn_line(file, path, &found.st_size, &unended, error);
     if (status != LH_OK) return status;
     int bytes = asprintf(&text, "%s%s\n", unended ? "\n" : "", line);
-    if (bytes < 0) return no_memory(path, error);
+    if (bytes < 0) return fail_no_memory(path, error);
     ssize_t written;
     do {
         written = write(file, text, (size_t)bytes);
@@ -110,7 +110,7 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
 }
 
 /* Returns 1: keep the line, 0: its key exceeds last, -1: no JSON object with this integer. */
-static int judge_line(const char *line, size_t bytes, const char *key, int64_t last) {
+static int check_kept_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
     json_t *value = json_object_get(object, key);
     int verdict = json_is_integer(value) ? json_integer_value(value) <= last : -1;
@@ -124,7 +124,7 @@ static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_
     for (size_t position = 0; position < bytes;) {
         const char *end = memchr(text + position, '\n', bytes - position);
         size_t length = end ? (size_t)(end - (text + position)) : bytes - position;
-        int verdict = judge_line(text + position, length, key, last);
+        int verdict = check_kept_line(text + position, length, key, last);
         if (verdict < 0) cut->torn_lines++;
         if (verdict > 0) {
             memcpy(kept + used, text + position, length);
@@ -147,7 +147,7 @@ lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_
     char *kept = malloc(bytes + 1);
     if (!kept) {
         free(text);
-        return no_memory(path, error);
+        return fail_no_memory(path, error);
     }
     size_t used = keep_lines(text, bytes, key, last, kept, cut);
     if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);

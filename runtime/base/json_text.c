@@ -50,7 +50,7 @@ void lh_json_end(lh_json *json) { putc('}', json->out); }
 
 /* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. Source: the Unicode Standard,
  * table 3-7. */
-static int character_bytes(const unsigned char *c) {
+static int get_character_bytes(const unsigned char *c) {
     int more = c[0] >= 0xc2 && c[0] <= 0xdf ? 1 : c[0] >> 4 == 0xe ? 2 : c[0] >= 0xf0 && c[0] <= 0xf4 ? 3 : 0;
     int least = c[0] == 0xe0   ? 0xa0
                 : c[0] == 0xf0 ? 0x90
@@ -69,7 +69,7 @@ void lh_json_quote(FILE *out, const char *text) {
     int bytes;
     putc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c != 0; c += bytes > 0 ? bytes : 1) {
-        bytes = character_bytes(c);
+        bytes = get_character_bytes(c);
         if (*c == '"' || *c == '\\') fprintf(out, "\\%c", *c);
         else if (*c < 0x20 || bytes == 0) fprintf(out, "\\u%04x", bytes > 0 ? *c : 0xfffdU);
         else fwrite(c, 1, (size_t)bytes, out);

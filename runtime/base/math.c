@@ -21,7 +21,7 @@ static const double HALF_PI_3 = 0x1.3198a2e037073p-69;
 
 static const double INFINITE = __builtin_huge_val();
 
-static double power_of_two(int exponent) { /* -1022 <= exponent <= 1023 */
+static double make_power_of_two(int exponent) { /* -1022 <= exponent <= 1023 */
     uint64_t bits = (uint64_t)(exponent + 1023) << 52;
     double value;
     memcpy(&value, &bits, sizeof value);
@@ -48,7 +48,7 @@ double lh_exp(double x) {
     double r = high - low;
     double y = 1.0 + (high - (low - r * r * polynomial(q, 11, r)));
     int half = k / 2; /* in two steps, since 2^k itself may be out of range */
-    return y * power_of_two(half) * power_of_two(k - half);
+    return y * make_power_of_two(half) * make_power_of_two(k - half);
 }
 
 /* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); with s = f / (2 + f),

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 /* The number after `key` in the first line that starts with `key`; INFINITY: no such file, line or number ("max"). */
-static double number_in(const char *path, const char *key) {
+static double read_number_in(const char *path, const char *key) {
     char line[256];
     double number = INFINITY;
     FILE *file = fopen(path, "r");
@@ -24,8 +24,9 @@ static double number_in(const char *path, const char *key) {
 
 double lh_memory_available(void) {
     struct rlimit limit;
-    double least = number_in("/proc/meminfo", "MemAvailable:") * 1024;
-    double group = number_in("/sys/fs/cgroup/memory.max", ""), taken = number_in("/sys/fs/cgroup/memory.stat", "anon ");
+    double least = read_number_in("/proc/meminfo", "MemAvailable:") * 1024;
+    double group = read_number_in("/sys/fs/cgroup/memory.max", ""),
+           taken = read_number_in("/sys/fs/cgroup/memory.stat", "anon ");
     if (isfinite(group) && isfinite(taken)) least = fmin(least, fmax(group - taken, 0));
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         least = fmin(least, (double)limit.rlim_cur);
@@ -33,6 +34,6 @@ double lh_memory_available(void) {
 }
 
 double lh_memory_peak(void) {
-    double kilobytes = number_in("/proc/self/status", "VmHWM:");
+    double kilobytes = read_number_in("/proc/self/status", "VmHWM:");
     return isfinite(kilobytes) ? kilobytes * 1024 : 0;
 }

@@ -51,7 +51,7 @@ size_t lh_st_pieces(const lh_st_tensor *tensor, size_t *piece) {
 
 /* ---- writing ---- */
 
-static int by_size_and_name(const void *left, const void *right) {
+static int compare_sizes_and_names(const void *left, const void *right) {
     const lh_st_tensor *a = *(const lh_st_tensor *const *)left, *b = *(const lh_st_tensor *const *)right;
     int difference = lh_st_element_bytes(b->dtype) - lh_st_element_bytes(a->dtype);
     return difference ? difference : strcmp(a->name, b->name);
@@ -109,7 +109,7 @@ static void put_length(char *to, uint64_t value) {
 }
 
 /* Makes the start of the file, length and header, malloc'ed. */
-static char *file_start(const char *header, size_t *bytes) {
+static char *make_file_start(const char *header, size_t *bytes) {
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
     char *text = malloc(8 + padded);
     if (!text) return NULL;
@@ -137,7 +137,7 @@ static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_
 static lh_status write_pieces(const char *path, const char *header, const lh_st_tensor *const *sorted, int count,
                               lh_error *error) {
     size_t bytes = 0, used;
-    char *text = header ? file_start(header, &bytes) : NULL;
+    char *text = header ? make_file_start(header, &bytes) : NULL;
     lh_piece *pieces = list_pieces(sorted, count, &used);
     lh_status status;
     if (text && pieces) {
@@ -171,7 +171,7 @@ lh_status lh_st_write(const char *path, const lh_st_tensor *tensors, int count, 
     const lh_st_tensor **sorted = calloc((size_t)count + 1, sizeof *sorted);
     if (!sorted) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
     for (int i = 0; i < count; i++) sorted[i] = &tensors[i];
-    qsort(sorted, (size_t)count, sizeof *sorted, by_size_and_name);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_sizes_and_names);
     lh_status status = write_sorted(path, sorted, count, meta, meta_count, error);
     free(sorted);
     return status;
@@ -260,7 +260,7 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
     return LH_OK;
 }
 
-static int by_data(const void *a_pointer, const void *b_pointer) {
+static int compare_addresses(const void *a_pointer, const void *b_pointer) {
     const lh_st_tensor *a = a_pointer, *b = b_pointer;
     const char *p = a->data, *q = b->data;
     if (p != q) return p < q ? -1 : 1;
@@ -296,7 +296,7 @@ static lh_status read_entries(const char *path, lh_st_file *file, const char *da
         if (status != LH_OK) return status;
         file->count++;
     }
-    qsort(file->tensors, (size_t)file->count, sizeof *file->tensors, by_data);
+    qsort(file->tensors, (size_t)file->count, sizeof *file->tensors, compare_addresses);
     return check_contiguous(path, file, data, bytes, error);
 }
 

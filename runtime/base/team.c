@@ -51,7 +51,7 @@ static void relax(void) {
 }
 
 /* Sleeps while generation equals `seen`; may return early. */
-static void sleep_in(team *t, unsigned seen) {
+static void sleep_until_changed(team *t, unsigned seen) {
 #ifdef __linux__
     syscall(SYS_futex, (unsigned *)&t->generation, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 #else
@@ -74,7 +74,7 @@ static void wait_beyond(team *t, unsigned seen) {
         relax();
     }
     atomic_fetch_add(&t->sleepers, 1);
-    while (atomic_load(&t->generation) == seen) sleep_in(t, seen);
+    while (atomic_load(&t->generation) == seen) sleep_until_changed(t, seen);
     atomic_fetch_sub(&t->sleepers, 1);
 }
 

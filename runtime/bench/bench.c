@@ -57,7 +57,7 @@ static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh
 }
 
 /* The number of steps that take about `seconds`, from the rate of the last window. */
-static int64_t steps_for(const window *last, double seconds) {
+static int64_t count_steps_for(const window *last, double seconds) {
     double steps = (double)last->steps * seconds / (last->seconds > 1e-9 ? last->seconds : 1e-9);
     return steps < 1 ? 1 : (int64_t)(steps + 0.5);
 }
@@ -67,14 +67,14 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(double *values, int count) {
+static double find_median(double *values, int count) {
     qsort(values, (size_t)count, sizeof *values, compare);
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
 /* Converts the ticks of each part to shares of all workers' ticks. Ticks outside all parts count as waiting: a team
  * starts or ends, or one thread works alone. */
-static void share_out(double ticks, double parts[LH_PARTS]) {
+static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
     double counted = 0;
     for (int part = 0; part < LH_PARTS; part++) counted += parts[part];
     if (ticks > counted) parts[LH_PART_WAITING] += ticks - counted;
@@ -90,7 +90,7 @@ static lh_status measure_parts(lh_replica_set *set, double seconds, const window
     window w;
     lh_timings_read(before);
     lh_timings_fine = true;
-    lh_status status = measure_steps(set, steps_for(last, seconds), &w, error);
+    lh_status status = measure_steps(set, count_steps_for(last, seconds), &w, error);
     lh_timings_fine = false;
     lh_timings_read(after);
     *ticks += (double)w.ticks * set->workers;
@@ -111,17 +111,17 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     if (job.function != NULL) measure_peak(&job, set->workers, PEAK_SHARE * window_seconds);
     for (int i = 0; status == LH_OK && i < windows; i++) {
         if (job.function != NULL) peaks[i] = measure_peak(&job, set->workers, PEAK_SHARE * window_seconds);
-        status = measure_steps(set, steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * window_seconds), &w, error);
+        status = measure_steps(set, count_steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * window_seconds), &w, error);
         rates[i] = (double)(w.steps * set->count) / w.seconds;
         processor_seconds[i] = w.processor / (double)(w.steps * set->count);
         if (status == LH_OK)
             status = measure_parts(set, PARTS_SHARE * window_seconds, &w, &ticks, result->parts, error);
     }
     if (status != LH_OK) return status;
-    result->steps_per_second = median(rates, windows);
-    result->processor_seconds = program != NULL ? median(processor_seconds, windows) : NAN;
-    result->peak = median(peaks, windows);
-    share_out(ticks, result->parts);
+    result->steps_per_second = find_median(rates, windows);
+    result->processor_seconds = program != NULL ? find_median(processor_seconds, windows) : NAN;
+    result->peak = find_median(peaks, windows);
+    convert_to_shares(ticks, result->parts);
     return LH_OK;
 }
 

@@ -61,7 +61,7 @@ static int64_t count_columns(const lh_tensor *tensor) {
 static int64_t count_elements(const lh_tensor *tensor) { return count_rows(tensor) * count_columns(tensor); }
 
 /* Index in the vector of element e of a tensor. */
-static int64_t element(const lh_tensor *tensor, int64_t e) {
+static int64_t find_element(const lh_tensor *tensor, int64_t e) {
     return tensor->offset + e / count_columns(tensor) * tensor->stride + e % count_columns(tensor);
 }
 
@@ -78,7 +78,7 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
 
 static void move_parameters(check *c, const lh_tensor *tensor, double distance) {
     for (int64_t e = 0; e < count_elements(tensor); e++) {
-        int64_t i = element(tensor, e);
+        int64_t i = find_element(tensor, e);
         c->parameters[i] = c->base[i] + distance * c->direction[e];
     }
 }
@@ -101,7 +101,7 @@ static lh_status find_analytic(check *c, const lh_tensor *tensor, double distanc
     }
     s->analytic = s->size = 0;
     for (int64_t e = 0; e < count_elements(tensor); e++) {
-        double product = c->direction[e] * gradient[element(tensor, e)];
+        double product = c->direction[e] * gradient[find_element(tensor, e)];
         s->analytic += product;
         s->size = fmax(s->size, fabs(product));
     }
@@ -163,11 +163,11 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
 }
 
 /* Finds the element with the largest gradient below `limit` in magnitude. */
-static int64_t largest_below(const check *c, const lh_tensor *tensor, double *limit) {
+static int64_t find_largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double size = -1.0;
     for (int64_t e = 0; e < count_elements(tensor); e++) {
-        double g = fabs(c->gradient[element(tensor, e)]);
+        double g = fabs(c->gradient[find_element(tensor, e)]);
         if (g > size && g < *limit) {
             size = g;
             best = e;
@@ -184,7 +184,7 @@ static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_re
     random_signs(c, tensor);
     lh_status status = check_direction(c, tensor, result, error);
     for (int i = 0; status == LH_OK && i < LARGEST; i++)
-        status = check_element(c, tensor, largest_below(c, tensor, &limit), result, error);
+        status = check_element(c, tensor, find_largest_below(c, tensor, &limit), result, error);
     for (int i = 0; status == LH_OK && i < RANDOM; i++)
         status = check_element(c, tensor, lh_rng_below(&c->rng, count), result, error);
     return status;
@@ -210,7 +210,7 @@ static lh_status prepare(check *c, lh_error *error) {
     if (status != LH_OK) return status;
     for (int t = 0; t < spec->tensor_count; t++)
         for (int64_t e = 0; spec->tensors[t].learned && e < count_elements(&spec->tensors[t]); e++)
-            c->parameters[element(&spec->tensors[t], e)] += NOISE * uniform(c);
+            c->parameters[find_element(&spec->tensors[t], e)] += NOISE * uniform(c);
     memcpy(c->base, c->parameters, (size_t)spec->parameter_storage * sizeof(double));
     status = find_loss(c, &c->loss, error);
     return status == LH_OK ? c->engine->ops->read_gradient(c->engine, c->gradient, error) : status;

@@ -17,7 +17,9 @@ static const lh_option options[] = {
 enum { OPTIONS = LH_SETS }; /* in the order of sets */
 
 /* The first option that a spec has: for a task that makes its examples, only the validation file can be given. */
-static int first_option(const lh_spec *spec) { return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN; }
+static int get_first_option(const lh_spec *spec) {
+    return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN;
+}
 
 static bool asks_for_help(const lh_cli *cli) {
     for (int i = 0; i < cli->argc; i++)
@@ -28,7 +30,7 @@ static bool asks_for_help(const lh_cli *cli) {
 /* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is not such a flag. */
 static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     const char *word = cli->argv[*i];
-    for (int o = first_option(cli->spec); o < OPTIONS; o++) {
+    for (int o = get_first_option(cli->spec); o < OPTIONS; o++) {
         size_t bytes = strlen(options[o].name);
         if (strncmp(word, options[o].name, bytes) != 0 || (word[bytes] != 0 && word[bytes] != '=')) continue;
         paths[o] = word[bytes] == '=' ? word + bytes + 1 : *i + 1 < cli->argc ? cli->argv[++*i] : "";
@@ -63,7 +65,7 @@ static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char 
     const char *const spec_paths[LH_SETS] = {data->train, data->eval, data->validation};
     const char *checkpoint = find_checkpoint(cli);
     lh_status status = LH_OK;
-    for (int set = first_option(cli->spec); status == LH_OK && set < LH_SETS; set++) {
+    for (int set = get_first_option(cli->spec); status == LH_OK && set < LH_SETS; set++) {
         if (paths[set] != NULL || spec_paths[set] == NULL) continue;
         paths[set] = files->path[set];
         status = lh_find_data(spec_paths[set], (lh_set)set, checkpoint, files->path[set], error);
@@ -116,7 +118,7 @@ void lh_data_files_close(lh_data_files *files) {
 }
 
 void lh_data_files_help(FILE *out, const lh_spec *spec) {
-    lh_options_rows(out, options + first_option(spec), OPTIONS - first_option(spec));
+    lh_options_rows(out, options + get_first_option(spec), OPTIONS - get_first_option(spec));
 }
 
 /* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0; returns the number of bytes. */

@@ -10,7 +10,7 @@
 enum { LONGEST_NAME = 40 };
 
 /* Counts edits (insert, remove, replace) between two words; long words are never similar. */
-static int distance(const char *a, const char *b) {
+static int count_edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     int row[LONGEST_NAME + 1];
     if (n > LONGEST_NAME || m > LONGEST_NAME) return LONGEST_NAME;
@@ -33,7 +33,7 @@ const char *lh_nearest_name(const char *word, const void *names, int count, size
     int least = (int)strlen(word) / 3 + 2;
     for (int i = 0; i < count; i++) {
         const char *name = *(const char *const *)(const void *)((const char *)names + (size_t)i * stride);
-        int edits = strncmp(name, word, strlen(word)) == 0 ? 1 : distance(word, name);
+        int edits = strncmp(name, word, strlen(word)) == 0 ? 1 : count_edits(word, name);
         if (edits < least) {
             least = edits;
             nearest = name;
@@ -67,7 +67,7 @@ static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int
     return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, meant);
 }
 
-static lh_status bad_number(const lh_option *option, const char *text, const char *what, lh_error *error) {
+static lh_status fail_number(const lh_option *option, const char *text, const char *what, lh_error *error) {
     const char *form = option->kind == LH_OPTION_RANGE ? "A:B, both included, or one of them," : what;
     return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.16g to %.16g", option->name, text,
                    what, form, option->least, option->most);
@@ -80,7 +80,7 @@ static lh_status take_number(const lh_option *option, const char **text, const c
     char *end;
     *value = strtod(*text, &end);
     if (end == *text || (*end != 0 && strchr(ends, *end) == NULL) || !isfinite(*value))
-        return bad_number(option, *text, what, error);
+        return fail_number(option, *text, what, error);
     if (*value < option->least || *value > option->most)
         return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.16g to %.16g", option->name,
                        *text, option->least, option->most);
@@ -95,7 +95,7 @@ static lh_status take_integer(const lh_option *option, const char **text, const 
     const char *start = *text;
     lh_status status = take_number(option, text, ends, "an integer", &value, error);
     if (status != LH_OK) return status;
-    if (value != floor(value)) return bad_number(option, start, "an integer", error);
+    if (value != floor(value)) return fail_number(option, start, "an integer", error);
     *integer = (int64_t)value;
     return LH_OK;
 }

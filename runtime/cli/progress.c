@@ -203,7 +203,7 @@ static int count_validation(const lh_eval_result *results, int count) {
 }
 
 /* The width of the first column: "all " and the longest name of a split in the results. */
-static int split_width(const lh_eval_result *results, int count) {
+static int get_split_width(const lh_eval_result *results, int count) {
     size_t wide = 10;
     for (int i = 0; i < count; i++)
         if (strlen(results[i].split) + 4 > wide) wide = strlen(results[i].split) + 4;
@@ -212,7 +212,7 @@ static int split_width(const lh_eval_result *results, int count) {
 
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     char noise[LH_NUMBER_TEXT];
-    int same, first = count_validation(results, count), wide = split_width(results, count);
+    int same, first = count_validation(results, count), wide = get_split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
     printf("%-*s %-12s %7s", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number");
     print_titles(count > 0 ? results[0].decoding : NULL);

@@ -164,7 +164,7 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
 /* Requests only as much shared memory as the kernel's resident blocks use. Shared memory and the first-level cache are
  * parts of one memory, and activations profit from a larger cache. The request is a hint in percent; it is undone if it
  * would reduce the number of resident blocks. */
-static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
+static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
     size_t all = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
     int percent = (int)((100 * used + all - 1) / all), rest = 0;
     lh_status status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, percent < 100 ? percent : 100, error);
@@ -192,7 +192,7 @@ static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *k
                          "shared memory",
                          name, device->ordinal, device->name, threads, bytes);
     *blocks = resident_blocks * device->multiprocessors;
-    return status == LH_OK ? carve_out(device, *kernel, resident_blocks, error) : status;
+    return status == LH_OK ? request_shared_memory(device, *kernel, resident_blocks, error) : status;
 }
 
 static lh_status make_current(lh_cuda_device *device, lh_error *error) {

@@ -58,7 +58,7 @@ static const char *library_name(void) {
     return requested && requested[0] ? requested : "libcuda.so.1";
 }
 
-static lh_status no_library(const char *file, lh_error *error) {
+static lh_status fail_no_library(const char *file, lh_error *error) {
     const char *why = dlerror(); /* has the library's name in it */
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
@@ -81,7 +81,7 @@ static lh_status find_functions(void *library, const char *file, lh_cuda_driver 
     return LH_OK;
 }
 
-static lh_status no_device(lh_error *error) {
+static lh_status fail_no_device(lh_error *error) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver finds no device on this machine%s%s%s\n"
@@ -90,7 +90,7 @@ static lh_status no_device(lh_error *error) {
                    visible ? "\" may hide them)" : "");
 }
 
-static lh_status cannot_start(const lh_cuda_driver *driver, CUresult result, lh_error *error) {
+static lh_status fail_start(const lh_cuda_driver *driver, CUresult result, lh_error *error) {
     lh_error words = {""};
     lh_cuda_check(driver, result, "cuInit", &words);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
@@ -108,10 +108,10 @@ static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error 
                        "take the toolkit's folder stubs out of LD_LIBRARY_PATH and LONGHAND_CUDA_DRIVER; the real "
                        "library comes with NVIDIA's kernel driver",
                        file);
-    if (result == LH_CUDA_NO_DEVICE) return no_device(error);
-    if (result != 0) return cannot_start(driver, result, error);
+    if (result == LH_CUDA_NO_DEVICE) return fail_no_device(error);
+    if (result != 0) return fail_start(driver, result, error);
     lh_status status = lh_cuda_check(driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", error);
-    if (status == LH_OK && count == 0) status = no_device(error);
+    if (status == LH_OK && count == 0) status = fail_no_device(error);
     return status;
 }
 
@@ -119,7 +119,7 @@ static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error 
 static lh_status open_library(lh_cuda_driver *driver, lh_error *error) {
     const char *file = library_name();
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return no_library(file, error);
+    if (!library) return fail_no_library(file, error);
     lh_status status = find_functions(library, file, driver, error);
     return status == LH_OK ? start(driver, file, error) : status;
 }

@@ -24,7 +24,7 @@ bool lh_cuda_runs(const lh_cuda_kind *kind, int architecture) {
 }
 
 /* The rank among images that the device runs: the highest is best. */
-static int rank(const lh_cuda_kind *kind) {
+static int rank_image(const lh_cuda_kind *kind) {
     int narrowness = kind->suffix == 'a' ? 2 : kind->suffix == 'f' ? 1 : 0;
     return (kind->machine ? 100000 : 0) + kind->architecture * 10 + narrowness;
 }
@@ -67,13 +67,13 @@ static int toolkit_version(const char *toolkit) {
 
 /* The least CUDA version of a driver for code of this toolkit version: for machine code the first of the same major
  * version ("minor version compatibility"), for the intermediate form the same version. */
-static int needed_version(bool machine, int toolkit) { return machine ? toolkit / 1000 * 1000 : toolkit; }
+static int get_needed_version(bool machine, int toolkit) { return machine ? toolkit / 1000 * 1000 : toolkit; }
 
 int lh_cuda_find_least_driver(const lh_cuda_program *program, bool machine) {
     lh_cuda_kind kind;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++)
         if (lh_cuda_parse_kind(next->architecture, &kind) && kind.machine == machine)
-            return needed_version(machine, toolkit_version(program->toolkit));
+            return get_needed_version(machine, toolkit_version(program->toolkit));
     return 0;
 }
 
@@ -85,7 +85,7 @@ static void list_images(const lh_cuda_image *images, char *text, size_t size) {
         used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", images->architecture);
 }
 
-static lh_status no_image(const lh_cuda_program *program, int architecture, lh_error *error) {
+static lh_status fail_no_image(const lh_cuda_program *program, int architecture, lh_error *error) {
     char images[512];
     list_images(program->images, images, sizeof images);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
@@ -95,9 +95,9 @@ static lh_status no_image(const lh_cuda_program *program, int architecture, lh_e
 }
 
 /* best: the image that the device would run with a newer driver. */
-static lh_status driver_too_old(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
-                                lh_error *error) {
-    int needed = needed_version(machine, toolkit_version(program->toolkit));
+static lh_status fail_driver(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
+                             lh_error *error) {
+    int needed = get_needed_version(machine, toolkit_version(program->toolkit));
     char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT], release[LH_CUDA_DRIVER_TEXT];
     lh_cuda_version_text(driver_version, driver_text);
     lh_cuda_version_text(needed, needed_text);
@@ -116,12 +116,12 @@ lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int d
     *image = NULL;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++) {
         if (!lh_cuda_parse_kind(next->architecture, &kind) || !lh_cuda_runs(&kind, architecture)) continue;
-        if (rank(&kind) > fitting_rank) fitting_rank = rank(&kind), fitting = next->architecture;
-        if (rank(&kind) > best_rank && needed_version(kind.machine, toolkit) <= driver_version)
-            best_rank = rank(&kind), *image = next;
+        if (rank_image(&kind) > fitting_rank) fitting_rank = rank_image(&kind), fitting = next->architecture;
+        if (rank_image(&kind) > best_rank && get_needed_version(kind.machine, toolkit) <= driver_version)
+            best_rank = rank_image(&kind), *image = next;
     }
     if (*image || program->source) return LH_OK;
-    if (!fitting) return no_image(program, architecture, error);
+    if (!fitting) return fail_no_image(program, architecture, error);
     lh_cuda_parse_kind(fitting, &kind);
-    return driver_too_old(program, fitting, kind.machine, driver_version, error);
+    return fail_driver(program, fitting, kind.machine, driver_version, error);
 }

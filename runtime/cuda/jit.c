@@ -78,7 +78,7 @@ static void write_cached(const char *folder, const char *path, const char *key, 
     if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", failure.text);
 }
 
-static lh_status compile_or_take(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,
+static lh_status compile_or_read(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,
                                  lh_cuda_code *code, lh_error *error) {
     char key[LH_SHA256_TEXT];
     if (path && !make_key(nvrtc, source, key)) path = NULL;
@@ -105,7 +105,7 @@ lh_status lh_cuda_compile(const char *source, const char *digest, int architectu
     if (folder &&
         asprintf(&path, "%s/%s-%s-nvrtc-%d.%d.cubin", folder, digest, nvrtc.target, nvrtc.major, nvrtc.minor) < 0)
         path = NULL;
-    status = compile_or_take(&nvrtc, source, folder, path, code, error);
+    status = compile_or_read(&nvrtc, source, folder, path, code, error);
     if (status != LH_OK) lh_cuda_code_free(code);
     free(path);
     free(folder);

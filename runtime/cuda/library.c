@@ -204,7 +204,7 @@ static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, me
     return status == LH_OK ? lay_out(library, p->rows, p->columns, &m->out, error) : status;
 }
 
-static lh_status prefer(lh_cuda_library *library, void **preference, lh_error *error) {
+static lh_status make_preference(lh_cuda_library *library, void **preference, lh_error *error) {
     const functions *call = &library->call;
     const size_t workspace = WORKSPACE_BYTES;
     const uint32_t alignment = ALIGNMENT;
@@ -248,7 +248,7 @@ static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t
 static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
     bool found = false;
-    lh_status status = prefer(library, &preference, error);
+    lh_status status = make_preference(library, &preference, error);
     if (status == LH_OK) status = request_algorithm(library, m, m->requested, preference, &found, error);
     if (status == LH_OK && !found && m->requested != LH_LT_PLAIN)
         status = request_algorithm(library, m, LH_LT_PLAIN, preference, &found, error);

@@ -115,7 +115,7 @@ static char *copy_log(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
 }
 
 /* result: the result of nvrtcCompileProgram. */
-static lh_status does_not_compile(const lh_nvrtc *nvrtc, const lh_nvrtc_job *job, int result, lh_error *error) {
+static lh_status fail_compilation(const lh_nvrtc *nvrtc, const lh_nvrtc_job *job, int result, lh_error *error) {
     lh_status status = result == LH_NVRTC_COMPILATION_FAILED ? LH_ERR_INPUT : LH_ERR_ENVIRONMENT;
     bool says = job->log && job->log[0];
     return lh_fail(error, status, "the device code does not compile for %s: %s: %s%s%s", job->target, nvrtc->name,
@@ -157,7 +157,7 @@ lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, lh_error *e
     result = compile(nvrtc, program, job);
     job->log = copy_log(nvrtc, program);
     lh_status status =
-        result == 0 ? take_code(nvrtc, program, job, error) : does_not_compile(nvrtc, job, result, error);
+        result == 0 ? take_code(nvrtc, program, job, error) : fail_compilation(nvrtc, job, result, error);
     nvrtc->nvrtcDestroyProgram(&program);
     if (status != LH_OK) free(job->code), job->code = NULL;
     return status;

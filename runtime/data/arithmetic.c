@@ -28,7 +28,7 @@ static uint32_t compute_step(int digits, int chain) {
 /* ---- numbers ---- */
 
 /* base^exponent, or UINT64_MAX if that is larger. */
-static uint64_t power(int base, int exponent) {
+static uint64_t compute_power(int base, int exponent) {
     uint64_t value = 1;
     for (int i = 0; i < exponent && value < UINT64_MAX; i++)
         value = value > UINT64_MAX / (uint64_t)base ? UINT64_MAX : value * (uint64_t)base;
@@ -95,11 +95,11 @@ typedef struct item {
     int words;
 } item;
 
-static item small_item(uint32_t x, uint32_t y) {
+static item make_small_item(uint32_t x, uint32_t y) {
     return (item){{SMALL, (uint16_t)x, (uint16_t)(x >> 16), (uint16_t)y, (uint16_t)(y >> 16)}, 5};
 }
 
-static item drawn_item(int digits, uint32_t draw) {
+static item make_drawn_item(int digits, uint32_t draw) {
     return (item){{DRAWN, (uint16_t)digits, (uint16_t)draw, (uint16_t)(draw >> 16)}, 4};
 }
 
@@ -218,9 +218,9 @@ static void shuffle(lh_rng rng, uint32_t *list, int count) {
 static void draw_strata(collection_state *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
-    uint64_t top = power(m->f.base, STRATA);
+    uint64_t top = compute_power(m->f.base, STRATA);
     for (int digits = 1; digits <= STRATA; digits++) {
-        uint64_t low = power(m->f.base, digits - 1), whole = low * (uint64_t)(m->f.base - 1) + 1;
+        uint64_t low = compute_power(m->f.base, digits - 1), whole = low * (uint64_t)(m->f.base - 1) + 1;
         bool all = whole <= (uint64_t)share + 1;
         for (uint64_t i = 0; i < (all ? whole : (uint64_t)share + 1) && used < count; i++)
             list[used++] = (uint32_t)(all ? i : low + lh_rng_below(&rng, (uint32_t)whole));
@@ -276,7 +276,7 @@ static lh_status add_split(collection_state *m) {
         m->trained.pair[find_slot(&m->trained, pair)] = pair + 1;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
-        item it = small_item(m->first[i], m->second[i]);
+        item it = make_small_item(m->first[i], m->second[i]);
         status = add_item(m, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
     }
     return status;
@@ -284,12 +284,12 @@ static lh_status add_split(collection_state *m) {
 
 /* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
 static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count) {
-    uint32_t low = (uint32_t)power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
+    uint32_t low = (uint32_t)compute_power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
     shuffle(stream(m->c->seed, 0, (uint32_t)(WHOLE + digits)), list, (int)count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
-        item it = small_item(list[i], 0);
+        item it = make_small_item(list[i], 0);
         status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
     }
     return status;
@@ -297,13 +297,13 @@ static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count
 
 /* Adds test numbers with this number of digits: all of them or, as in the paper, 10000 random ones. */
 static lh_status add_digits(collection_state *m, int digits) {
-    uint64_t number_count =
-        power(m->f.base, digits) == UINT64_MAX ? UINT64_MAX : power(m->f.base, digits) - power(m->f.base, digits - 1);
+    uint64_t end = compute_power(m->f.base, digits);
+    uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(m->f.base, digits - 1);
     bool one = m->o->operands == LH_ONE_NUMBER || m->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
     if (number_count <= MOST_OF_DIGITS && one) return add_all_numbers(m, digits, (uint32_t)number_count);
     for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < number_count; i++) {
-        item it = drawn_item(digits, i);
+        item it = make_drawn_item(digits, i);
         status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
     }
     return status;
@@ -315,7 +315,7 @@ static bool requests_digits(const collection_state *m, int digits) {
 }
 
 /* The largest requested number of digits that fits in the current frame; 0: none. */
-static int most_digits(const collection_state *m) {
+static int find_most_digits(const collection_state *m) {
     int most = m->f.digits;
     if (m->frame > 0) most = lh_set_width(m->o, m->c->options, m->frame).frame.digits;
     if (most > m->f.digits && !m->c->groups_by(m->c, DIGITS)) most = m->f.digits;
@@ -358,7 +358,7 @@ static lh_status add_chains_to(collection_state *m, lh_chains *chains, int longe
 
 /* Stores equally many items for every number of digits and every chain. */
 static lh_status add_chains(collection_state *m) {
-    int longest = most_digits(m);
+    int longest = find_most_digits(m);
     lh_chains *chains = NULL;
     lh_status status = LH_OK;
     if (longest > LH_MOST_CHAIN_DIGITS)
@@ -387,7 +387,7 @@ static lh_status add_numbers(collection_state *m, int most) {
 /* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
 static lh_status add_frame(collection_state *m, int frame) {
     m->frame = frame;
-    int most = most_digits(m);
+    int most = find_most_digits(m);
     lh_status status = most > 0 ? add_numbers(m, most) : LH_OK;
     m->width = 0;
     m->frame = LH_NO_VALUE;
@@ -410,13 +410,13 @@ static lh_status add_frames(collection_state *m) {
 
 static lh_status add_test_set(collection_state *m) {
     if (m->o->operands != LH_ONE_NUMBER) m->c->exclusive_axes[LH_SET_TEST] = 1u << CARRY;
-    lh_status status = add_numbers(m, most_digits(m));
+    lh_status status = add_numbers(m, find_most_digits(m));
     return status == LH_OK ? add_frames(m) : status;
 }
 
 /* Checks that the frame can hold the numbers of the split. */
 static lh_status check_frame(const collection_state *m) {
-    uint64_t most = m->f.stratified ? power(m->f.base, STRATA) : (uint64_t)m->f.numbers - 1;
+    uint64_t most = m->f.stratified ? compute_power(m->f.base, STRATA) : (uint64_t)m->f.numbers - 1;
     int digits = count_digits(m->f.base, most);
     if (digits <= m->f.digits) return LH_OK;
     return lh_fail(m->error, LH_ERR_INPUT,

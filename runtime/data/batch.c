@@ -74,7 +74,7 @@ static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *larg
     return LH_OK;
 }
 
-static int most_outputs(const lh_spec *spec, int longest_n) {
+static int find_most_outputs(const lh_spec *spec, int longest_n) {
     int most = 0;
     for (int n = 1; n <= longest_n; n++)
         if (lh_get_output_length(spec, n) > most) most = lh_get_output_length(spec, n);
@@ -104,7 +104,7 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
     batch->input = next + labels + places;
     batch->mask = (uint8_t *)(batch->input + input);
     if (spec->task->source == NULL) return LH_OK;
-    status = lh_trial_open(&batch->trial, input, most_outputs(spec, longest_n), error);
+    status = lh_trial_open(&batch->trial, input, find_most_outputs(spec, longest_n), error);
     if (status != LH_OK) lh_batch_close(batch);
     return status;
 }

@@ -20,7 +20,7 @@ static double random_value(const lh_tensor *tensor, double below, uint32_t word)
     return tensor->value * lh_normal_quantile(below + uniform(word) * (1.0 - 2.0 * below));
 }
 
-static void put(void *parameters, int real_bytes, int64_t at, double value) {
+static void write_real(void *parameters, int real_bytes, int64_t at, double value) {
     if (real_bytes == 8) ((double *)parameters)[at] = value;
     else ((float *)parameters)[at] = (float)value;
 }
@@ -34,7 +34,7 @@ static void fill(const lh_tensor *tensor, const double *values, lh_rng rng, int 
             double value = tensor->value;
             if (tensor->init == LH_INIT_VALUES) value = values[(int64_t)tensor->value + r * columns + c];
             else if (tensor->init != LH_INIT_CONSTANT) value = random_value(tensor, below, lh_rng_word(&rng));
-            put(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
+            write_real(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
         }
     }
 }

@@ -103,7 +103,7 @@ void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw,
 }
 
 /* The rank of a pair's distance among [low, high]. */
-static int rank_of(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
+static int rank_distance(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
     int distance = key_position[key] - position[query], near = distance < high ? distance : high;
     return (near > low ? near : low) - low;
 }
@@ -115,7 +115,7 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
     int count = 0, first = 0;
     memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < S; j++) rank[rank_of(position, key_position, i, j, low, high)]++;
+        for (int j = 0; j < S; j++) rank[rank_distance(position, key_position, i, j, low, high)]++;
     for (int r = 0; r <= high - low; r++) {
         const int pairs = rank[r];
         if (pairs == 0 && !every) continue;
@@ -127,7 +127,7 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
     start[count] = first;
     out[0] = count;
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < S; j++) index[j * T + i] = rank[rank_of(position, key_position, i, j, low, high)];
+        for (int j = 0; j < S; j++) index[j * T + i] = rank[rank_distance(position, key_position, i, j, low, high)];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) pair[start[index[j * T + i]]++] = i * S + j;
     for (int x = count; x > 0; x--) start[x] = start[x - 1];

@@ -20,13 +20,13 @@ void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
 }
 
 /* Updates the running mean of logarithms, on which a single extreme step has little effect. */
-static void add_usual(lh_alarm *alarm, double norm) {
+static void update_usual_norm(lh_alarm *alarm, double norm) {
     if (!(norm > 0)) return;
     if (alarm->steps < USUAL_STEPS) alarm->steps++;
     alarm->usual += (log(norm) - alarm->usual) / (double)alarm->steps;
 }
 
-static lh_alarm_kind judge(const lh_alarm *alarm, const lh_step_metrics *metrics) {
+static lh_alarm_kind find_alarm_kind(const lh_alarm *alarm, const lh_step_metrics *metrics) {
     double norm = metrics->gradient_norm;
     if (metrics->update_norm > UPDATE_SHARE * metrics->parameter_norm) return LH_ALARM_UPDATE;
     if (alarm->steps == USUAL_STEPS && norm >= alarm->least_norm && norm > GRADIENT_RATIO * exp(alarm->usual))
@@ -39,13 +39,13 @@ bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics)
         return false; /* no label is in the loss, so there is no gradient */
     double loss = lh_compute_mean_loss(&metrics->sums);
     alarm->bad_losses = loss > LOSS_RATIO * alarm->guess_loss ? alarm->bad_losses + 1 : 0;
-    alarm->kind = judge(alarm, metrics);
+    alarm->kind = find_alarm_kind(alarm, metrics);
     if (alarm->kind != LH_ALARM_NONE) {
         alarm->step = step;
         alarm->metrics = *metrics;
         return true;
     }
-    add_usual(alarm, metrics->gradient_norm);
+    update_usual_norm(alarm, metrics->gradient_norm);
     return false;
 }
 

@@ -108,7 +108,7 @@ static int compare_labels(const void *a, const void *b) { return *(const uint16_
 
 /* The greatest number of correct answers in a group of `count` examples that all get the same answer: the frequency of
  * the most frequent label. Sorts the labels. */
-static int64_t best_of_group(uint16_t *labels, int64_t count) {
+static int64_t count_most_frequent(uint16_t *labels, int64_t count) {
     int64_t best = 0, run = 0;
     qsort(labels, (size_t)count, sizeof *labels, compare_labels);
     for (int64_t i = 0; i < count; i++) {
@@ -137,13 +137,13 @@ static int compare_inputs(const void *a, const void *b) {
 }
 
 /* The greatest number of correct answers in a group of examples with equal inputs; scratch: [count]. */
-static int64_t best_of_equal_inputs(const example *group, int64_t count, uint16_t *scratch, int64_t *counted) {
+static int64_t count_best_of_equal_inputs(const example *group, int64_t count, uint16_t *scratch, int64_t *counted) {
     int64_t best = 0;
     for (int position = 0; position < group->shape->labels; position++) {
         int64_t used = 0;
         for (int64_t i = 0; i < count; i++)
             if (group[i].mask[position] != 0) scratch[used++] = group[i].labels[position];
-        best += best_of_group(scratch, used);
+        best += count_most_frequent(scratch, used);
         *counted += used;
     }
     return best;
@@ -172,7 +172,7 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
     qsort(list, (size_t)count, sizeof *list, compare_inputs);
     for (int first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && compare_inputs(&list[first], &list[end]) == 0;) end++;
-        best += best_of_equal_inputs(list + first, end - first, scratch, &facts->counted);
+        best += count_best_of_equal_inputs(list + first, end - first, scratch, &facts->counted);
     }
     facts->data_attainable = facts->counted > 0 ? (double)best / (double)facts->counted : 0;
     free(list);
@@ -208,7 +208,7 @@ static double attainable(const points *p) {
         int64_t size = 0;
         for (int i = first; i < p->count; i++)
             if (!taken[i] && are_equal(p, first, i)) group[size++] = p->labels[i], taken[i] = true;
-        best += best_of_group(group, size);
+        best += count_most_frequent(group, size);
     }
     return p->count > 0 ? (double)best / (double)p->count : 1.0;
 }

@@ -42,18 +42,18 @@ struct lh_decode_lane {
     uint8_t *mask;            /* [sequences][labels] */
 };
 
-static int first_label_token(const lh_decode_lane *l) {
+static int get_first_label_token(const lh_decode_lane *l) {
     return l->step.shape.length[l->cpu->engine.spec->format->label_stream] - l->labels;
 }
 
 /* The token from which a label is predicted. */
 static int find_token(const lh_decode_lane *l, int row, int label) {
-    return l->batch.place != NULL ? l->batch.place[row * l->labels + label] : first_label_token(l) + label;
+    return l->batch.place != NULL ? l->batch.place[row * l->labels + label] : get_first_label_token(l) + label;
 }
 
 /* The label that is predicted from token t of a row; -1: none. */
 static int find_label(const lh_decode_lane *l, int row, int t) {
-    if (l->batch.place == NULL) return t - first_label_token(l);
+    if (l->batch.place == NULL) return t - get_first_label_token(l);
     for (int i = 0; i < l->labels; i++)
         if (l->batch.place[row * l->labels + i] == t) return i;
     return -1;
@@ -119,7 +119,7 @@ static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
 static int next_token(const lh_decode_lane *l, int row) { return find_token(l, row, l->rows[row].known_count - 1) + 1; }
 
 /* The least next token of the waiting rows among `rows`; -1: no row waits. */
-static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
+static int find_earliest_token(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
     int first = -1;
     for (int row = block->sequences; row < rows; row++)
         if (l->rows[row].waits && (first < 0 || next_token(l, row) < first)) first = next_token(l, row);
@@ -127,7 +127,7 @@ static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows
 }
 
 /* Starts decoding of waiting rows whose next token is t or soon after t. */
-static void let_in(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
+static void start_waiting_rows(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
     int spare = l->sequences;
     for (int row = block->sequences; row < rows; row++) {
         int to = block->sequences;
@@ -145,10 +145,10 @@ static void let_in(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
 static bool decode_on(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
     for (;; t++) {
         if (lh_is_stopped(&l->cpu->engine)) return false;
-        int next = block->sequences > 0 ? t : earliest(l, block, rows);
+        int next = block->sequences > 0 ? t : find_earliest_token(l, block, rows);
         if (next < 0) return true;
         if (next > t) t = next;
-        let_in(l, block, rows, t);
+        start_waiting_rows(l, block, rows, t);
         l->cpu->program->decode_step(&l->step, block, t, t + 1, l->memory);
         take_answers(l, block, t);
     }

@@ -25,12 +25,12 @@ lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAM
     return LH_OK;
 }
 
-static int largest_shard(const lh_spec *spec) {
+static int get_largest_shard(const lh_spec *spec) {
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
 /* Raises the memory needs *most, and the lengths `longest`, to the needs of training length n. */
-static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
+static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape);
@@ -50,8 +50,8 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(spec, lengths, error);
     if (status != LH_OK) return status;
-    needs->shard = largest_shard(spec);
-    for (int i = 0; i < lh_lengths_count(lengths); i++) need_length(cpu, lh_lengths_get(lengths, i), needs, longest);
+    needs->shard = get_largest_shard(spec);
+    for (int i = 0; i < lh_lengths_count(lengths); i++) raise_needs(cpu, lh_lengths_get(lengths, i), needs, longest);
     status = lh_cpu_grow_tables(cpu, longest, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);

@@ -10,11 +10,11 @@
 #include "base/team.h"
 #include "engine/cpu_decode.h"
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-static int more(int a, int b) { return a > b ? a : b; }
+static int max_int(int a, int b) { return a > b ? a : b; }
 
-static int less(int a, int b) { return a < b ? a : b; }
+static int min_int(int a, int b) { return a < b ? a : b; }
 
 /* Numbers of sequences: of a block with common sums, of a call, and of a part that one thread processes. */
 typedef struct cut {
@@ -26,25 +26,26 @@ enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that thre
 static cut choose_cut(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
     int sequences_per_sum = cpu->program->block_sequences(length), together = sequences_per_sum;
     if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
-    together = less(together, more(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
+    together = min_int(together, max_int(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
     if (together > sequences_per_sum) together -= together % sequences_per_sum;
-    return (cut){sequences_per_sum, less(together, examples), less(more(sequences_per_sum, together), examples)};
+    return (cut){sequences_per_sum, min_int(together, examples),
+                 min_int(max_int(sequences_per_sum, together), examples)};
 }
 
-static void need_length(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
+static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     cut sequences = choose_cut(cpu, shape.length, examples);
-    most->shared = larger(most->shared, cpu->program->shared_bytes(&shape));
+    most->shared = max_size(most->shared, cpu->program->shared_bytes(&shape));
     lh_extend_streams(longest, shape.length);
     shape.sequences = sequences.together;
-    most->workspace = larger(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    most->workspace = max_size(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
-    most->logits = larger(most->logits, logits);
-    most->words = larger(most->words, lh_batch_words(spec, n));
-    most->longest_n = more(most->longest_n, n);
-    most->part = more(most->part, sequences.part);
+    most->logits = max_size(most->logits, logits);
+    most->words = max_size(most->words, lh_batch_words(spec, n));
+    most->longest_n = max_int(most->longest_n, n);
+    most->part = max_int(most->part, sequences.part);
 }
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -54,7 +55,7 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        need_length(cpu, lh_lengths_get(lengths, i), examples, &most, longest);
+        raise_needs(cpu, lh_lengths_get(lengths, i), examples, &most, longest);
     status = lh_cpu_grow_tables(cpu, longest, error);
     if (status != LH_OK) return status;
     cpu->forward = lh_cpu_combine_needs(&before, &most);
@@ -114,7 +115,7 @@ static void evaluate_part(evaluation *job, int thread, int index) {
     lh_cpu_engine *cpu = job->cpu;
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[thread];
     const cut *sequences = &job->sequences;
-    int first = index * sequences->part, count = less(job->examples - first, sequences->part);
+    int first = index * sequences->part, count = min_int(job->examples - first, sequences->part);
     lh_error error;
     lh_status status = job->lanes != NULL ? LH_OK : fill_batch(job, &lane->batch, first, count, &error);
     lh_sums *sums = &cpu->workspace->block_sums[first / sequences->sequences_per_sum];
@@ -122,7 +123,7 @@ static void evaluate_part(evaluation *job, int thread, int index) {
     for (int start = 0; status == LH_OK && start < count; start += sequences->together) {
         if (lh_is_stopped(&cpu->engine)) status = LH_STOPPED;
         else
-            status = evaluate_together(job, thread, first + start, start, less(count - start, sequences->together),
+            status = evaluate_together(job, thread, first + start, start, min_int(count - start, sequences->together),
                                        &sums[start / sequences->sequences_per_sum], &error);
     }
     if (status == LH_STOPPED) atomic_store(&job->stopped, true);
@@ -168,7 +169,7 @@ static lh_status open_lanes(evaluation *job, lh_error *error) {
     cut *sequences = &job->sequences;
     int n = job->condition->n, most = lh_decode_sequences(job->cpu, n, job->examples);
     sequences->together = most > sequences->sequences_per_sum ? most - most % sequences->sequences_per_sum : most;
-    sequences->part = less(more(sequences->sequences_per_sum, sequences->together), job->examples);
+    sequences->part = min_int(max_int(sequences->sequences_per_sum, sequences->together), job->examples);
     return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
 }
 

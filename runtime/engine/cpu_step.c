@@ -50,7 +50,7 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
 
 /* The first example of a shard. Shards have equal sizes; the first shards take one of the remaining examples each. In a
  * short batch some shards may be empty. */
-static int shard_start(const lh_cpu_engine *cpu, int shard) {
+static int get_shard_start(const lh_cpu_engine *cpu, int shard) {
     int shards = cpu->engine.spec->train.shards, sequences = cpu->job.shape.sequences;
     int size = sequences / shards, rest = sequences % shards;
     return shard * size + (shard < rest ? shard : rest);
@@ -81,7 +81,7 @@ static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, i
 
 static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     const lh_shape *shape = &cpu->job.shape;
-    int first = shard_start(cpu, shard), count = shard_start(cpu, shard + 1) - first;
+    int first = get_shard_start(cpu, shard), count = get_shard_start(cpu, shard + 1) - first;
     lh_sums sums = {0};
     if (!fill_shard(cpu, lane, shard, first, count)) {
         count = 0;
@@ -101,7 +101,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
 }
 
 /* Sums over shards and chunks in their order; all threads compute the same bits. */
-static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
+static void sum_step(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
     double squares = 0;
     memset(sums, 0, sizeof *sums);
     int shards = cpu->engine.spec->train.shards;
@@ -169,7 +169,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
         .step = cpu->engine.step + 1,
     };
     memcpy(update.state, cpu->state, sizeof update.state);
-    step_totals(cpu, &sums, &update.gradient_norm);
+    sum_step(cpu, &sums, &update.gradient_norm);
     lh_update_sums *out = cpu->workspace->chunk_updates;
     memset(&out[first], 0, (size_t)(end - first) * sizeof *out);
     if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
@@ -229,7 +229,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     const lh_cpu_workspace *workspace = cpu->workspace;
     double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
     memset(metrics, 0, sizeof *metrics);
-    step_totals(cpu, &metrics->sums, &metrics->gradient_norm);
+    sum_step(cpu, &metrics->sums, &metrics->gradient_norm);
     for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
         parameters += workspace->chunk_updates[chunk].parameters;
         update += workspace->chunk_updates[chunk].update;

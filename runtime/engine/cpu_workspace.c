@@ -133,16 +133,16 @@ void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces) {
     free(workspaces);
 }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 static int more(int a, int b) { return a > b ? a : b; }
 
 lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return (lh_cpu_forward_needs){
-        .workspace = larger(a->workspace, b->workspace),
-        .shared = larger(a->shared, b->shared),
-        .logits = larger(a->logits, b->logits),
-        .words = larger(a->words, b->words),
+        .workspace = max_size(a->workspace, b->workspace),
+        .shared = max_size(a->shared, b->shared),
+        .logits = max_size(a->logits, b->logits),
+        .words = max_size(a->words, b->words),
         .longest_n = more(a->longest_n, b->longest_n),
         .part = more(a->part, b->part),
         .examples = more(a->examples, b->examples),

@@ -30,7 +30,7 @@ static void guess(lh_decode_passes *d, int i, const uint16_t *guesses) {
 }
 
 /* Takes given tokens where no answer is requested; ends a sequence that needs no more answers. */
-static void settle(lh_decode_passes *d, int i) {
+static void take_given_tokens(lh_decode_passes *d, int i) {
     const lh_query *query = d->query;
     size_t first = (size_t)i * d->labels;
     uint16_t *answers = d->results->answers + first;
@@ -53,7 +53,7 @@ static void begin(lh_decode_passes *d) {
         if (results->known_counts == NULL)
             memset(results->answers + (size_t)i * d->labels, 0, d->labels * sizeof *results->answers);
         guess(d, i, results->answers + (size_t)i * d->labels);
-        settle(d, i);
+        take_given_tokens(d, i);
     }
 }
 
@@ -94,7 +94,7 @@ static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers) {
         int label = d->length[i]++;
         guessed = answers[label] == pass_answers[label];
         answers[label] = pass_answers[label];
-        settle(d, i);
+        take_given_tokens(d, i);
     }
     if (!d->ended[i]) guess(d, i, pass_answers);
 }

@@ -72,7 +72,7 @@ lh_condition lh_make_condition(int n, int examples, uint64_t seed, int draw) {
     return condition;
 }
 
-lh_condition lh_make_validation_condition(int n, int examples, uint64_t seed, int draw) {
+lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw) {
     lh_condition condition = lh_make_condition(n, examples, seed, draw);
     condition.source.domain = condition.draw.domain = LH_DOMAIN_VALIDATION;
     condition.draw.step |= LH_VALIDATION_STEP;

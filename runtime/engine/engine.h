@@ -173,7 +173,7 @@ lh_condition lh_make_condition(int n, int examples, uint64_t seed, int draw);
 
 /* A condition of the validation stream, whose examples and draws are independent of training and of the standard
  * condition. */
-lh_condition lh_make_validation_condition(int n, int examples, uint64_t seed, int draw);
+lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw);
 
 /* Adds every field of part to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *part);

@@ -4,7 +4,7 @@
 #include "longhand/math.h"
 
 /* The share of the highest rate at step t of a falling schedule. */
-static double share_left(const lh_train_defaults *train, int64_t t) {
+static double compute_rate_share(const lh_train_defaults *train, int64_t t) {
     static const double PI = 3.14159265358979323846;
     const lh_schedule *schedule = &train->schedule;
     double x = (double)(t - 1 - schedule->warmup) / (double)(train->steps - schedule->warmup), sine, cosine;
@@ -18,7 +18,7 @@ double lh_compute_learning_rate(const lh_train_defaults *train, double learning_
     const lh_schedule *schedule = &train->schedule;
     if (t <= schedule->warmup) return learning_rate * ((double)t / (double)schedule->warmup);
     if (schedule->kind == LH_SCHEDULE_CONSTANT) return learning_rate;
-    return learning_rate * share_left(train, t);
+    return learning_rate * compute_rate_share(train, t);
 }
 
 lh_status lh_schedule_check(const lh_train_defaults *train, int64_t steps, lh_error *error) {

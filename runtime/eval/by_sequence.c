@@ -31,7 +31,7 @@ double lh_by_sequence_deviation(const lh_by_sequence *shares, int draws) {
     return counted_sequences > 1 ? sqrt(squares / (counted_sequences - 1)) : NAN;
 }
 
-void lh_compute_wilson_bounds(double share, double count, double *low, double *high) {
+void lh_compute_wilson(double share, double count, double *low, double *high) {
     double z = NORMAL_95 * NORMAL_95 / count;
     double middle = (share + z / 2) / (1 + z), half = sqrt(z * (share * (1 - share) + z / 4)) / (1 + z);
     *low = share <= 0 ? 0 : middle - half;

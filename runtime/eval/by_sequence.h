@@ -22,6 +22,6 @@ double lh_by_sequence_deviation(const lh_by_sequence *shares, int draws);
 
 /* The 95% confidence interval of a share of `count` trials, 0 <= share <= 1, count >= 1. Source: Wilson 1927, "Probable
  * inference, the law of succession, and statistical inference". */
-void lh_compute_wilson_bounds(double share, double count, double *low, double *high);
+void lh_compute_wilson(double share, double count, double *low, double *high);
 
 #endif

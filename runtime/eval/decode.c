@@ -68,7 +68,7 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
 }
 
 /* Computes the answers of an encoder: one pass over each sequence. */
-static lh_status answer_at_once(decoding *d, lh_error *error) {
+static lh_status answer_in_one_pass(decoding *d, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; i < d->count && d->results->lengths != NULL; i++) d->results->lengths[i] = (int)d->labels;
     if (d->logits == NULL) return d->engine->ops->answer(d->engine, d->query, d->count, d->results->answers, error);
@@ -112,7 +112,7 @@ lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const l
                   .inputs = (size_t)lh_get_input_length(spec, query->n),
                   .classes = (size_t)spec->classes};
     lh_status status = LH_ERR_ENVIRONMENT;
-    if (open(&d, error)) status = (forced ? decode_by_passes : answer_at_once)(&d, error);
+    if (open(&d, error)) status = (forced ? decode_by_passes : answer_in_one_pass)(&d, error);
     free(d.input);
     free(d.logits);
     return status;

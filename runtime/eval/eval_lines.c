@@ -113,7 +113,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
 static double read_number(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
 /* A number of the line; NAN if it is missing. */
-static double known_number(const json_t *line, const char *key) {
+static double read_known_number(const json_t *line, const char *key) {
     return json_object_get(line, key) != NULL ? read_number(line, key) : NAN;
 }
 
@@ -188,8 +188,8 @@ static void take_answers(const json_t *line, lh_eval_result *result) {
     result->teacher_forced = read_number(line, older ? "accuracy" : "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : read_number(line, "accuracy");
     result->exact_match = read_number(line, "exact_match");
-    result->exact_match_low = known_number(line, "exact_match_low");
-    result->exact_match_high = known_number(line, "exact_match_high");
+    result->exact_match_low = read_known_number(line, "exact_match_low");
+    result->exact_match_high = read_known_number(line, "exact_match_high");
     result->ended_early = read_number(line, "ended_early");
     result->not_ended = read_number(line, "not_ended");
 }
@@ -200,9 +200,9 @@ static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_
         if (is_result(line, step, seed, &results[i], recorded)) {
             found[i] = true;
             take_answers(line, &results[i]);
-            results[i].loss = known_number(line, "loss");
+            results[i].loss = read_known_number(line, "loss");
             results[i].sd_over_draws = read_number(line, "sd_over_draws");
-            results[i].sd_over_sequences = known_number(line, "sd_over_sequences");
+            results[i].sd_over_sequences = read_known_number(line, "sd_over_sequences");
         }
 }
 

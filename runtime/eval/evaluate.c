@@ -35,12 +35,12 @@ const char *lh_split_of_length(const lh_spec *spec, int n) {
     return n < longest ? "between" : "beyond";
 }
 
-static int quiet_conditions(const lh_eval_request *request) {
+static int count_quiet_conditions(const lh_eval_request *request) {
     return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
 }
 
 int lh_count_eval_conditions(const lh_eval_request *request) {
-    return quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
+    return count_quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
 }
 
 /* Writes the values of a group; returns the bytes that they need. */
@@ -85,7 +85,7 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
     }
 }
 
-static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+static double divide(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
 /* Running mean and sum of squared deviations of the accuracies of draws 0, 1, ... (Welford). */
 typedef struct spread {
@@ -116,10 +116,10 @@ typedef struct per_example {
 } per_example;
 
 /* The number of sequences of a batch. */
-static int batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
+static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
 static int count_batches(const lh_spec *spec, const lh_eval_result *result) {
-    int size = batch_size(result), whole = (result->examples + size - 1) / size;
+    int size = get_batch_size(result), whole = (result->examples + size - 1) / size;
     return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* an upper bound */
 }
 
@@ -137,7 +137,7 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     lh_status status = lh_answer_greedily(engine, condition, count, rows->lengths, rows->sums, &part, error);
     if (status != LH_OK) return status;
     lh_greedy_add(&sums->greedy, &part);
-    sums->greedy_accuracies += ratio((double)part.correct, (double)part.counted);
+    sums->greedy_accuracies += divide((double)part.correct, (double)part.counted);
     sums->greedy_batches += part.counted > 0;
     return LH_OK;
 }
@@ -165,7 +165,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                                         rows->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
-    sums->accuracies += ratio((double)part.correct, (double)part.counted);
+    sums->accuracies += divide((double)part.correct, (double)part.counted);
     sums->counted_batches += part.counted > 0;
     sums->batches++;
     return LH_OK;
@@ -175,7 +175,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
 static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                   draw_sums *sums, lh_error *error) {
-    int count = condition->examples, size = batch_size(result);
+    int count = condition->examples, size = get_batch_size(result);
     lh_status status = LH_OK;
     for (int first = 0; status == LH_OK && first < count; first += size) {
         condition->first = first;
@@ -213,9 +213,8 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
 static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, rows, result, draw, sums, error);
-    lh_condition condition = request->validation
-                                 ? lh_make_validation_condition(result->n, result->examples, request->seed, draw)
-                                 : lh_make_condition(result->n, result->examples, request->seed, draw);
+    lh_condition condition = request->validation ? lh_make_validation(result->n, result->examples, request->seed, draw)
+                                                 : lh_make_condition(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
     return evaluate_batches(engine, request, rows, result, &condition, draw, 0, sums, error);
 }
@@ -228,10 +227,10 @@ typedef struct condition_sums {
 } condition_sums;
 
 static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch, int index) {
-    double pass = ratio((double)draw->all.correct, (double)draw->all.counted);
-    double decoded = ratio((double)draw->greedy.correct, (double)draw->greedy.counted);
-    if (by_batch) pass = ratio(draw->accuracies, draw->counted_batches);
-    if (by_batch) decoded = ratio(draw->greedy_accuracies, draw->greedy_batches);
+    double pass = divide((double)draw->all.correct, (double)draw->all.counted);
+    double decoded = divide((double)draw->greedy.correct, (double)draw->greedy.counted);
+    if (by_batch) pass = divide(draw->accuracies, draw->counted_batches);
+    if (by_batch) decoded = divide(draw->greedy_accuracies, draw->greedy_batches);
     lh_sums_add(&all->all, &draw->all);
     lh_greedy_add(&all->greedy, &draw->greedy);
     spread_add(&all->pass, pass, index);
@@ -243,24 +242,23 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
     const lh_greedy_sums *greedy = &sums->greedy;
     bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
     double squares = decoded ? sums->decoded.squares : sums->pass.squares;
-    result->teacher_forced = by_batch ? sums->pass.mean : ratio((double)all->correct, (double)all->counted);
+    result->teacher_forced = by_batch ? sums->pass.mean : divide((double)all->correct, (double)all->counted);
     result->accuracy = result->teacher_forced;
     if (decoded)
-        result->accuracy = by_batch ? sums->decoded.mean : ratio((double)greedy->correct, (double)greedy->counted);
-    result->ended_early = ratio((double)greedy->ended_early, (double)greedy->sequences);
-    result->not_ended = ratio((double)greedy->not_ended, (double)greedy->sequences);
-    result->exact_match = ratio((double)all->exact, (double)all->sequences);
+        result->accuracy = by_batch ? sums->decoded.mean : divide((double)greedy->correct, (double)greedy->counted);
+    result->ended_early = divide((double)greedy->ended_early, (double)greedy->sequences);
+    result->not_ended = divide((double)greedy->not_ended, (double)greedy->sequences);
+    result->exact_match = divide((double)all->exact, (double)all->sequences);
     result->counted = all->counted;
     result->loss = all->positions > 0 ? all->loss / (double)all->positions : NAN;
     result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
 }
 
 /* Sets deviations and intervals; n of exact match is the number of sequences of one draw with a counted label. */
-static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
+static void report_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
-    if (count > 0)
-        lh_compute_wilson_bounds(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
+    if (count > 0) lh_compute_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
     result->sd_over_sequences = lh_by_sequence_deviation(shares, result->draws);
 }
 
@@ -280,7 +278,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         add_draw(&all, &sums, result->batch > 0, draw);
     }
     settle(result, &all);
-    settle_errors(result, &all, &rows->shares);
+    report_errors(result, &all, &rows->shares);
     return LH_OK;
 }
 
@@ -293,7 +291,7 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
 }
 
 /* The start of a condition's lines; -1: there is no file, or it cannot be truncated. */
-static off_t place_in(FILE *file) { return file != NULL ? ftello(file) : -1; }
+static off_t get_file_position(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
 /* Removes the lines of an incomplete condition, buffered lines included. */
 static void take_back(FILE *file, off_t place) {
@@ -305,7 +303,7 @@ static void take_back(FILE *file, off_t place) {
 /* Evaluates one condition and writes its lines to all files or to none. */
 static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                    lh_eval_result *result, lh_error *error) {
-    off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);
+    off_t examples = get_file_position(request->per_example), wrong = get_file_position(request->wrong);
     lh_status status = evaluate_condition(engine, request, rows, result, error);
     if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
     if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
@@ -333,14 +331,14 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
 }
 
 /* The most examples of a condition. */
-static int most_examples(const lh_eval_request *request) {
+static int find_most_examples(const lh_eval_request *request) {
     int most = request->groups != NULL ? 0 : request->examples;
     for (int i = 0; request->groups != NULL && i < request->groups->count; i++)
         if (request->groups->group[i].count > most) most = (int)request->groups->group[i].count;
     return most;
 }
 
-static lh_eval_result length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
+static lh_eval_result make_length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     int n = lh_lengths_get(&request->lengths, i);
     return (lh_eval_result){
         .split = request->validation ? "validation" : lh_split_of_length(spec, n),
@@ -375,10 +373,10 @@ static void name_decoding(const lh_spec *spec, const lh_eval_request *request, l
 }
 
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
-    int quiet = quiet_conditions(request);
+    int quiet = count_quiet_conditions(request);
     for (int i = 0; i < count; i++) {
         int at = i % quiet;
-        results[i] = request->groups != NULL ? group_result(spec, request, at) : length_result(spec, request, at);
+        results[i] = request->groups != NULL ? group_result(spec, request, at) : make_length_result(spec, request, at);
         if (request->split != NULL) results[i].split = request->split;
         results[i].noisy = request->noise.count > 0;
         results[i].noise = results[i].noisy ? request->noise.deviation[i / quiet] : 0;
@@ -391,7 +389,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
 /* Allocates the results by example for any of these lengths; the caller closes them also after an error. */
 static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
-    size_t examples = (size_t)most_examples(request), labels = 0;
+    size_t examples = (size_t)find_most_examples(request), labels = 0;
     bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         size_t here = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
@@ -415,7 +413,7 @@ static void close_rows(per_example *rows) {
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
-    int count = lh_count_eval_conditions(request), most = most_examples(request);
+    int count = lh_count_eval_conditions(request), most = find_most_examples(request);
     lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, most, error);

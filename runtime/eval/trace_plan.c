@@ -80,7 +80,7 @@ static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int
 }
 
 /* Makes a group for each shape of an input length with examples that an evaluation chooses. */
-static lh_status group_picked(lh_traces *traces, int input, lh_error *error) {
+static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     int64_t count;
@@ -119,7 +119,8 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
     const lh_lengths *lengths = &traces->request.lengths;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status = (traces->request.shuffle ? group_shapes : group_picked)(traces, lh_lengths_get(lengths, i), error);
+        status =
+            (traces->request.shuffle ? group_shapes : group_chosen_examples)(traces, lh_lengths_get(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "--lengths: all examples of these lengths were made for one axis of eval.by only\n"
@@ -154,7 +155,7 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
 static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
 
 /* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
-static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
+static int write_pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
     lh_shape lengths = lh_make_shape(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
         shape[0] = lengths.length[t->stream];
@@ -208,7 +209,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tenso
     name_tensor(traces, t);
     if (!t->mean && request->draws > 1 && is_drawn(traces, t)) t->file.shape[rank++] = request->draws;
     if (!t->mean) t->file.shape[rank++] = group->examples;
-    int all = rank + pass_shape(traces, t, t->file.shape + rank);
+    int all = rank + write_pass_shape(traces, t, t->file.shape + rank);
     t->file.rank = all;
     t->elements = 1;
     for (int i = rank; i < all; i++) t->elements *= t->file.shape[i];

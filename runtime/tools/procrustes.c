@@ -69,7 +69,7 @@ static void problem_free(problem *p) {
 }
 
 /* Ends the program if LAPACK's check of an argument or an iteration has failed. */
-static void demand(int info, const char *routine) {
+static void check_lapack(int info, const char *routine) {
     if (info == 0) return;
     fprintf(stderr, "procrustes: LAPACK's %s ended with %d\n", routine, info);
     exit(ENVIRONMENT);
@@ -79,12 +79,12 @@ static void demand(int info, const char *routine) {
 static void decompose(problem *p, double *q, double *r) {
     int k = p->rank, info;
     dgeqrf_(&p->columns, &p->rows, q, &p->columns, p->tau, p->work, &p->work_count, &info);
-    demand(info, "dgeqrf");
+    check_lapack(info, "dgeqrf");
     for (int column = 0; column < p->rows; column++)
         for (int row = 0; row < k; row++)
             r[row + (size_t)column * (size_t)k] = row <= column ? q[row + (size_t)column * (size_t)p->columns] : 0.0;
     dorgqr_(&p->columns, &k, &k, q, &p->columns, p->tau, p->work, &p->work_count, &info);
-    demand(info, "dorgqr");
+    check_lapack(info, "dorgqr");
 }
 
 /* out[m][n] = left[m][inner] right[inner][n], all stored by columns; transposed: right is stored as [n][inner]. */
@@ -105,7 +105,7 @@ static double solve(problem *p) {
     decompose(p, p->q, p->r);
     product(k, k, p->rows, p->r, p->reference_r, 1, p->cross);
     dgesvd_("A", "A", &k, &k, p->cross, &k, p->singular, p->u, &k, p->vt, &k, p->work, &p->work_count, &info, 1, 1);
-    demand(info, "dgesvd");
+    check_lapack(info, "dgesvd");
     double sum = 0;
     for (int i = k - 1; i >= 0; i--) sum += p->singular[i];
     return sum;

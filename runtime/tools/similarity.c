@@ -33,28 +33,28 @@ typedef struct maps {
     double *entropy; /* [models][layers] sums over rows */
 } maps;
 
-static int complain(int code, const char *what, const char *path) {
+static int print_problem(int code, const char *what, const char *path) {
     fprintf(stderr, "similarity: %s: %s\n", path, what);
     return code;
 }
 
-static size_t layer_size(const maps *m) { return (size_t)m->rows * (size_t)m->keys; }
+static size_t get_layer_size(const maps *m) { return (size_t)m->rows * (size_t)m->keys; }
 
 static const float *get_layer(const maps *m, int model, int layer) {
-    return m->weights + ((size_t)model * (size_t)m->layers + (size_t)layer) * layer_size(m);
+    return m->weights + ((size_t)model * (size_t)m->layers + (size_t)layer) * get_layer_size(m);
 }
 
 static double term(double p) { return p > 0 ? -p * log(p) : 0; }
 
 static int read_layer(maps *m, FILE *file, int model, int layer, const char *path) {
-    size_t count = layer_size(m), place = (size_t)model * (size_t)m->layers + (size_t)layer;
+    size_t count = get_layer_size(m), place = (size_t)model * (size_t)m->layers + (size_t)layer;
     float *out = m->weights + place * count;
     for (size_t i = 0; i < count; i++) {
         double wide;
         if (fread(m->bytes == 4 ? (void *)&out[i] : (void *)&wide, (size_t)m->bytes, 1, file) != 1)
-            return complain(INPUT, "is truncated", path);
+            return print_problem(INPUT, "is truncated", path);
         if (m->bytes == 8) out[i] = (float)wide;
-        if (!(out[i] >= 0 && out[i] <= 1.001F)) return complain(INPUT, "a weight is not from 0 to 1", path);
+        if (!(out[i] >= 0 && out[i] <= 1.001F)) return print_problem(INPUT, "a weight is not from 0 to 1", path);
         m->squares[place] += (double)out[i] * (double)out[i];
         m->entropy[place] += term((double)out[i]);
     }
@@ -64,18 +64,18 @@ static int read_layer(maps *m, FILE *file, int model, int layer, const char *pat
 static int read_model(maps *m, FILE *list, int model) {
     char path[LONGEST_PATH];
     int code = DONE;
-    if (fgets(path, sizeof path, list) == NULL) return complain(INPUT, "ends before its last model", "LIST");
+    if (fgets(path, sizeof path, list) == NULL) return print_problem(INPUT, "ends before its last model", "LIST");
     path[strcspn(path, "\n")] = 0;
     FILE *file = fopen(path, "rb");
-    if (file == NULL) return complain(INPUT, "cannot be opened", path);
+    if (file == NULL) return print_problem(INPUT, "cannot be opened", path);
     for (int layer = 0; code == DONE && layer < m->layers; layer++) {
         int64_t offset;
         if (fscanf(list, "%" SCNd64, &offset) != 1 || fseeko(file, (off_t)offset, SEEK_SET) != 0)
-            code = complain(INPUT, "has no such offset", path);
+            code = print_problem(INPUT, "has no such offset", path);
         else code = read_layer(m, file, model, layer, path);
     }
     fclose(file);
-    if (code == DONE && fgetc(list) != '\n') code = complain(INPUT, "a line of offsets has further text", "LIST");
+    if (code == DONE && fgetc(list) != '\n') code = print_problem(INPUT, "a line of offsets has further text", "LIST");
     return code;
 }
 
@@ -84,14 +84,14 @@ static int open_maps(maps *m, FILE *list) {
     if (fscanf(list, "%d %d %" SCNd64 " %d %d", &m->models, &m->layers, &m->rows, &m->keys, &m->bytes) != 5 ||
         fgetc(list) != '\n' || m->models < 1 || m->models > MOST_MODELS || m->layers < 1 || m->layers > MOST_LAYERS ||
         m->rows < 1 || m->rows > INT32_MAX || m->keys < 1 || m->keys > INT32_MAX || (m->bytes != 4 && m->bytes != 8))
-        return complain(INPUT, "does not begin with models, layers, rows, keys and bytes", "LIST");
+        return print_problem(INPUT, "does not begin with models, layers, rows, keys and bytes", "LIST");
     size_t places = (size_t)m->models * (size_t)m->layers;
-    if (layer_size(m) > SIZE_MAX / places / sizeof *m->weights) return complain(INPUT, "too large", "LIST");
-    m->weights = malloc(places * layer_size(m) * sizeof *m->weights);
+    if (get_layer_size(m) > SIZE_MAX / places / sizeof *m->weights) return print_problem(INPUT, "too large", "LIST");
+    m->weights = malloc(places * get_layer_size(m) * sizeof *m->weights);
     m->squares = calloc(places, sizeof *m->squares);
     m->entropy = calloc(places, sizeof *m->entropy);
     if (m->weights == NULL || m->squares == NULL || m->entropy == NULL)
-        return complain(ENVIRONMENT, "no memory for all maps", "LIST");
+        return print_problem(ENVIRONMENT, "no memory for all maps", "LIST");
     return DONE;
 }
 
@@ -104,7 +104,7 @@ static void close_maps(maps *m) {
 /* Adds the product of two layers, and the entropy of the mean of their rows. */
 static void compare_layer(const maps *m, int first, int second, int layer, double *product, double *mixed) {
     const float *a = get_layer(m, first, layer), *b = get_layer(m, second, layer);
-    for (size_t i = 0, count = layer_size(m); i < count; i++) {
+    for (size_t i = 0, count = get_layer_size(m); i < count; i++) {
         double p = (double)a[i], q = (double)b[i];
         *product += p * q;
         *mixed += term((p + q) / 2);
@@ -139,7 +139,7 @@ int main(int count, char **words) {
         return USAGE;
     }
     FILE *list = fopen(words[1], "r");
-    if (list == NULL) return complain(INPUT, "cannot be opened", words[1]);
+    if (list == NULL) return print_problem(INPUT, "cannot be opened", words[1]);
     maps m;
     int code = open_maps(&m, list);
     for (int model = 0; code == DONE && model < m.models; model++) code = read_model(&m, list, model);

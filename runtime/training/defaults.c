@@ -52,7 +52,7 @@ static const struct {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static lh_status damaged(lh_error *error, const lh_spec *spec, const char *found, const char *expected) {
+static lh_status fail_damaged(lh_error *error, const lh_spec *spec, const char *found, const char *expected) {
     int shown = (int)strcspn(found, "\n");
     return lh_fail(error, LH_ERR_INPUT,
                    "this program is damaged where it has steps, learning rate and evaluation: %.*s\n"
@@ -210,7 +210,7 @@ static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh
                          spec->defaults_capacity, DIGEST, digest);
     if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_expected(digest, error);
     head[bytes - 1] = 0;
-    return damaged(error, spec, d->text, head);
+    return fail_damaged(error, spec, d->text, head);
 }
 
 lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error) {
@@ -218,7 +218,7 @@ lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error)
     d->spec = *spec;
     if (spec->defaults == NULL) return LH_OK;
     if (memchr(spec->defaults, 0, (size_t)spec->defaults_capacity) == NULL)
-        return damaged(error, spec, "a text without a terminating 0", "a 0 at the end of the text");
+        return fail_damaged(error, spec, "a text without a terminating 0", "a 0 at the end of the text");
     d->text = strdup(spec->defaults);
     if (d->text == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the trainer's defaults");
     char *line = d->text;
@@ -226,11 +226,11 @@ lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error)
     while (status == LH_OK && *line != 0) {
         char *end = line + strcspn(line, "\n"), *next = end + (*end != 0);
         *end = 0;
-        if (!take_line(d, line)) status = damaged(error, spec, line, "a name and its value");
+        if (!take_line(d, line)) status = fail_damaged(error, spec, line, "a name and its value");
         line = next;
     }
     if (status == LH_OK && d->spec.resolved == NULL)
-        status = damaged(error, spec, "a text that ends too soon", "the line of resolved");
+        status = fail_damaged(error, spec, "a text that ends too soon", "the line of resolved");
     return status;
 }
 

@@ -40,9 +40,9 @@ struct lh_loop {
     lh_step_metrics metrics[STEPS_AT_ONCE];
 };
 
-static bool divides(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
+static bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
 
-static int64_t next_multiple(int64_t step, int64_t every, int64_t latest) {
+static int64_t find_next_multiple(int64_t step, int64_t every, int64_t latest) {
     int64_t next = every > 0 ? (step / every + 1) * every : latest;
     return next < latest ? next : latest;
 }
@@ -54,12 +54,12 @@ static bool is_kept(const lh_spec *spec, int64_t step) {
 }
 
 /* The next step after which an event is due. */
-static int64_t next_event(const lh_loop *l) {
+static int64_t find_next_event(const lh_loop *l) {
     const lh_training *training = &l->training;
     int64_t step = l->engine->step, next = training->steps;
-    next = next_multiple(step, training->log_every, next);
-    next = next_multiple(step, training->checkpoint_every, next);
-    next = next_multiple(step, l->spec->eval.during_every, next);
+    next = find_next_multiple(step, training->log_every, next);
+    next = find_next_multiple(step, training->checkpoint_every, next);
+    next = find_next_multiple(step, l->spec->eval.during_every, next);
     for (int i = 0; i < l->spec->train.keep_steps_count; i++) {
         int64_t kept = lh_get_kept_step(&l->spec->train, i);
         if (kept > step && kept < next) next = kept;
@@ -133,7 +133,7 @@ static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
     return LH_OK;
 }
 
-static void judge_chance(lh_loop *l, double accuracy) {
+static void watch_chance(lh_loop *l, double accuracy) {
     int64_t step = l->engine->step;
     if (accuracy > l->spec->task->chance + ABOVE_CHANCE) l->last_above_chance = step;
     bool long_enough = step - l->last_above_chance >= CHANCE_WINDOWS * l->training.log_every;
@@ -146,7 +146,7 @@ static lh_status log_window(lh_loop *l, lh_error *error) {
     lh_status status =
         lh_window_log(l->window, run->metrics, l->engine->step, l->spec->format->teacher_forced, rate, l->rate, error);
     view_window(l);
-    judge_chance(l, l->view.accuracy);
+    watch_chance(l, l->view.accuracy);
     l->logged_once = true;
     lh_window_clear(l->window);
     l->seconds = 0;
@@ -223,9 +223,9 @@ static lh_status write_checkpoint(lh_loop *l, bool keep, lh_error *error) {
     return lh_run_checkpoint(l->training.run, l->engine, l->window, keep, error);
 }
 
-static bool checkpoint_due(const lh_loop *l) {
+static bool is_checkpoint_due(const lh_loop *l) {
     double minutes = l->training.checkpoint_minutes;
-    return divides(l->training.checkpoint_every, l->engine->step) || l->engine->step == l->training.steps ||
+    return is_due(l->training.checkpoint_every, l->engine->step) || l->engine->step == l->training.steps ||
            (minutes > 0 && lh_read_clock() - l->checkpoint_time >= 60.0 * minutes);
 }
 
@@ -235,17 +235,17 @@ static lh_status secure_step(lh_loop *l, lh_error *error) {
 }
 
 /* Handles all events that are due after some steps. A signal ends an evaluation, but not the checkpoint. */
-static lh_status after_steps(lh_loop *l, lh_error *error) {
+static lh_status handle_steps(lh_loop *l, lh_error *error) {
     int64_t step = l->engine->step;
-    bool logged = divides(l->training.log_every, step), stopped = false;
+    bool logged = is_due(l->training.log_every, step), stopped = false;
     lh_status status = LH_OK;
     if (logged) status = log_window(l, error);
-    if (status == LH_OK && divides(l->spec->eval.during_every, step)) {
+    if (status == LH_OK && is_due(l->spec->eval.during_every, step)) {
         status = evaluate_during(l, false, error);
         stopped = status == LH_STOPPED;
     }
     bool kept = is_kept(l->spec, step);
-    bool due = checkpoint_due(l);
+    bool due = is_checkpoint_due(l);
     if (stopped || (status == LH_OK && (kept || due)))
         status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
     if (status == LH_OK) show(l, logged);
@@ -253,7 +253,7 @@ static lh_status after_steps(lh_loop *l, lh_error *error) {
 }
 
 static bool is_perfect(const lh_loop *l) {
-    return l->training.perfect != NULL && divides(l->training.log_every, l->engine->step) &&
+    return l->training.perfect != NULL && is_due(l->training.log_every, l->engine->step) &&
            l->training.perfect(l->training.context, l->engine);
 }
 
@@ -261,7 +261,7 @@ static bool is_perfect(const lh_loop *l) {
 static lh_status start(lh_loop *l, lh_error *error) {
     lh_status status = LH_OK;
     l->started = true;
-    if (l->engine->step > 0 && divides(l->spec->eval.during_every, l->engine->step))
+    if (l->engine->step > 0 && is_due(l->spec->eval.during_every, l->engine->step))
         status = evaluate_during(l, true, error);
     if (status == LH_OK && l->engine->step == 0 && is_kept(l->spec, 0)) status = write_checkpoint(l, true, error);
     if (status == LH_OK && l->training.steps == 0) status = secure_step(l, error);
@@ -277,9 +277,9 @@ lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
         return status == LH_OK ? LH_STOPPED : status;
     }
     int64_t before = l->engine->step;
-    status = run_steps(l, next_event(l), error);
+    status = run_steps(l, find_next_event(l), error);
     if (status == LH_OK && l->engine->step == before) return LH_OK; /* the engine waits for other engines */
-    if (status == LH_OK) status = after_steps(l, error);
+    if (status == LH_OK) status = handle_steps(l, error);
     *done = l->engine->step >= l->training.steps;
     if (status == LH_OK && is_perfect(l)) {
         *done = true;

@@ -28,17 +28,19 @@ static const struct {
 enum { OF_LABELS = 3 /* number of first fields to which steps without a counted label add nothing */ };
 enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* seconds are not a sum over the window */ };
 
-static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }
+static double *get_field(lh_window *window, int index) {
+    return (double *)(void *)((char *)window + fields[index].offset);
+}
 
-static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
+static double divide(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     const lh_sums *sums = &metrics->sums;
     window->steps++;
     window->masked += sums->counted == 0;
     window->loss += lh_compute_mean_loss(sums);
-    window->accuracy += share(sums->correct, sums->counted);
-    window->exact_match += share(sums->exact, sums->sequences);
+    window->accuracy += divide(sums->correct, sums->counted);
+    window->exact_match += divide(sums->exact, sums->sequences);
     window->gradient_norm += metrics->gradient_norm;
     window->clipped += metrics->clipped;
     window->parameter_norm += metrics->parameter_norm;
@@ -54,7 +56,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
     lh_window_epoch *epoch = &window->epoch;
     epoch->steps++;
     epoch->masked += metrics->sums.counted == 0;
-    epoch->sum += share(metrics->sums.correct, metrics->sums.counted);
+    epoch->sum += divide(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
     if (epoch->steps == batches &&
         epoch->masked < batches) { /* otherwise the start of the epoch was not recorded, or no label counts */
@@ -104,7 +106,8 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     lh_json_integer(&line, "step", step);
     for (int i = sums.masked < sums.steps ? 0 : OF_LABELS; i < MEANS; i++)
         lh_json_number(&line, metric_key(i, teacher_forced),
-                       i < OF_LABELS ? lh_window_mean(&sums, *field(&sums, i)) : *field(&sums, i) / (double)sums.steps);
+                       i < OF_LABELS ? lh_window_mean(&sums, *get_field(&sums, i))
+                                     : *get_field(&sums, i) / (double)sums.steps);
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);
     lh_json_number(&line, "seconds", sums.seconds);
@@ -124,7 +127,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     lh_json_integer(&line, "step", step);
     lh_json_integer(&line, "steps", sums.steps);
     if (sums.masked > 0) lh_json_integer(&line, "masked", sums.masked);
-    for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *field(&sums, i));
+    for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *get_field(&sums, i));
     lh_json_integer(&line, "metrics_lines", sums.metrics_lines);
     lh_json_integer(&line, "eval_lines", sums.eval_lines);
     put_epoch(&line, &sums.epoch);
@@ -170,7 +173,7 @@ static bool take_line(lh_window *window, const char *text, int64_t step) {
     for (int i = 0; whole && i < FIELDS; i++) {
         const json_t *value = json_object_get(line, fields[i].key);
         whole = json_is_number(value);
-        *field(&read, i) = json_number_value(value);
+        *get_field(&read, i) = json_number_value(value);
     }
     if (read.steps > 0) read.masked = read_masked_steps(line, "masked", read.steps);
     read.metrics_lines = read_count(line, "metrics_lines");

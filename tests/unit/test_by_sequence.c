@@ -18,7 +18,7 @@ static void test_wilson_bounds(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double low, high;
-        lh_compute_wilson_bounds(cases[i].share, cases[i].count, &low, &high);
+        lh_compute_wilson(cases[i].share, cases[i].count, &low, &high);
         lh_assert_close(&low, &cases[i].low, 1, 1e-8, 1e-9);
         lh_assert_close(&high, &cases[i].high, 1, 1e-8, 1e-9);
         assert_true(0 <= low && low <= cases[i].share && cases[i].share <= high && high <= 1);

@@ -240,7 +240,7 @@ static void test_evaluate_lines_have_confidence_bounds(void **state) {
     request.path = path;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     double low, high, share[20] = {0}, mean = 0, squares = 0;
-    lh_compute_wilson_bounds(result.exact_match, 20, &low, &high);
+    lh_compute_wilson(result.exact_match, 20, &low, &high);
     lh_assert_close(&result.exact_match_low, &low, 1, 1e-12, 0);
     lh_assert_close(&result.exact_match_high, &high, 1, 1e-12, 0);
     for (int d = 0; d < 3; d++) {

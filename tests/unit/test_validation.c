@@ -147,7 +147,7 @@ static void test_validation_has_its_own_positions(void **state) {
     int count = 0;
     for (int n = 1; n <= 25; n++)
         for (int which = 0; which < 2; which++) {
-            lh_condition c = which ? lh_make_validation_condition(n, 8, 1, 0) : lh_make_condition(n, 8, 1, 0);
+            lh_condition c = which ? lh_make_validation(n, 8, 1, 0) : lh_make_condition(n, 8, 1, 0);
             lh_draw_positions(&c.draw, 0, 0, 2000, 20, true, drawn[count++], scratch);
             lh_draw_positions(&c.draw, 3, 0, 2000, 20, true, drawn[count++], scratch);
             lh_draw_distances(&c.draw, 0, 2000, 20, drawn[count++], scratch);

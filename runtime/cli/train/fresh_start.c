@@ -27,7 +27,7 @@ typedef struct folder {
     time_t changed;
 } folder;
 
-static int newest_first(const void *a, const void *b) {
+static int compare_newest_first(const void *a, const void *b) {
     const folder *x = a, *y = b;
     if (x->changed != y->changed) return x->changed > y->changed ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -67,7 +67,7 @@ static int list_folders(const char *path, bool (*fits)(const char *name), const 
         count++;
     }
     closedir(directory);
-    qsort(list, (size_t)count, sizeof *list, newest_first);
+    qsort(list, (size_t)count, sizeof *list, compare_newest_first);
     return count;
 }
 

@@ -162,7 +162,7 @@ static bool validates(const lh_train_run *m) {
     return m->spec->corpus == NULL && m->spec->eval.validation_examples > 0;
 }
 
-static bool evaluates(const lh_train_run *m) {
+static bool is_evaluated(const lh_train_run *m) {
     lh_eval_request request = make_evaluation_request(m, 0);
     return !m->flags->no_eval && m->flags->overfit == 0 && lh_count_eval_conditions(&request) > 0;
 }
@@ -174,7 +174,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *m, bool *finished, lh_err
     lh_status status = lh_run_read_ending(&m->run, &exit_code, &step, error);
     bool is_further = step > m->flags->steps && (exit_code == LH_OK || exit_code == LH_STOPPED);
     *finished = is_further || (exit_code == LH_OK && step == m->flags->steps);
-    if (status != LH_OK || !*finished || is_further || !evaluates(m)) return status;
+    if (status != LH_OK || !*finished || is_further || !is_evaluated(m)) return status;
     *finished = lh_records_data(m->run.evaluations, m->spec);
     if (!*finished) return LH_OK;
     return lh_evaluation_is_complete(m->spec, &request, finished, error);
@@ -204,7 +204,7 @@ static lh_status evaluate(lh_train_run *m, lh_error *error) {
 static lh_status finish(lh_train_run *m, lh_error *error) {
     lh_screen_show_trained(m->screen, m);
     if (m->flags->overfit > 0) return check_overfit(m, error);
-    return evaluates(m) ? evaluate(m, error) : LH_OK;
+    return is_evaluated(m) ? evaluate(m, error) : LH_OK;
 }
 
 /* Trains for about `seconds`, or until the engine waits for engines of other runs. */
@@ -222,7 +222,7 @@ static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error
 }
 
 /* Ends a run; the files do not change if its checkpoint was refused. */
-static void end(lh_train_run *m, lh_status status) {
+static void end_run(lh_train_run *m, lh_status status) {
     lh_error closing = {""};
     lh_status closed = m->begun ? lh_run_close(&m->run, status, &m->window, &closing) : LH_OK;
     if (!m->begun) lh_run_release(&m->run);
@@ -247,7 +247,7 @@ bool lh_train_run_advance(void *job) {
     if (status == LH_OK) status = train_for(m, SECONDS_AT_ONCE, &done, &m->error);
     if (status == LH_OK && done) status = finish(m, &m->error);
     if (status == LH_OK && !done) return true;
-    end(m, status);
+    end_run(m, status);
     return false;
 }
 

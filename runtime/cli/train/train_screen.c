@@ -45,7 +45,7 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
 }
 
 /* Writes "  validation 0.9300 at lengths 1..40  beyond 0.4100 at length 60". */
-static const char *during_text(const lh_training_view *view, char text[320]) {
+static const char *write_during(const lh_training_view *view, char text[320]) {
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < view->during_count && used < 320; i++) {
@@ -63,11 +63,11 @@ static const char *during_text(const lh_training_view *view, char text[320]) {
 }
 
 /* The name of the accuracy of training batches: a generative model reads the target's tokens there. */
-static const char *accuracy_name(const lh_spec *spec) {
+static const char *get_accuracy_name(const lh_spec *spec) {
     return spec->format->teacher_forced ? "teacher-forced" : "accuracy";
 }
 
-static void show_one(lh_train_screen *screen, const lh_training_view *view) {
+static void show_run(lh_train_screen *screen, const lh_training_view *view) {
     char bar[32], remaining[32], during[320], chance[64] = "";
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
@@ -75,8 +75,8 @@ static void show_one(lh_train_screen *screen, const lh_training_view *view) {
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
     lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
-                     view->loss, accuracy_name(screen->train_runs[0].spec), view->accuracy, during_text(view, during),
-                     chance, lh_write_duration(seconds, remaining));
+                     view->loss, get_accuracy_name(screen->train_runs[0].spec), view->accuracy,
+                     write_during(view, during), chance, lh_write_duration(seconds, remaining));
 }
 
 /* A summary of a group. */
@@ -142,7 +142,7 @@ static void show_group(lh_train_screen *screen) {
                      "%s %.4f to %.4f%s  %s left",
                      lh_progress_bar(steps > 0 ? 1.0 - (double)summary.to_do / steps : 1.0, bar), screen->count,
                      (long long)summary.least, (long long)summary.most, (long long)screen->train_runs[0].flags->steps,
-                     rate, summary.loss[0], summary.loss[1], accuracy_name(screen->train_runs[0].spec),
+                     rate, summary.loss[0], summary.loss[1], get_accuracy_name(screen->train_runs[0].spec),
                      summary.accuracy[0], summary.accuracy[1], extra,
                      lh_write_duration((double)summary.to_do / rate, remaining));
 }
@@ -171,7 +171,7 @@ void lh_screen_update(void *context, const lh_training_view *view) {
     if (screen->count > 1) {
         if (due && lh_progress_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
     } else if ((screen->progress.live || view->logged || last) && (last || due)) {
-        show_one(screen, view);
+        show_run(screen, view);
     }
     pthread_mutex_unlock(&screen->mutex);
 }
@@ -189,7 +189,7 @@ void lh_screen_update_evaluation(void *context, const lh_eval_result *result, in
 }
 
 /* Writes ", 36.1 MB of memory"; empty if the system does not report it. */
-static const char *memory_so_far(char text[64]) {
+static const char *write_memory(char text[64]) {
     double bytes = lh_memory_peak();
     text[0] = 0;
     if (bytes > 0) snprintf(text, 64, ", %.1f MB of memory", bytes / 1e6);
@@ -202,7 +202,7 @@ void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_r
     lh_progress_wipe(&screen->progress);
     printf("%s: step %lld, %lld steps in %s%s\n%s\n", train_run->spec->id, (long long)train_run->last_step,
            (long long)(train_run->last_step - train_run->first_step),
-           lh_write_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
+           lh_write_duration(lh_progress_seconds(&screen->progress), time), write_memory(memory),
            train_run->run.directory);
 }
 
@@ -229,13 +229,13 @@ void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) 
     if (screen->count > 1 && failed) lh_screen_print_note(screen, train_run, "error: %s", train_run->error.text);
 }
 
-static const char *outcome(const lh_train_run *train_run) {
+static const char *get_outcome(const lh_train_run *train_run) {
     if (train_run->status == LH_OK) return "";
     return train_run->status == LH_STOPPED ? "stopped" : "failed";
 }
 
 /* The width of a split's column; 0: no run has results of the split. */
-static int split_column(const lh_train_screen *screen, const char *split) {
+static int get_split_width(const lh_train_screen *screen, const char *split) {
     int width = (int)strlen(split) + 4;
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
@@ -261,13 +261,13 @@ void lh_screen_print_summary(lh_train_screen *screen) {
     for (int i = 0; i < screen->count; i++) steps += screen->train_runs[i].last_step - screen->train_runs[i].first_step;
     const lh_spec *spec = screen->train_runs[0].spec;
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
-           lh_write_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
+           lh_write_duration(lh_progress_seconds(&screen->progress), time), write_memory(memory),
            screen->train_runs[0].run.root, spec->id, spec->plan_digest);
     int width[LH_SPLITS];
     printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",
            spec->format->teacher_forced ? "teach.-f." : "accuracy");
     for (int split = 0; split < LH_SPLITS; split++)
-        if ((width[split] = split_column(screen, lh_split_name[split])) > 0)
+        if ((width[split] = get_split_width(screen, lh_split_name[split])) > 0)
             printf(" %*s%s", width[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
     putchar('\n');
     for (int i = 0; i < screen->count; i++) {
@@ -279,7 +279,7 @@ void lh_screen_print_summary(lh_train_screen *screen) {
         else printf(" %10s %10s", "-", "-");
         for (int split = 0; split < LH_SPLITS; split++)
             if (width[split] > 0) print_score(train_run, lh_split_name[split], width[split]);
-        printf("%s%s\n", outcome(train_run)[0] != 0 ? "  " : "", outcome(train_run));
+        printf("%s%s\n", get_outcome(train_run)[0] != 0 ? "  " : "", get_outcome(train_run));
     }
     if (spec->format->teacher_forced)
         printf("teach.-f.: accuracy if the model reads the target's tokens; all ...: exact match\n");

@@ -84,7 +84,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
 }
 
 /* The arguments after the verb as a JSON list, for free(). */
-static char *flags_json(const lh_cli *cli) {
+static char *write_flags(const lh_cli *cli) {
     lh_text text;
     if (lh_text_open(&text, NULL) != LH_OK) return NULL;
     putc('[', text.out);
@@ -300,7 +300,7 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
     if (status == LH_OK) status = check_schedule(&target->spec, flags, error);
     if (status == LH_OK) status = check_init(&target->spec, flags, error);
     if (status != LH_OK) return status;
-    char *words = flags_json(cli);
+    char *words = write_flags(cli);
     if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
     lh_train_run common = {
         .spec = &target->spec,

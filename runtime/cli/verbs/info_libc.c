@@ -16,7 +16,7 @@ static const char *at(ElfW(Addr) base, ElfW(Addr) address) {
     return (const char *)(uintptr_t)(address < base ? base + address : address);
 }
 
-static void keep_higher(const char *name, int *major, int *minor) {
+static void keep_higher_version(const char *name, int *major, int *minor) {
     int a, b;
     if (strcmp(name, "GLIBC_ABI_DT_RELR") == 0) name = "GLIBC_2.36"; /* the first with such relocations */
     if (sscanf(name, "GLIBC_%d.%d", &a, &b) != 2 || a < *major || (a == *major && b < *minor)) return;
@@ -44,7 +44,7 @@ void lh_info_libc(char *text, size_t size) {
         const char *version = library + need->vn_aux;
         for (int v = 0; v < need->vn_cnt; v++) {
             const ElfW(Vernaux) *aux = (const void *)version;
-            keep_higher(names + aux->vna_name, &major, &minor);
+            keep_higher_version(names + aux->vna_name, &major, &minor);
             version += aux->vna_next;
         }
         library += need->vn_next;

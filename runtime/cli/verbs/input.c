@@ -18,7 +18,7 @@ static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
 
 static bool is_list(const json_t *list) { return json_is_array(list) && json_array_size(list) > 0; }
 
-static lh_status no_memory(int64_t line, lh_error *error) {
+static lh_status fail_no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
 }
 
@@ -92,7 +92,7 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
                           .output_length = lh_get_output_length(spec, input->n),
                           .input = input->input};
     uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
-    if (place == NULL) return no_memory(line, error);
+    if (place == NULL) return fail_no_memory(line, error);
     bool found = spec->format->locate(&example, place);
     free(place);
     if (found) return LH_OK;
@@ -114,7 +114,7 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     if (!is_list(list)) return fail_line(line, error, "\"input\" is no list of tokens");
     input->input_length = (int)json_array_size(list);
     input->input = calloc((size_t)input->input_length, sizeof *input->input);
-    if (input->input == NULL) return no_memory(line, error);
+    if (input->input == NULL) return fail_no_memory(line, error);
     char where[32];
     lh_alphabet alphabet;
     snprintf(where, sizeof where, "line %lld", (long long)line);
@@ -131,7 +131,7 @@ static lh_status read_list(const json_t *list, const char *name, int least, int 
         return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
     out->count = (int)json_array_size(list);
     out->numbers = calloc((size_t)out->count, sizeof *out->numbers);
-    if (out->numbers == NULL) return no_memory(line, error);
+    if (out->numbers == NULL) return fail_no_memory(line, error);
     for (int i = 0; i < out->count; i++) {
         const json_t *item = json_array_get(list, (size_t)i);
         json_int_t value = json_integer_value(item);
@@ -240,7 +240,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     input->target_length = (int)count;
     input->target = calloc(count, sizeof *input->target);
     input->mask = calloc(count, sizeof *input->mask);
-    if (input->target == NULL || input->mask == NULL) return no_memory(line, error);
+    if (input->target == NULL || input->mask == NULL) return fail_no_memory(line, error);
     for (size_t i = 0; i < count; i++) {
         const json_t *counts = mask != NULL ? json_array_get(mask, i) : NULL;
         input->mask[i] = counts == NULL || json_integer_value(counts) == 1;
@@ -270,7 +270,7 @@ static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *l
     example.input = calloc((size_t)inputs, sizeof *example.input);
     example.target = calloc((size_t)outputs, sizeof *example.target);
     example.mask = calloc((size_t)outputs, 1);
-    if (example.input == NULL || example.target == NULL || example.mask == NULL) status = no_memory(line, error);
+    if (example.input == NULL || example.target == NULL || example.mask == NULL) status = fail_no_memory(line, error);
     if (status == LH_OK) {
         memset(example.mask, 1, (size_t)outputs);
         status = task->solve(literal, &example, error);
@@ -363,7 +363,7 @@ static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, c
     lh_status status = check_line(line, text, error);
     if (status != LH_OK) return status;
     input->input = calloc(strlen(text) + 1, sizeof *input->input);
-    if (input->input == NULL) return no_memory(line, error);
+    if (input->input == NULL) return fail_no_memory(line, error);
     input->input_length = lh_read_symbols(task->input_symbol, task->input_symbols, text, input->input);
     if (input->input_length < 0) {
         int index = -1 - input->input_length;

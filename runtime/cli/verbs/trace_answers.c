@@ -23,11 +23,11 @@ typedef struct trace_answer {
 /* Texts of symbols: the input, the answer, and the right answer if the answer is wrong. */
 enum { INPUT, ANSWER, RIGHT, TEXTS };
 
-static bool counts(const trace_answer *a, int i) {
+static bool is_counted(const trace_answer *a, int i) {
     return a->right->target != NULL && (a->right->mask == NULL || a->right->mask[i]);
 }
 
-static bool is_wrong(const trace_answer *a, int i) { return counts(a, i) && a->answer[i] != a->right->target[i]; }
+static bool is_wrong(const trace_answer *a, int i) { return is_counted(a, i) && a->answer[i] != a->right->target[i]; }
 
 static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
     const lh_spec *spec = traces->spec;
@@ -46,7 +46,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
                           (const int32_t *)answers->data + (draw * group->examples + example) * answers->elements};
     for (int i = 0; i < a.labels; i++) {
         a.length += a.answer[i] >= 0;
-        a.known = a.known || counts(&a, i);
+        a.known = a.known || is_counted(&a, i);
         a.wrong += is_wrong(&a, i);
     }
     return a;
@@ -64,7 +64,7 @@ static lh_status write_names(const char *const *names, int symbols, const uint16
     return status;
 }
 
-static lh_status names_of_answer(const trace_answer *a, char **out, lh_error *error) {
+static lh_status write_answer_names(const trace_answer *a, char **out, lh_error *error) {
     uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
     if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
     for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
@@ -121,7 +121,7 @@ static lh_status print_one(const trace_answer *a, bool json, lh_error *error) {
     char *text[TEXTS] = {NULL};
     lh_status status =
         write_names(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs, &text[INPUT], error);
-    if (status == LH_OK) status = names_of_answer(a, &text[ANSWER], error);
+    if (status == LH_OK) status = write_answer_names(a, &text[ANSWER], error);
     if (status == LH_OK && a->wrong > 0)
         status = write_names(task->output_symbol, task->output_symbols, a->right->target, a->right->mask, a->labels,
                              &text[RIGHT], error);

@@ -28,7 +28,7 @@ static lh_status parse_mode(const char *word, unsigned *modes, lh_error *error) 
 }
 
 /* The share of the time that remains if multiply-adds run at their peak and exponentials at their measured speed. */
-static double share_of_limit(const lh_bench_result *r) {
+static double compute_share_of_limit(const lh_bench_result *r) {
     return r->flops_per_second / r->peak + r->parts[LH_PART_EXPONENTIALS];
 }
 
@@ -54,7 +54,7 @@ static void print_json(const lh_bench_result *r) {
     lh_json_number(&json, "peak_flops_per_second", r->peak);
     lh_json_number(&json, "share_of_peak", r->peak > 0 ? r->flops_per_second / r->peak : NAN);
     lh_json_number(&json, "share_of_peak_nominal", r->peak > 0 ? r->nominal_per_second / r->peak : NAN);
-    lh_json_number(&json, "share_of_limit", r->peak > 0 ? share_of_limit(r) : NAN);
+    lh_json_number(&json, "share_of_limit", r->peak > 0 ? compute_share_of_limit(r) : NAN);
     print_parts(r);
     lh_json_end(&json);
     printf("\n");
@@ -76,7 +76,7 @@ static void print_text(const lh_bench_result *r) {
            r->steps_per_second, 1e-9 * r->flops_per_second, 1e-9 * r->peak);
     if (r->peak > 0)
         printf(" %5.1f%% %6.1f%% %5.1f%%", 100.0 * r->flops_per_second / r->peak,
-               100.0 * r->nominal_per_second / r->peak, 100.0 * share_of_limit(r));
+               100.0 * r->nominal_per_second / r->peak, 100.0 * compute_share_of_limit(r));
     else printf(" %6s %7s %6s", "-", "-", "-");
     for (int part = 0; part < LH_PARTS; part++) printf(" %11.1f%%", 100.0 * r->parts[part]);
     printf("\n");

@@ -29,7 +29,7 @@ static const lh_verb verb = {
     "has more examples than --examples, --seed chooses among them, and --order file takes the first ones."};
 
 /* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags give others. */
-static lh_status settle_validation(const lh_spec *spec, flags *f, lh_error *error) {
+static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) {
     const lh_eval_defaults *eval = &spec->eval;
     if (f->splits == NULL || spec->corpus != NULL) return LH_OK;
     if (strcmp(f->splits, "validation") != 0)
@@ -75,7 +75,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
-    if (status == LH_OK && !*done) status = settle_validation(cli->spec, f, error);
+    if (status == LH_OK && !*done) status = set_validation(cli->spec, f, error);
     return status;
 }
 
@@ -88,7 +88,7 @@ static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error 
 }
 
 /* The folder of eval.jsonl, for free(). */
-static char *output_folder(const flags *f) {
+static char *get_output_folder(const flags *f) {
     if (f->out != NULL) return strdup(f->out);
     const char *slash = strrchr(f->checkpoint, '/');
     if (slash == NULL) return strdup(".");
@@ -165,7 +165,7 @@ static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_e
 static lh_status evaluate_in_folder(const flags *f, const lh_groups *groups, lh_engine *engine, lh_error *error) {
     int lock;
     bool alone;
-    char *path = NULL, *folder = output_folder(f);
+    char *path = NULL, *folder = get_output_folder(f);
     lh_status status = LH_OK;
     if (folder == NULL || asprintf(&path, "%s/eval.jsonl", folder) < 0)
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a path");

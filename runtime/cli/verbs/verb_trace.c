@@ -91,7 +91,7 @@ static lh_status read_kinds(const char *text, bool *kinds, lh_error *error) {
 }
 
 /* The shortest length that the spec, or the requested set, has for evaluation; 0: none. */
-static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
+static int find_shortest_length(const lh_spec *spec, const lh_dataset *set) {
     const lh_corpus *corpus = spec->corpus;
     int shortest = 0;
     if (set == NULL && corpus != NULL) set = &corpus->eval;
@@ -168,7 +168,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     const bool *kinds = request->kinds;
     if (f->out == NULL && (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
-    int n = f->length > 0 ? (int)f->length : shortest_length(spec, request->set);
+    int n = f->length > 0 ? (int)f->length : find_shortest_length(spec, request->set);
     request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
     if (n == 0 && !f->lengths_given && inputs_flag(f) == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
@@ -176,7 +176,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
 }
 
 /* Sets the lengths that exist, and checks that the task's examples can be made. */
-static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
+static lh_status set_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
     lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
     if (status != LH_OK) return status;
     return lh_try_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
@@ -230,7 +230,7 @@ static void print_exact(const lh_traces *traces, bool json) {
 /* ---- the file ---- */
 
 /* Names as a JSON list, for free(). */
-static char *names_text(const char *const *names, int count) {
+static char *write_names_json(const char *const *names, int count) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));
     char *text = json_dumps(list, JSON_COMPACT);
@@ -266,8 +266,8 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     if (f->frame_given) meta[count++] = (lh_st_meta){"frame", frame};
     lh_write_identity(engine->spec, engine->level, engine->compiler, meta + 1);
     if (request->inputs == NULL) return lh_traces_write(traces, f->out, meta, count, error);
-    char *inputs = names_text(task->input_symbol, task->input_symbols);
-    char *outputs = names_text(task->output_symbol, task->output_symbols);
+    char *inputs = write_names_json(task->input_symbol, task->input_symbols);
+    char *outputs = write_names_json(task->output_symbol, task->output_symbols);
     lh_status status = inputs != NULL && outputs != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     meta[count++] = (lh_st_meta){"input_symbols", inputs};
     meta[count++] = (lh_st_meta){"output_symbols", outputs};
@@ -393,7 +393,7 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = make_request(cli->spec, &f, &request, error);
-    if (status == LH_OK && inputs_flag(&f) == NULL) status = settle_lengths(spec, &request, error);
+    if (status == LH_OK && inputs_flag(&f) == NULL) status = set_lengths(spec, &request, error);
     if (status == LH_OK && inputs_flag(&f) != NULL) {
         int frame = f.frame_given ? (int)f.frame : LH_NO_VALUE;
         status = f.input != NULL ? lh_trace_inputs_read(&inputs, spec, f.input, error)

@@ -64,8 +64,8 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
 }
 
 /* Sums over the answers of one replica. */
-static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
-                   lh_sums *sequence_sums) {
+static void sum_answers(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
+                        lh_sums *sequence_sums) {
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < shape->sequences; i++) {
         lh_sums one = lh_make_sums(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
@@ -122,7 +122,7 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     lh_cuda_early_answers *answers = lh_cuda_take_early_answers(engine, condition);
     if (answers == NULL) status = evaluate_together(engine, condition, &shape, &answers, error);
     if (status != LH_OK) return status;
-    add_up(spec, &shape, answers->answer, sums, sequence_sums);
+    sum_answers(spec, &shape, answers->answer, sums, sequence_sums);
     if (condition->answers != NULL) memcpy(condition->answers, answers->classes, labels * sizeof *answers->classes);
     if (condition->decoded > 0)
         memcpy(condition->lengths, answers->lengths, (size_t)condition->decoded * sizeof *answers->lengths);

@@ -30,7 +30,7 @@ static bool is_same(const lh_condition *a, const lh_condition *b) {
 }
 
 /* The number of conditions that a replica has requested or stored at the step of its parameters. */
-static int condition_count(const lh_cuda_engine *engine) {
+static int count_conditions(const lh_cuda_engine *engine) {
     return engine->request_step == get_parameter_step(engine) ? engine->request_count + engine->stored_count : 0;
 }
 
@@ -43,7 +43,7 @@ int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most) {
         lh_cuda_engine *other = &fleet->engines[i];
         if (other != engine && !other->closed && other->failure == LH_OK && other->unused_in_a_row < MOST_UNUSED &&
             get_parameter_step(other) == get_parameter_step(engine) &&
-            condition_count(other) + 1 == condition_count(engine))
+            count_conditions(other) + 1 == count_conditions(engine))
             fleet->evaluated_engines[count++] = other;
     }
     return count;

@@ -18,7 +18,7 @@ enum { ARRIVALS_BYTES = 128 /* bytes per team, so that teams do not share a cach
 
 static int most(int a, int b) { return a > b ? a : b; }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
     bool alone = fleet->variant == &fleet->program->chip || fleet->library != NULL;
@@ -37,19 +37,19 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         lh_shape part = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         if (fleet->library == NULL) part.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
         lh_extend_streams(longest, part.length);
-        arena->partial = larger(arena->partial, lh_cuda_align(fleet->program->partial_bytes(&part)));
-        arena->shared = larger(arena->shared, lh_cuda_align(fleet->program->shared_bytes(&part)));
+        arena->partial = max_size(arena->partial, lh_cuda_align(fleet->program->partial_bytes(&part)));
+        arena->shared = max_size(arena->shared, lh_cuda_align(fleet->program->shared_bytes(&part)));
         arena->workspace =
-            larger(arena->workspace, lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
+            max_size(arena->workspace, lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
     }
     return lh_cuda_grow_tables(fleet, longest, error);
 }
 
-static size_t piece_sums_bytes(const lh_cuda_fleet *fleet) {
+static size_t get_piece_sums_bytes(const lh_cuda_fleet *fleet) {
     return lh_cuda_align(3 * (size_t)(fleet->spec->parameter_storage / LH_CUDA_PIECE) * sizeof(double));
 }
 
-static size_t shard_sums_bytes(const lh_cuda_fleet *fleet) {
+static size_t get_shard_sums_bytes(const lh_cuda_fleet *fleet) {
     return lh_cuda_align((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
 }
 
@@ -98,9 +98,9 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared, "what a batch shares", &arena->shareds, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_zeroed(fleet, teams * piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * get_piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_zeroed(fleet, teams * shard_sums_bytes(fleet), "sums", &arena->shard_sums, error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * get_shard_sums_bytes(fleet), "sums", &arena->shard_sums, error);
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, arena->arrivals_bytes, "barriers", &arena->arrivals, error);
     if (status == LH_OK)
@@ -138,8 +138,8 @@ static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
         .gradient = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
         .partials = (char *)(uintptr_t)(arena->partials + place * (size_t)arena->shards * arena->partial),
         .shared = (char *)(uintptr_t)(arena->shareds + place * arena->shared),
-        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + place * piece_sums_bytes(fleet)),
-        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + place * shard_sums_bytes(fleet)),
+        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + place * get_piece_sums_bytes(fleet)),
+        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + place * get_shard_sums_bytes(fleet)),
         .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + place * ARRIVALS_BYTES),
     };
 }

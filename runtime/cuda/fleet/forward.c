@@ -11,9 +11,9 @@
  * decode side by side; at least one model is evaluated at a time. */
 static const size_t MOST_TOGETHER = (size_t)256 << 20, MOST_BATCHES = (size_t)64 << 20;
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Groups of sequences that pass through the layers together, and the blocks that process them in turn. */
 typedef struct cut {
@@ -53,7 +53,7 @@ static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int mod
 /* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: choose_cut makes no larger groups. */
 static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     size_t groups = (size_t)fleet->count * (size_t)shape->sequences;
-    size_t blocks = fleet->library != NULL ? 1 : smaller(groups, (size_t)fleet->device->evaluate_blocks);
+    size_t blocks = fleet->library != NULL ? 1 : min_size(groups, (size_t)fleet->device->evaluate_blocks);
     return blocks * size_workspace(fleet, shape, get_group(fleet, shape));
 }
 
@@ -61,20 +61,20 @@ static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     return lh_cuda_align(fleet->program->shared_bytes(shape));
 }
 
-static void need(size_t *most, size_t value) { *most = larger(*most, value); }
+static void raise_need(size_t *most, size_t value) { *most = max_size(*most, value); }
 
-static void need_length(const lh_cuda_fleet *fleet, int n, int examples, size_t *most, int *longest) {
+static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *most, int *longest) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     size_t labels = (size_t)shape.labels;
-    need(&most[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
-    need(&most[LH_CUDA_NEED_WORKSPACES], size_workspaces(fleet, &shape));
-    need(&most[LH_CUDA_NEED_SHARED], size_shared(fleet, &shape));
-    need(&most[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
-    need(&most[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
-    need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
-    need(&most[LH_CUDA_NEED_WORDS], lh_batch_words(spec, n));
-    need(&most[LH_CUDA_NEED_LENGTH], (size_t)n);
+    raise_need(&most[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
+    raise_need(&most[LH_CUDA_NEED_WORKSPACES], size_workspaces(fleet, &shape));
+    raise_need(&most[LH_CUDA_NEED_SHARED], size_shared(fleet, &shape));
+    raise_need(&most[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
+    raise_need(&most[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
+    raise_need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
+    raise_need(&most[LH_CUDA_NEED_WORDS], lh_batch_words(spec, n));
+    raise_need(&most[LH_CUDA_NEED_LENGTH], (size_t)n);
     lh_extend_streams(longest, shape.length);
 }
 
@@ -101,21 +101,21 @@ static size_t get_arrivals_offset(const lh_cuda_fleet *fleet) {
     return get_parameters_offset(fleet) + lh_cuda_align((size_t)fleet->count * sizeof(CUdeviceptr));
 }
 
-static size_t models_bytes(const lh_cuda_fleet *fleet) {
+static size_t get_models_bytes(const lh_cuda_fleet *fleet) {
     return get_arrivals_offset(fleet) + (size_t)fleet->count * sizeof(unsigned int);
 }
 
 /* The number of replicas that one pass may evaluate. A wide model's tables are not needed after its own launches. */
-static size_t most_together(const lh_cuda_fleet *fleet, const size_t *most) {
+static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *most) {
     size_t bytes_per_model = most[LH_CUDA_NEED_CLASSES] + most[LH_CUDA_NEED_ANSWERS];
     if (fleet->library == NULL) bytes_per_model += most[LH_CUDA_NEED_SHARED];
-    return smaller((size_t)fleet->count, larger(1, MOST_TOGETHER / larger(1, bytes_per_model)));
+    return min_size((size_t)fleet->count, max_size(1, MOST_TOGETHER / max_size(1, bytes_per_model)));
 }
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
-    size_t together = most_together(fleet, most), batch = most[LH_CUDA_NEED_BATCH], batches = batch;
-    if (fleet->spec->format->teacher_forced) batches = larger(batch, smaller(together * batch, MOST_BATCHES));
+    size_t together = count_replicas_per_pass(fleet, most), batch = most[LH_CUDA_NEED_BATCH], batches = batch;
+    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(together * batch, MOST_BATCHES));
     size_t tables = (fleet->library != NULL ? 1 : together) * most[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;
@@ -131,7 +131,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
         {&forward->device_logits, &forward->host_logits, most[LH_CUDA_NEED_LOGITS], "logits"},
         {&forward->device_classes, &forward->host_classes, together * most[LH_CUDA_NEED_CLASSES],
          "the classes that are answered"},
-        {&forward->device_models, &forward->host_models, models_bytes(fleet), "an evaluation"},
+        {&forward->device_models, &forward->host_models, get_models_bytes(fleet), "an evaluation"},
     };
     lh_status status = LH_OK;
     for (size_t i = 0; status == LH_OK && i < sizeof memory / sizeof *memory; i++) {
@@ -140,7 +140,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
             status = lh_cuda_pin(fleet->device, memory[i].bytes, memory[i].what, memory[i].host, error);
     }
     if (status != LH_OK) return status;
-    memset(forward->host_models, 0, models_bytes(fleet));
+    memset(forward->host_models, 0, get_models_bytes(fleet));
     memcpy(forward->reserved, most, sizeof forward->reserved);
     forward->replicas_per_pass = (int)together;
     forward->batches = batches;
@@ -156,7 +156,7 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     int longest[LH_MAX_STREAMS] = {0};
     memcpy(most, fleet->forward.reserved, sizeof most);
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        need_length(fleet, lh_lengths_get(lengths, i), examples, most, longest);
+        raise_needs(fleet, lh_lengths_get(lengths, i), examples, most, longest);
     status = lh_cuda_grow_tables(fleet, longest, error);
     if (status != LH_OK || memcmp(most, fleet->forward.reserved, sizeof most) == 0) return status;
     lh_cuda_forward_close(fleet);
@@ -186,15 +186,15 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
     step->rate = noise;
     get_parameters(fleet)[models->count++] = lh_cuda_get_vector(model, LH_CUDA_PARAMETERS);
     if (models->count == 1 || shape->sequences > models->shape.sequences) models->shape = *shape;
-    models->bytes = larger(models->bytes, offset + layout.bytes);
+    models->bytes = max_size(models->bytes, offset + layout.bytes);
 }
 
-static lh_status send(const lh_cuda_fleet *fleet, const lh_cuda_models *models, lh_error *error) {
+static lh_status copy_batch_to_device(const lh_cuda_fleet *fleet, const lh_cuda_models *models, lh_error *error) {
     const lh_cuda_forward *forward = &fleet->forward;
     CUresult result =
         fleet->driver->cuMemcpyHtoDAsync(forward->device_batch, forward->host_batch, models->bytes, fleet->stream);
     if (result == 0)
-        result = fleet->driver->cuMemcpyHtoDAsync(forward->device_models, forward->host_models, models_bytes(fleet),
+        result = fleet->driver->cuMemcpyHtoDAsync(forward->device_models, forward->host_models, get_models_bytes(fleet),
                                                   fleet->stream);
     return check(fleet, result, "cuMemcpyHtoDAsync", error);
 }
@@ -327,7 +327,7 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models 
 
 lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_status status = send(fleet, models, error);
+    lh_status status = copy_batch_to_device(fleet, models, error);
     if (status == LH_OK) status = launch(engine, models, wanted, error);
     if (status == LH_OK) status = fetch_answers(fleet, models, wanted, error);
     bool stopped = status == LH_STOPPED;

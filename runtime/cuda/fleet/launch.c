@@ -67,7 +67,7 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
 
 /* Provides batches of *count steps on the device, or of fewer steps if later batches are missing. Replicas without a
  * batch fail and leave training; if all fail, *count is 0. */
-static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
+static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     for (;;) {
         lh_status status = lh_cuda_divide_device(fleet, error);
         if (fleet->active_count == 0) *count = 0;
@@ -84,7 +84,7 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
 }
 
 /* Arguments for the active replicas from `first` on that run side by side, each for `count` steps. */
-static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) {
+static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_arena *arena = &fleet->arena;
     size_t before = (size_t)first * (size_t)count;
     return (lh_cuda_train){
@@ -105,7 +105,7 @@ static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) 
 static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
     const lh_cuda_engine *engine = fleet->active[replica];
     const lh_cuda_step *step = &fleet->arena.host_steps[replica * count + index];
-    lh_cuda_train train = describe(fleet, replica, count);
+    lh_cuda_train train = make_train_arguments(fleet, replica, count);
     train.steps += index;
     train.results += index;
     train.count = 1;
@@ -140,7 +140,7 @@ static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_err
     int remaining = fleet->active_count - first;
     int replicas = remaining < fleet->grid.at_once ? remaining : fleet->grid.at_once;
     if (fleet->library != NULL) return start_wide_steps(fleet, first, count, error);
-    lh_cuda_train train = describe(fleet, first, count);
+    lh_cuda_train train = make_train_arguments(fleet, first, count);
     void *arguments[] = {&train};
     CUresult result = driver->cuMemsetD8Async(arena->arrivals, 0, arena->arrivals_bytes, fleet->stream);
     lh_status status = check(fleet, result, "cuMemsetD8Async", error);
@@ -227,7 +227,7 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
     return LH_OK;
 }
 
-static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_error *error) {
+static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double seconds, lh_error *error) {
     lh_status status = LH_OK;
     for (int column = 0; status == LH_OK && column < fleet->active_count; column++) {
         lh_cuda_engine *engine = fleet->active[column];
@@ -244,15 +244,16 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
 
 /* --- all engines together ----------------------------------------------------------------------------------------- */
 
-static int lesser(int a, int b) { return a < b ? a : b; }
+static int min_int(int a, int b) { return a < b ? a : b; }
 
 /* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different
  * times: with a watchdog the slowest step so far determines the number, and launches at most double. */
-static int steps_at_once(const lh_cuda_fleet *fleet) {
+static int choose_step_count(const lh_cuda_fleet *fleet) {
     int arena = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
-        arena = lesser(arena, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
-    else if (fleet->device->watchdog) arena = lesser(arena, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
+        arena = min_int(arena, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog)
+        arena = min_int(arena, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
     int count = timed < arena ? (int)timed : arena;
     return count > 1 ? count : 1;
@@ -260,30 +261,30 @@ static int steps_at_once(const lh_cuda_fleet *fleet) {
 
 /* Starts a launch and makes the batches of the next one while it runs. */
 static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
-    int count = steps_at_once(fleet);
+    int count = choose_step_count(fleet);
     double start_time = lh_read_clock();
     for (int i = 0; i < fleet->active_count; i++)
         if (fleet->active[i]->requested_steps < count) count = fleet->active[i]->requested_steps;
-    lh_status status = prepare(fleet, &count, error);
+    lh_status status = prepare_steps(fleet, &count, error);
     if (status != LH_OK || count == 0) return status;
     status = start(fleet, count, error);
-    if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + count + steps_at_once(fleet), error);
+    if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + count + choose_step_count(fleet), error);
     if (status == LH_OK)
         status = check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the training step", error);
     double seconds = lh_read_clock() - start_time;
     if (!fleet->device->watchdog || seconds / count > fleet->step_seconds) fleet->step_seconds = seconds / count;
     fleet->last_step_count = count;
-    return status == LH_OK ? take_all(fleet, count, seconds, error) : status;
+    return status == LH_OK ? take_all_results(fleet, count, seconds, error) : status;
 }
 
 /* Whether all engines wait for steps; searches from the end, because engines are called in turn. */
-static bool all_ask(const lh_cuda_fleet *fleet) {
+static bool are_all_waiting(const lh_cuda_fleet *fleet) {
     for (int i = fleet->active_count - 1; i >= 0; i--)
         if (fleet->active[i]->engine.unreported_steps > 0 || fleet->active[i]->requested_steps == 0) return false;
     return true;
 }
 
-static void hand_out(lh_cuda_engine *engine, int count, lh_step_metrics *metrics, int *done) {
+static void return_metrics(lh_cuda_engine *engine, int count, lh_step_metrics *metrics, int *done) {
     int available = engine->engine.unreported_steps;
     *done = available < count ? available : count;
     if (*done == 0) return;
@@ -304,10 +305,10 @@ lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *met
     if (status != LH_OK) return status;
     if (handle->unreported_steps == 0 && engine->failure == LH_OK) {
         engine->requested_steps = count;
-        if (all_ask(fleet)) status = lh_cuda_record_failure(fleet, launch(fleet, error), error);
+        if (are_all_waiting(fleet)) status = lh_cuda_record_failure(fleet, launch(fleet, error), error);
         if (status != LH_OK) return status;
     }
-    hand_out(engine, count, metrics, done);
+    return_metrics(engine, count, metrics, done);
     if (*done == count || engine->failure == LH_OK || handle->unreported_steps > 0) return LH_OK;
     metrics[*done] = engine->failed_metrics;
     if (error != NULL) *error = engine->failure_message;

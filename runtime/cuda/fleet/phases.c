@@ -52,14 +52,14 @@ lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
 }
 
 /* Whether the blocks of a grid synchronise in a phase, so that all must be resident at once. */
-static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA_END; }
+static bool has_grid_barrier(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA_END; }
 
 static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
                            lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     lh_cuda_place place = {launch->phase, launch->layer, pass->first, pass->before};
     void *arguments[] = {pass->arguments, &place};
-    if (!meets(launch->phase)) {
+    if (!has_grid_barrier(launch->phase)) {
         CUresult result =
             driver->cuLaunchKernel(pass->kernel, (unsigned)pass->blocks, 1, 1, (unsigned)fleet->program->threads, 1, 1,
                                    (unsigned)fleet->program->block_memory, fleet->stream, arguments, NULL);

@@ -110,7 +110,7 @@ static const lh_lengths *training_lengths(const lh_cuda_fleet *fleet, lh_lengths
     return fleet->config.fixed_length > 0 ? fixed : &fleet->spec->train.lengths;
 }
 
-static size_t largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
+static size_t find_largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
     size_t largest = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape shape = lh_make_shape(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
@@ -125,7 +125,7 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     lh_lengths fixed;
     const lh_lengths *lengths = training_lengths(fleet, &fixed);
     size_t columns = (size_t)fleet->count, batch = (size_t)fleet->spec->train.batch;
-    ring->piece = largest_piece(fleet, lengths);
+    ring->piece = find_largest_piece(fleet, lengths);
     size_t steps = RING_BYTES / (2 * columns * ring->piece);
     ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MOST_STEPS ? LH_CUDA_MOST_STEPS : (int)steps);
     ring->columns = fleet->count;

@@ -104,7 +104,9 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
     return status;
 }
 
-static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
+static lh_status fail_no_memory(lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples");
+}
 
 static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
     if (r->count < r->capacity) return LH_OK;
@@ -113,7 +115,7 @@ static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
     if (records != NULL) r->records = records;
     int32_t *values = realloc(r->values, ((size_t)r->capacity * (size_t)axes + 1) * sizeof *values);
     if (values != NULL) r->values = values;
-    return records != NULL && values != NULL ? LH_OK : no_memory(error);
+    return records != NULL && values != NULL ? LH_OK : fail_no_memory(error);
 }
 
 static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
@@ -123,7 +125,7 @@ static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     if (more != NULL) r->tokens = more;
     uint8_t *mask = realloc(r->mask, (size_t)r->token_room);
     if (mask != NULL) r->mask = mask;
-    return more != NULL && mask != NULL ? LH_OK : no_memory(error);
+    return more != NULL && mask != NULL ? LH_OK : fail_no_memory(error);
 }
 
 lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_place *place, lh_error *error) {

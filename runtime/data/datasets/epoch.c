@@ -29,7 +29,7 @@ void lh_epoch_close(lh_epoch *epoch) {
     memset(epoch, 0, sizeof *epoch);
 }
 
-static lh_rng order_rng(lh_key key, uint32_t number, uint32_t which) {
+static lh_rng make_order_rng(lh_key key, uint32_t number, uint32_t which) {
     return lh_rng_at(key, number, which, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_ORDER));
 }
 
@@ -66,11 +66,12 @@ static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
-        lh_shuffle(order_rng(key, (uint32_t)number, lh_get_order_number(train, n)), epoch->pick + first, end - first);
+        lh_shuffle(make_order_rng(key, (uint32_t)number, lh_get_order_number(train, n)), epoch->pick + first,
+                   end - first);
         for (; first < end; first += epoch->batch)
             *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }
-    shuffle_turns(order_rng(key, (uint32_t)number, LH_SHARED), epoch->turn, epoch->batches);
+    shuffle_turns(make_order_rng(key, (uint32_t)number, LH_SHARED), epoch->turn, epoch->batches);
     epoch->number = number;
 }
 

@@ -99,7 +99,7 @@ static void gather_set(selection *g, lh_set which) {
 }
 
 /* Divides the sorted candidates into groups, and drops empty groups. */
-static void cut(selection *g) {
+static void divide_into_groups(selection *g) {
     lh_groups *groups = g->groups;
     int64_t taken = 0;
     for (int64_t i = 0; i < g->count; i++) {
@@ -157,7 +157,7 @@ static lh_status gather(selection *g, lh_error *error) {
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
     qsort_r(g->candidates, (size_t)g->count, sizeof *g->candidates, compare, &groups->axes);
-    cut(g);
+    divide_into_groups(g);
     return check_found(g, error);
 }
 

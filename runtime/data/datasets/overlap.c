@@ -18,7 +18,7 @@ typedef struct hashed_set {
 } hashed_set;
 
 /* One round of splitmix64. */
-static uint64_t mix(uint64_t x) {
+static uint64_t mix_bits(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -26,8 +26,8 @@ static uint64_t mix(uint64_t x) {
 }
 
 static uint64_t hash_tokens(uint64_t hash, const uint16_t *tokens, int count) {
-    hash = mix(hash ^ (uint64_t)count);
-    for (int i = 0; i < count; i++) hash = mix(hash ^ tokens[i]);
+    hash = mix_bits(hash ^ (uint64_t)count);
+    for (int i = 0; i < count; i++) hash = mix_bits(hash ^ tokens[i]);
     return hash;
 }
 

@@ -51,8 +51,8 @@ lh_status lh_pick_example_indices(const lh_dataset *set, const lh_pick *choice, 
 }
 
 /* Sorts chosen places so that the `ahead` preferred ones come first; both parts are in ascending order. */
-static lh_status put_ahead(const lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t count,
-                           lh_error *error) {
+static lh_status sort_preferred_first(const lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t count,
+                                      lh_error *error) {
     if (choice->ahead == 0 || count <= choice->ahead) return LH_OK;
     lh_status status = lh_pick_sort(set, choice, place, count, error);
     if (status != LH_OK) return status;
@@ -67,7 +67,7 @@ static lh_status choose_of_group(const lh_corpus *corpus, const lh_pick *choice,
     const lh_dataset *set = lh_corpus_set(corpus, group->set);
     uint32_t *place = groups->place + group->first, *pick = groups->pick + group->first;
     lh_status status = lh_pick_example_indices(set, choice, place, &group->count, error);
-    if (status == LH_OK) status = put_ahead(set, choice, place, group->count, error);
+    if (status == LH_OK) status = sort_preferred_first(set, choice, place, group->count, error);
     for (int64_t i = 0; status == LH_OK && i < group->count; i++)
         pick[i] = place[i] - (uint32_t)set->first[lh_dataset_shape(set, corpus->shapes, place[i]) - 1];
     return status;

@@ -32,5 +32,5 @@ void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
         target[i] = (uint16_t)(sum & 1);
         sum >>= 1;
     }
-    terminate(example, significant(target, n));
+    terminate(example, count_significant(target, n));
 }

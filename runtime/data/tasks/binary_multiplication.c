@@ -41,5 +41,5 @@ void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
     }
     operands o = fill_operands(rng, n, example->input);
     multiply(&o, example->target);
-    terminate(example, significant(example->target, n - 1));
+    terminate(example, count_significant(example->target, n - 1));
 }

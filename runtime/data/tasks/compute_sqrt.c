@@ -33,7 +33,7 @@ static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
 }
 
 /* Whether remainder >= 4 root + 1. Bit j + 1 of the root is compared with cell j, and the 1 with the last cell. */
-static int reaches(const uint16_t *cells, int i, unsigned high) {
+static int is_at_least(const uint16_t *cells, int i, unsigned high) {
     if (high != get_root(cells[0])) return high > get_root(cells[0]);
     for (int j = 0; j < i; j++)
         if (get_remainder(cells[j]) != get_root(cells[j + 1])) return get_remainder(cells[j]) > get_root(cells[j + 1]);
@@ -59,7 +59,7 @@ static void square_root(const uint16_t *x, int n, uint16_t *cells) {
     for (int i = 0; i < length; i++) {
         int index = 2 * i - first;
         high = append(cells, i, high, (index < 0 ? 0 : 2u * x[index]) + x[index + 1]);
-        if (reaches(cells, i, high)) high = subtract(cells, i, high);
+        if (is_at_least(cells, i, high)) high = subtract(cells, i, high);
     }
     for (int i = 0; i < length; i++) cells[i] &= ROOT;
 }

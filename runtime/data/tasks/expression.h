@@ -14,7 +14,7 @@ typedef struct affine {
 } affine;
 
 /* Replaces the unwritten part by an operation with one known side; the other side is the new part. */
-static inline affine narrow(affine whole, unsigned op, unsigned known, int known_is_left) {
+static inline affine fill_side(affine whole, unsigned op, unsigned known, int known_is_left) {
     if (op == PLUS) return (affine){whole.slope, (whole.offset + whole.slope * known) % MODULUS};
     if (op != MINUS) return (affine){whole.slope * known % MODULUS, whole.offset};
     unsigned minus = MODULUS - whole.slope;
@@ -49,7 +49,7 @@ static inline unsigned write_expression(lh_rng *rng, int operators, int n, uint1
         right_start[right] = (uint16_t)(PLUS + operators + 1);
         unsigned known =
             write_expression(rng, operators, left_first ? left : right, left_first ? left_start : right_start);
-        whole = narrow(whole, op, known, left_first);
+        whole = fill_side(whole, op, known, left_first);
         n = left_first ? right : left;
         out = left_first ? right_start : left_start;
     }

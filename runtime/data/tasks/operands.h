@@ -28,7 +28,7 @@ static inline int fill_short(lh_rng *rng, int n, uint16_t *input) {
 }
 
 /* The number of bits up to the highest 1; the number must not be 0. */
-static inline int significant(const uint16_t *bits, int count) {
+static inline int count_significant(const uint16_t *bits, int count) {
     while (bits[count - 1] == 0) count--;
     return count;
 }
