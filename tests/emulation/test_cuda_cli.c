@@ -284,7 +284,7 @@ static void draw_nothing(const lh_draw *from, const lh_shape *shape, const int32
     for (int j = 0; j < shape->labels; j++) out[j] = j;
 }
 
-static void test_fleet_overfit(void **state) {
+static void test_fleet_overfits_fixed_examples_or_explains_why_not(void **state) {
     toy.eval.during_every = 0;
     program.draw = draw_nothing;
     lh_run_result result = run(state, 1, "train --device cuda --out . --overfit 50 --seeds 0:1 --steps 20");
@@ -369,7 +369,7 @@ static void test_gradcheck_float_build_refused(void **state) {
     assert_text(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
 }
 
-static void test_gradcheck_failing_device(void **state) {
+static void test_gradcheck_on_a_failing_device_reports_the_cause(void **state) {
     make_double();
     set_device((lh_emulation){
         .multiprocessors = 4, .failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
@@ -382,7 +382,7 @@ static void test_gradcheck_failing_device(void **state) {
 
 /* --- bench, info, missing parts ----------------------------------------------------------------------------------- */
 
-static void test_bench_keys_and_no_peak(void **state) {
+static void test_bench_on_a_device_has_all_keys_and_no_peak(void **state) {
     static const char *const keys[] = {"mode",
                                        "length",
                                        "tokens",
@@ -494,14 +494,14 @@ int main(void) {
         RUN_TEST(test_fleet_resumes_each_from_its_own_step),
         RUN_TEST(test_fleet_one_run_fails_the_others_continue),
         RUN_TEST(test_fleet_stopped_by_a_signal_resumes),
-        RUN_TEST(test_fleet_overfit),
+        RUN_TEST(test_fleet_overfits_fixed_examples_or_explains_why_not),
         RUN_TEST(test_train_failing_device_ends_all_runs),
         RUN_TEST(test_train_device_failing_anywhere_resumes),
         RUN_TEST(test_gradcheck_right_gradients_pass),
         RUN_TEST(test_gradcheck_wrong_gradient_named),
         RUN_TEST(test_gradcheck_float_build_refused),
-        RUN_TEST(test_gradcheck_failing_device),
-        RUN_TEST(test_bench_keys_and_no_peak),
+        RUN_TEST(test_gradcheck_on_a_failing_device_reports_the_cause),
+        RUN_TEST(test_bench_on_a_device_has_all_keys_and_no_peak),
         RUN_TEST(test_info_describes_the_cuda_half),
         RUN_TEST(test_unavailable_device_is_refused),
     };

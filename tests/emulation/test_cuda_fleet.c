@@ -59,7 +59,7 @@ static void assert_grid(bool chip, int replicas, int shards, int resident, int t
     assert_int_equal(grid.rounds, rounds);
 }
 
-static void test_grid_teams_and_rounds(void **state) {
+static void test_grid_has_the_fewest_rounds_with_full_teams(void **state) {
     (void)state;
     assert_grid(true, 1, 128, 132, 128, 1, 1);
     assert_grid(true, 1, 128, 84, 84, 1, 1);
@@ -366,7 +366,7 @@ static void test_step_failing_device_is_lost_for_all(void **state) {
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grid_teams_and_rounds),
+        cmocka_unit_test(test_grid_has_the_fewest_rounds_with_full_teams),
         cmocka_unit_test(test_fleet_every_replica_equals_a_single_one),
         cmocka_unit_test(test_chip_same_bits_on_any_number_of_blocks),
         cmocka_unit_test(test_fleet_same_bits_for_any_requested_steps),

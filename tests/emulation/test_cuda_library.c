@@ -167,7 +167,7 @@ static void test_digest_covers_operations_fused_with_a_product(void **state) {
     assert_int_equal(digests[0], digests[3]);
 }
 
-static void test_more_shapes_than_are_remembered(void **state) {
+static void test_products_of_more_shapes_than_are_cached_are_right(void **state) {
     (void)state;
     open_device((lh_emulation){.multiprocessors = 2}, "float64");
     lh_cuda_library *library = open_library();
@@ -244,7 +244,7 @@ int main(void) {
         cmocka_unit_test(test_products_add_biases_and_rectify),
         cmocka_unit_test(test_library_without_epilogues_computes_the_product_alone),
         cmocka_unit_test(test_digest_covers_operations_fused_with_a_product),
-        cmocka_unit_test(test_more_shapes_than_are_remembered),
+        cmocka_unit_test(test_products_of_more_shapes_than_are_cached_are_right),
         cmocka_unit_test(test_open_names_missing_parts),
         cmocka_unit_test(test_failing_calls_are_named),
     };

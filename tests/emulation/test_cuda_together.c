@@ -158,7 +158,7 @@ static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
 
 /* If only two replicas fit into a pass, the first, third and fifth request compute for two, two and one; no replica is
  * computed twice. */
-static void test_passes_of_few_replicas_compute_each_once(void **state) {
+static void test_passes_of_few_replicas_compute_each_replica_once(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     lh_eval_request forced = greedy;
@@ -399,7 +399,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_greedy_replicas_share_passes),
         cmocka_unit_test(test_greedy_in_several_passes_if_batches_do_not_fit),
-        cmocka_unit_test(test_passes_of_few_replicas_compute_each_once),
+        cmocka_unit_test(test_passes_of_few_replicas_compute_each_replica_once),
         cmocka_unit_test(test_reserve_asks_for_each_length_once),
         cmocka_unit_test(test_greedy_draws_by_index_in_the_batch),
         cmocka_unit_test(test_greedy_of_other_steps_and_requests_apart),

@@ -48,7 +48,7 @@ static CUresult launch(const fixture *f, const char *kernel, unsigned blocks, un
     return f->driver->cuLaunchCooperativeKernel(function, blocks, 1, 1, THREADS, 1, 1, memory, f->stream, arguments);
 }
 
-static void test_configuration_of_the_environment(void **state) {
+static void test_configuration_is_read_from_the_environment(void **state) {
     (void)state;
     const lh_cuda_driver *driver = lh_emulated_driver();
     const char *text = NULL;
@@ -73,7 +73,7 @@ static void test_configuration_of_the_environment(void **state) {
 }
 
 /* Two sums of pinned numbers; operations in a stream run when the host waits. */
-static void test_work_is_done_when_the_host_waits(void **state) {
+static void test_work_runs_when_the_host_waits(void **state) {
     (void)state;
     enum { BLOCKS = 2, BYTES = BLOCKS * THREADS * sizeof(float) };
     fixture f = open_device(NULL);
@@ -248,8 +248,9 @@ static void test_devices_contexts_and_modules_are_checked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_configuration_of_the_environment), /* first, before any call of lh_emulation_set */
-        cmocka_unit_test(test_work_is_done_when_the_host_waits),
+        cmocka_unit_test(
+            test_configuration_is_read_from_the_environment), /* first, before any call of lh_emulation_set */
+        cmocka_unit_test(test_work_runs_when_the_host_waits),
         cmocka_unit_test(test_grid_that_is_not_resident_is_refused),
         cmocka_unit_test(test_failed_kernel_breaks_the_device),
         cmocka_unit_test(test_write_outside_of_an_allocation_breaks_the_device),

@@ -54,7 +54,7 @@ static void test_grid_barrier_holds_in_every_order(void **state) {
     }
 }
 
-static void test_shuffles_and_votes(void **state) {
+static void test_shuffles_and_votes_exchange_values_of_a_warp(void **state) {
     (void)state;
     int out[3][32], *op = &out[0][0];
     double large[32], *lp = large;
@@ -177,7 +177,7 @@ static void check_product(const char *kernel, int k, int bits) {
     assert_memory_equal(c, expected, sizeof expected);
 }
 
-static void test_rounding_to_fewer_bits(void **state) {
+static void test_rounding_to_fewer_bits_is_that_of_the_device(void **state) {
     (void)state;
     const struct {
         float x;
@@ -221,13 +221,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sum_by_shuffles_in_every_order),
         cmocka_unit_test(test_grid_barrier_holds_in_every_order),
-        cmocka_unit_test(test_shuffles_and_votes),
+        cmocka_unit_test(test_shuffles_and_votes_exchange_values_of_a_warp),
         cmocka_unit_test(test_missing_barrier_shows_in_some_order),
         cmocka_unit_test(test_divergent_barrier_is_reported),
         cmocka_unit_test(test_partial_shuffle_is_reported),
         cmocka_unit_test(test_deadlock_is_reported),
         cmocka_unit_test(test_write_outside_of_shared_memory_is_reported),
-        cmocka_unit_test(test_rounding_to_fewer_bits),
+        cmocka_unit_test(test_rounding_to_fewer_bits_is_that_of_the_device),
         cmocka_unit_test(test_products_of_fragments_are_exact),
     };
     return cmocka_run_group_tests_name("emulation", tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 extern const lh_spec lh_model;
 
-static void test_gradients_of_every_tensor_are_right(void **state) {
+static void test_gradients_of_every_tensor_match_differences(void **state) {
     static const unsigned char code[] = "compute_75";
     static const lh_cuda_image images[] = {{"compute_75", code, code + sizeof code - 1}, {NULL, NULL, NULL}};
     lh_cuda_program program = *lh_model.cuda;
@@ -28,7 +28,7 @@ int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_gradients_of_every_tensor_are_right, lh_test_make_directory,
+        cmocka_unit_test_setup_teardown(test_gradients_of_every_tensor_match_differences, lh_test_make_directory,
                                         lh_test_remove_directory),
     };
     return cmocka_run_group_tests_name(lh_model.id, tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) {
 }
 
 /* Any team and order of threads gives the same bits, unless a barrier is missing. */
-static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
+static void test_step_in_any_order_of_threads_and_team_size_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
     lh_model_step first = device_train(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
@@ -421,7 +421,7 @@ int main(void) {
         cmocka_unit_test(test_gradient_with_empty_shards_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_step_without_counted_labels_changes_nothing),
-        cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
+        cmocka_unit_test(test_step_in_any_order_of_threads_and_team_size_has_the_same_bits),
         cmocka_unit_test(test_second_step_of_a_launch_is_that_of_a_launch_of_its_own),
         cmocka_unit_test(test_step_keeps_constant_tensors),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),

@@ -14,7 +14,7 @@ static void check_columns(const precision *p, int rows, int columns) {
     FREE(a, expected, in, sum);
 }
 
-static void test_column_sums_of_every_size(void **state) {
+static void test_column_sums_of_every_size_match_plain_sums(void **state) {
     (void)state;
     static const int rows[] = {0, 1, 7, 65, 130}, columns[] = {4, 40, 100, 256, 300};
     for (int i = 0; i < EXACT_PRECISIONS * 5 * 5; i++)
@@ -193,7 +193,7 @@ static void test_masks_are_those_of_the_reference(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_column_sums_of_every_size),
+        cmocka_unit_test(test_column_sums_of_every_size_match_plain_sums),
         cmocka_unit_test(test_norms_and_sums_are_those_of_the_reference),
         cmocka_unit_test(test_norms_without_a_mask_drop_nothing),
         cmocka_unit_test(test_activations_and_gates_are_those_of_the_reference),

@@ -207,7 +207,7 @@ static void test_geometric_limits_match_reference(void **state) {
 }
 
 /* Every layer reads its own positions: the layers of the other tests share a draw and cannot show this. */
-static void test_layers_read_draws_of_their_own(void **state) {
+static void test_every_layer_reads_its_own_draws(void **state) {
     (void)state;
     enum { TOKENS = 12, LAYERS = 2 };
     static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope};
@@ -235,7 +235,7 @@ int main(void) {
         cmocka_unit_test(test_two_streams_give_stored_logits_and_match_reference),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),
         cmocka_unit_test(test_geometric_limits_match_reference),
-        cmocka_unit_test(test_layers_read_draws_of_their_own),
+        cmocka_unit_test(test_every_layer_reads_its_own_draws),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);
 }

@@ -21,14 +21,14 @@ static void check_fold(const precision *p, int shards, int count, int blocks) {
     FREE(parts, expected, total);
 }
 
-static void test_fold_is_a_left_fold_of_the_same_bits(void **state) {
+static void test_fold_has_the_bits_of_a_left_fold(void **state) {
     (void)state;
     static const int shards[] = {1, 2, 8, 9, 19}, counts[] = {4, 1020, 1024, 5000};
     for (int i = 0; i < EXACT_PRECISIONS * 5 * 4; i++)
         check_fold(&PRECISIONS[i % 2], shards[i / 2 % 5], counts[i / 10], 1 + i % 3);
 }
 
-static void test_squares_of_pieces(void **state) {
+static void test_squares_of_pieces_match_plain_sums(void **state) {
     (void)state;
     for (int i = 0; i < EXACT_PRECISIONS; i++) {
         enum { PIECES = 5 };
@@ -176,7 +176,7 @@ static void test_fifty_updates_of_each_rule_are_those_of_the_reference(void **st
     }
 }
 
-static void test_whole_powers_are_those_of_the_host(void **state) {
+static void test_integer_powers_are_those_of_the_host(void **state) {
     (void)state;
     double base = 0.9, out[THREADS], *to = out;
     launch(&PRECISIONS[1], "power", 1, (void *[]){&base, &to});
@@ -185,13 +185,13 @@ static void test_whole_powers_are_those_of_the_host(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fold_is_a_left_fold_of_the_same_bits),
-        cmocka_unit_test(test_squares_of_pieces),
+        cmocka_unit_test(test_fold_has_the_bits_of_a_left_fold),
+        cmocka_unit_test(test_squares_of_pieces_match_plain_sums),
         cmocka_unit_test(test_totals_are_the_same_in_all_threads),
         cmocka_unit_test(test_first_step_is_the_rate_of_every_gradient),
         cmocka_unit_test(test_three_updates_are_those_of_the_reference),
         cmocka_unit_test(test_fifty_updates_of_each_rule_are_those_of_the_reference),
-        cmocka_unit_test(test_whole_powers_are_those_of_the_host),
+        cmocka_unit_test(test_integer_powers_are_those_of_the_host),
     };
     return cmocka_run_group_tests_name("update rules", tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ local function built(name, lines, loose)
   return dir
 end
 
-function TestFresh.test_stamp_and_levels_decide()
+function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
   local dir = built("fresh", MADE .. " dynamic x86-64 x86-64-v3\n")
   lu.assertTrue(build.fresh(dir, job("x86-64-v3")))
   lu.assertTrue(build.fresh(dir, job("x86-64 x86-64-v3")))
@@ -78,7 +78,7 @@ function TestFresh.test_stamp_and_levels_decide()
   lu.assertFalse(build.fresh("/nonexistent", job("x86-64")))
 end
 
-function TestFresh.test_linking_decides_if_requested()
+function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
   local dir = built("linked", MADE .. " static x86-64\n")
   lu.assertTrue(build.fresh(dir, job("x86-64")))
   lu.assertTrue(build.fresh(dir, job("x86-64"), "static"))
@@ -88,7 +88,7 @@ function TestFresh.test_linking_decides_if_requested()
 end
 
 -- A trainer with a CUDA half suffices for smaller requests: the CPU, or fewer architectures.
-function TestFresh.test_the_cuda_half_decides_if_requested()
+function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
   local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
   lu.assertTrue(build.fresh(dir, job("x86-64")))
   for words, expected in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true,
@@ -105,7 +105,7 @@ end
 TestLack = {}
 
 -- A full disk is not an error of the input, regardless of the program that reports it; an error with a position is.
-function TestLack.test_compilers_that_lack_disk_or_memory()
+function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, expected in pairs({
     ["/tmp/ccX.s: fatal error: closing: No space left on device"] = "No space left on device",
@@ -125,7 +125,7 @@ end
 TestStamps = {}
 
 -- A change of the device code does not change the stamp of the CPU half, and vice versa.
-function TestStamps.test_each_half_has_its_own()
+function TestStamps.test_each_half_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(step, device)
     local cpu, cuda = build.stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu",
@@ -155,7 +155,7 @@ function TestStamps.test_loose_text_has_its_own_stamp()
 end
 
 -- The digest is computed by the system's program if there is one and it can read every file, otherwise in Lua.
-function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
+function TestStamps.test_digests_of_files_do_not_depend_on_the_program_that_computes_them()
   local project = require("project").new(lfs.currentdir())
   local expected = require("base.sha256").hash(support.read("Makefile"))
   lu.assertEquals(project:digests_of({ "Makefile" }), { expected })
@@ -163,7 +163,7 @@ function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
 end
 
 -- A change in a folder that is not in the digest would not cause a rebuild.
-function TestStamps.test_every_folder_of_hand_written_code_counts()
+function TestStamps.test_every_folder_of_hand_written_code_is_in_the_digest()
   local project, counted = require("project").new(lfs.currentdir()), {}
   function project.digests_of(_, names)
     for _, name in ipairs(names) do
@@ -179,7 +179,7 @@ end
 
 TestWords = {}
 
-function TestWords.test_the_cuda_half_in_words()
+function TestWords.test_compilers_of_the_cuda_half_are_described_in_words()
   lu.assertEquals(build.cuda_words("nvcc 13.0 /c/bin/nvcc sm_80 compute_80"),
     "sm_80, compute_80 by nvcc 13.0 (/c/bin/nvcc)")
   lu.assertEquals(build.cuda_words("nvrtc 12.4 /l/libnvrtc.so.12 sm_90a text"),
@@ -196,7 +196,7 @@ function TestShell.test_words_survive_quoting()
   lu.assertEquals(code, 0)
 end
 
-function TestShell.test_exit_codes_and_signals()
+function TestShell.test_exit_codes_of_commands_and_signals_are_returned()
   lu.assertEquals(shell.run({ "sh", "-c", "exit 75" }), 75)
   lu.assertEquals(shell.run({ "sh", "-c", "kill -TERM $$" }), 143)
 end

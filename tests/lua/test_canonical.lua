@@ -27,7 +27,7 @@ function TestCanonical.test_the_order_of_insertion_does_not_matter()
   lu.assertEquals(canonical.format(forward), canonical.format(backward))
 end
 
-function TestCanonical.test_numbers_and_strings()
+function TestCanonical.test_numbers_and_strings_have_one_form()
   local cases = { [2e6] = "2000000", [0.1] = "0.1", [1 / 3] = "0.33333333333333331", [1e-8] = "1e-08",
     [1e300] = "1e+300", [-7] = "-7", ['a"b\\\n\t\r\1'] = '"a\\"b\\\\\\n\\t\\r\\u0001"', [true] = "true" }
   for value, expected in pairs(cases) do

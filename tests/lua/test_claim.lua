@@ -31,7 +31,7 @@ end
 
 TestClaim = {}
 
-function TestClaim.test_one_at_a_time()
+function TestClaim.test_a_folder_is_claimed_by_one_process_at_a_time()
   local _, dir = change_identity({})
   local path, before = dir .. "/one", #write.list_names(dir)
   local first = assert(claim.take(path))
@@ -50,14 +50,14 @@ function TestClaim.test_one_at_a_time()
   lu.assertEquals(#write.list_names(dir), before) -- no other file is left
 end
 
-function TestClaim.test_of_an_ended_process()
+function TestClaim.test_a_claim_of_an_ended_process_is_taken()
   local path = held_by({ pid = NOBODY })
   local ours = assert(claim.take(path))
   lu.assertEquals(write.list_names(path), { ours.mark:match("[^/]*$") })
   claim.give_back(ours)
 end
 
-function TestClaim.test_of_unknown_processes()
+function TestClaim.test_a_claim_of_an_unknown_process_is_held()
   for _, changes in ipairs({ { host = "elsewhere" }, { boot = "0a1b2c3d" }, { namespace = 12345 } }) do
     changes.pid = NOBODY
     local path, identity = held_by(changes)
@@ -68,7 +68,7 @@ function TestClaim.test_of_unknown_processes()
   end
 end
 
-function TestClaim.test_folders_without_an_owner_file()
+function TestClaim.test_an_empty_folder_is_taken_and_one_with_a_foreign_owner_is_not()
   local _, dir = change_identity({})
   lfs.mkdir(dir .. "/empty") -- a folder without an owner
   claim.give_back(assert(claim.take(dir .. "/empty")))
@@ -83,7 +83,7 @@ function TestClaim.test_folders_without_an_owner_file()
 end
 
 -- Files of processes that were killed before they renamed their claim, or whose folder was renamed.
-function TestClaim.test_leftover_files_next_to_it()
+function TestClaim.test_leftover_files_of_ended_processes_are_removed()
   local gone, dir = change_identity({ pid = NOBODY })
   local alive = change_identity({ pid = 1 })
   support.write("claims/mine." .. gone .. "/" .. gone, "")
@@ -154,20 +154,20 @@ local function assert_one_claim(path, mine, theirs)
   lu.assertEquals(write.list_names(path), { claimed.mark:match("[^/]*$") })
 end
 
-function TestClaim.test_two_processes_take_a_new_claim()
+function TestClaim.test_one_of_two_processes_takes_a_new_claim()
   local _, dir = change_identity({})
   interrupt_at_every_step(function()
     return dir .. "/new"
   end, claim.take, assert_one_claim)
 end
 
-function TestClaim.test_two_processes_succeed_an_ended_one()
+function TestClaim.test_one_of_two_processes_takes_the_claim_of_an_ended_one()
   interrupt_at_every_step(function()
     return (held_by({ pid = NOBODY }))
   end, claim.take, assert_one_claim)
 end
 
-function TestClaim.test_one_takes_while_another_gives_back()
+function TestClaim.test_a_claim_is_taken_while_another_process_gives_it_back()
   local _, dir = change_identity({})
   interrupt_at_every_step(function()
     return dir .. "/back", assert(claim.take(dir .. "/back"))
@@ -215,7 +215,7 @@ local RACE = [[
   end
 ]]
 
-function TestClaim.test_many_at_once()
+function TestClaim.test_one_of_many_processes_takes_a_claim()
   local gone = change_identity({ pid = NOBODY })
   local program = support.write("race/program.lua", RACE:format())
   local dir = program:match("^(.*)/")

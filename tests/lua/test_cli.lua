@@ -16,7 +16,7 @@ end
 
 TestParse = {}
 
-function TestParse.test_arguments_of_gen_build_and_train()
+function TestParse.test_arguments_of_gen_build_and_train_are_read()
   local args = parse("gen a.lua --set train.steps=3 --set model.layers=1 --out there")
   lu.assertEquals({ args.verb, args.spec, args.set, args.out },
     { "gen", "a.lua", { "train.steps=3", "model.layers=1" }, "there" })
@@ -39,7 +39,7 @@ function TestParse.test_arguments_of_gen_build_and_train()
   lu.assertEquals(parse("dev where f.c:3").place, "f.c:3")
 end
 
-function TestParse.test_targets_and_architectures()
+function TestParse.test_targets_and_architectures_are_read()
   lu.assertNil(parse("gen a").target) -- both targets if there is device code
   lu.assertEquals(parse("gen a --target cpu").target, "cpu")
   lu.assertEquals(parse("build a").target, "cpu")
@@ -52,7 +52,7 @@ function TestParse.test_targets_and_architectures()
   end
 end
 
-function TestParse.test_analyses_and_exports()
+function TestParse.test_arguments_of_analyses_and_exports_are_read()
   local args = parse("analyze pca a b/c.safetensors --lengths 40,100,150 --part output --sequences 7 --seed 3")
   lu.assertEquals({ args.verb, args.what, args.runs, args.lengths, args.part, args.sequences, args.seed },
     { "analyze", "pca", { "a", "b/c.safetensors" }, { 40, 100, 150 }, "output", 7, 3 })
@@ -73,7 +73,7 @@ function TestParse.test_analyses_and_exports()
   lu.assertEquals({ args.what, args.runs, args.out }, { "tensorboard", "a", "b" })
 end
 
-function TestParse.test_arguments_of_runs()
+function TestParse.test_arguments_of_runs_are_read()
   local function facts(words)
     local args = parse(words)
     return { args.action, table.concat(args.paths, " "), args.where, args.name }
@@ -85,7 +85,7 @@ function TestParse.test_arguments_of_runs()
   lu.assertEquals(facts("runs rename a/old new"), { "rename", "a/old", nil, "new" })
 end
 
-function TestParse.test_arguments_of_sweep()
+function TestParse.test_arguments_of_sweep_are_read()
   local args = parse("sweep s --scale small --jobs 3 --out o --set a=1 --dry-run")
   lu.assertEquals({ args.verb, args.action, args.study, args.scale, args.jobs, args.out, args.set, args.device,
     args.target },
@@ -108,7 +108,7 @@ function TestParse.test_arguments_of_sweep()
   lu.assertEquals({ args.arch, args.jit, args.cuda_root }, { nil, true, "/x" })
 end
 
-function TestParse.test_arguments_of_bundle()
+function TestParse.test_arguments_of_bundle_are_read()
   local args = parse("bundle s:a s:b --scale small --set a=1 --only c=d --out o.tar.gz --levels best")
   lu.assertEquals({ args.verb, args.study, args.studies, args.scale, args.set, args.only, args.archive, args.out,
     args.levels },
@@ -119,7 +119,7 @@ function TestParse.test_arguments_of_bundle()
     { { "a=1,2" }, "0:4", "1,2", "r", "cuda", "cpu,cuda", "sm_80" })
 end
 
-function TestParse.test_arguments_of_report()
+function TestParse.test_arguments_of_report_are_read()
   local args = parse("report runs --study s --scale small --out o")
   lu.assertEquals({ args.verb, args.runs, args.other, args.study, args.scale, args.out },
     { "report", "runs", nil, "s", "small", "o" })
@@ -247,10 +247,10 @@ function TestParse.test_mistakes_have_suggestions()
   end
 end
 
-TestUsual = {}
+TestFlags = {}
 
--- Every meaning of a word exists: in the schema, or among the flags of the trainer.
-function TestUsual.test_words_have_existing_meanings()
+-- Each name that another program uses for a field or flag stands for a field of the schema or a flag of the trainer.
+function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_flags()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
   lu.assertEquals(flags["--steps"], { kind = "INTEGER", least = 0, most = 4294967295.0 })
@@ -273,8 +273,8 @@ function TestUsual.test_words_have_existing_meanings()
   end
 end
 
--- In any working folder, the files of a spec are those next to it.
-function TestUsual.test_files_of_a_spec_become_flags()
+-- The flags contain absolute paths, so they hold in any working folder.
+function TestFlags.test_files_of_a_spec_become_flags()
   local flags = require("spec.trainer_flags")
   local files = { validation = { real = "/a/items.csv", shown = "items.csv" }, data = { real = "/a/t.jsonl" } }
   lu.assertEquals(flags.of_files(files), { "--data=/a/t.jsonl", "--validation=/a/items.csv" })
@@ -298,7 +298,7 @@ function TestHelp.test_descriptions_of_verbs_are_sentences()
 end
 
 -- The launcher prints this file without Lua.
-function TestHelp.test_help_is_the_file()
+function TestHelp.test_help_equals_its_file()
   if os.getenv("LH_UPDATE_GOLDEN") then
     local file = assert(io.open("generator/cli/help.txt", "wb"))
     file:write(cli.help(), "\n")
@@ -317,7 +317,7 @@ function TestHelp.test_help_names_every_verb_within_120_columns()
   end
 end
 
-function TestHelp.test_fields_of_a_path_are_text()
+function TestHelp.test_fields_of_a_path_are_printed_as_text()
   for _, flag in ipairs({ "--json", "--all" }) do
     local parsed, message = cli.parse({ "fields", "encoding", flag }, ".")
     lu.assertNil(parsed)

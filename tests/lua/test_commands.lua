@@ -255,7 +255,7 @@ end
 
 TestCommands = {}
 
-function TestCommands.test_every_command_exists()
+function TestCommands.test_every_command_of_the_pages_is_valid()
   local problems, total = {}, 0
   for _, path in ipairs(pages()) do
     local found, count = list_problems(support.read(path), path)
@@ -267,7 +267,7 @@ function TestCommands.test_every_command_exists()
 end
 
 -- Every kind of mistake is found.
-function TestCommands.test_wrong_commands()
+function TestCommands.test_every_mistake_in_a_command_is_found()
   for _, case in ipairs({
     { "    ./longhand trane SPEC", "no verb trane" },
     { "    ./longhand train SPEC -- --step 3", "no flag --step" },

@@ -42,13 +42,13 @@ local function normalise(text)
   return compiled.unnamed(compiled.text(text), {})
 end
 
-function TestText.test_changes_without_effect()
+function TestText.test_changes_without_effect_keep_the_compiled_text()
   for _, case in ipairs(SAME) do
     lu.assertEquals(normalise(case[2]), normalise(case[3]), case[1])
   end
 end
 
-function TestText.test_changes_with_effect()
+function TestText.test_changes_with_effect_change_the_compiled_text()
   for _, case in ipairs(DIFFERENT) do
     lu.assertNotEquals(normalise(case[2]), normalise(case[3]), case[1])
   end
@@ -86,7 +86,7 @@ local function assembly(name, change)
   return support.read(folder .. "/step.s")
 end
 
-function TestText.test_the_compiler_s_output_agrees()
+function TestText.test_compiled_text_gives_the_same_assembly()
   if not select(2, support.shell(CC .. " -dumpmachine")) then
     lu.skip("no C compiler " .. CC)
   end

@@ -83,7 +83,7 @@ function TestCosts.test_flops_are_those_of_the_formulas()
 end
 
 -- An unused row of the last layer needs no output of attention, no feed-forward layer, and no pairs of its query.
-function TestCosts.test_flops_of_unused_rows()
+function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
     local part = make_plan(sets, task(2, 3)).cpu.part
     lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
@@ -96,7 +96,7 @@ end
 
 -- A token of the first layer needs only the products before attention once per symbol, if nothing is added to its
 -- vector and symbols are few.
-function TestCosts.test_flops_of_equal_rows()
+function TestCosts.test_equal_rows_of_the_first_layer_need_flops_once_per_symbol()
   local function check(sets, inputs, per_token)
     local vocabulary = make_plan(sets, task(inputs, 3)).cpu.vocabulary
     lu.assertEquals(vocabulary and vocabulary.per_token, per_token)
@@ -114,7 +114,7 @@ end
 
 -- Two streams: the encoder and the products of keys and values depend on the source's length, all others on the
 -- target's.
-function TestCosts.test_flops_of_two_streams()
+function TestCosts.test_flops_of_two_streams_follow_the_length_of_each()
   local plan = make_plan({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
     ["model.decoder_layers"] = "3" }, task(2, 3, "2 * n"))
   local C, F = 64, 256
@@ -162,7 +162,7 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- Packed weights, random positions and tables of positions; the process has whole large pages: four vectors of
 -- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
-function TestCosts.test_bytes_of_vectors_and_of_a_process()
+function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function bytes_of(sets)
     local plan = make_plan(sets, task(2, 2))
     return memory.of(plan), plan
@@ -198,7 +198,7 @@ local function workspace(sequences, tokens, queries, keys, drops)
 end
 
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
-function TestCosts.test_bytes_of_the_largest_block()
+function TestCosts.test_the_largest_block_has_the_most_bytes()
   local plan = make_plan({}, task(2, 2))
   lu.assertEquals(memory.of(plan).largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
   local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
@@ -249,7 +249,7 @@ end
 
 -- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients are in each workspace,
 -- and gradients by diagonals have a row of their own. With one sequence in a step the longest one is the largest block.
-function TestCosts.test_memory_of_scores()
+function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain = scored("{ kind = 'none' }")
   local function more(encoding)
     local plan = scored(encoding)

@@ -16,7 +16,7 @@ local own, project = code.own, code.project
 
 TestProducts = {}
 
-function TestProducts.test_are_a_library_s_from_width_256_on()
+function TestProducts.test_products_are_a_library_s_from_width_256_on()
   local expected = { [64] = "generated", [NARROW] = "generated", [WIDE] = "library", [1024] = "library" }
   for width, products in pairs(expected) do
     lu.assertEquals(render_device("none", width).cuda.products, products, width)
@@ -34,7 +34,7 @@ function TestProducts.test_the_plan_names_products_and_reasons()
 end
 
 -- Replicas of a wide model that share the device have the bits of a single one.
-function TestProducts.test_a_wide_model_has_one_way_to_be_cut()
+function TestProducts.test_variants_of_a_wide_model_are_equal()
   local plan = render_device("none", WIDE)
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
 end
@@ -149,7 +149,7 @@ function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
 end
 
 -- Masks of the model's width are contiguous; others have an array each, at their own offset.
-function TestNetwork.test_masks_of_any_width()
+function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   local function masks(model)
     local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
       model = { layers = 3, %s } }]]):format(model))

@@ -70,7 +70,7 @@ function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_f
   end
 end
 
-function TestFamilies.test_each_has_its_own_constants_functions_and_buffers()
+function TestFamilies.test_each_family_has_its_own_constants_functions_and_buffers()
   local device = generated('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
     PAIR:format(32))
   for _, family in ipairs({ "encoder", "decoder", "cross" }) do
@@ -135,7 +135,7 @@ function TestFamilies.test_a_layer_has_the_article_of_its_name()
 end
 
 -- The second stream's bias is added to the stored one of the first; vectors are not multiplied.
-function TestFamilies.test_a_linear_embedding_of_two_streams()
+function TestFamilies.test_a_linear_embedding_of_two_streams_adds_the_bias_of_both()
   local device = generated('kind = "learned", additive = { rows = 2000 }', PAIR:format(32) .. ', embedding = "linear"')
   lu.assertNotStrContains(device, "EMBEDDING_SCALE")
   contains(device, { "    add_column_sums(rows, WIDTH, w->gradient, g->token_bias);",
@@ -203,7 +203,7 @@ function TestFamilies.test_sequences_of_two_streams_draw_separately()
 end
 
 -- Tables of the blocks of each stream; the two streams' positions are separate.
-function TestFamilies.test_places_in_blocks_of_two_streams()
+function TestFamilies.test_tables_of_positions_in_blocks_are_separate_for_two_streams()
   local learned = 'additive = { kind = "learned", at = "block"%s }'
   local device = generated(learned:format(", rows = 4000"), PAIR:format(32))
   contains(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table,",
@@ -215,7 +215,7 @@ function TestFamilies.test_places_in_blocks_of_two_streams()
 end
 
 -- Each block uses the positions of its own attention.
-function TestFamilies.test_positions_of_blocks_that_draw_separately()
+function TestFamilies.test_blocks_that_draw_separately_use_their_own_positions()
   support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
   local device = generated('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
     'source = "placed.lua", layers = 2, width = 32, feedforward = 48')
@@ -225,7 +225,7 @@ function TestFamilies.test_positions_of_blocks_that_draw_separately()
 end
 
 -- Names for the only family with random positions contain the family's name.
-function TestFamilies.test_one_of_several_families_draws()
+function TestFamilies.test_names_of_the_only_family_that_draws_contain_its_name()
   local _, host, plan = generated('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
   contains(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
   lu.assertEquals(#plan.cuda.drawing, 1)

@@ -39,7 +39,7 @@ function TestText.test_the_first_line_has_space_and_digest()
 end
 
 -- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
-function TestText.test_space_for_another_text()
+function TestText.test_space_of_the_text_fits_most_other_texts()
   local steps = {}
   for i = 1, 2000 do
     steps[i] = i
@@ -94,7 +94,7 @@ local function program(name, bytes)
   return path
 end
 
-function TestWrite.test_another_text_in_the_same_space()
+function TestWrite.test_another_text_is_written_into_the_same_space()
   local from = program("trainer", "\127ELF" .. padded(old) .. "\0\1behind")
   local to = support.write("place/x", ""):match("^(.*)/") .. "/trainer"
   lu.assertTrue(trainer_defaults.write(from, to, new))

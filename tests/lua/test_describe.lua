@@ -81,7 +81,7 @@ function TestWords.test_the_network_is_on_the_page()
 end
 
 -- A node for every operation, an arrow for every value that is read; blocks are drawn once.
-function TestWords.test_the_network_as_a_graph()
+function TestWords.test_the_graph_has_a_node_for_every_operation_and_an_arrow_for_every_read_value()
   local plan = make_plan({ ["model.norm.place"] = "pre" })
   local graph, arrows, nodes = network_page.graph(plan), 0, 0
   for _, scope in ipairs(plan.network) do
@@ -104,7 +104,7 @@ function TestWords.test_the_network_as_a_graph()
   end
 end
 
-function TestWords.test_a_plan_page_as_text()
+function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   local text = plan_page.text(make_plan({}, task(2, 2)))
   lu.assertStrContains(text, "parameters  249,026\n")
   lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
@@ -122,7 +122,7 @@ end
 
 -- The number of visits of a position in training: steps times mean tokens, here 21.5, divided by the range; with
 -- positions by sequence every sequence counts.
-function TestWords.test_visits_of_a_position()
+function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   local function words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
@@ -146,7 +146,7 @@ local function score_choices(encoding)
   return list
 end
 
-function TestWords.test_choices_of_a_score()
+function TestWords.test_choices_of_a_score_are_its_tables_and_its_pair_loop()
   lu.assertEquals(score_choices("{ kind = 'none' }"), {})
   lu.assertEquals(score_choices("{ kind = 'alibi' }"), {
     { "score table by_distance", "[2][query - key]",
@@ -162,7 +162,7 @@ function TestWords.test_choices_of_a_score()
   })
 end
 
-function TestWords.test_choices_of_a_score_that_needs_the_logit_again()
+function TestWords.test_a_score_whose_gradient_needs_the_logit_keeps_it()
   lu.assertEquals(score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
     .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
     { "score table by_head", "[2]",
@@ -176,7 +176,7 @@ function TestWords.test_choices_of_a_score_that_needs_the_logit_again()
   })
 end
 
-function TestWords.test_text_of_a_score()
+function TestWords.test_the_text_of_a_plan_has_the_choices_of_a_score()
   local text = plan_page.text(scored("{ kind = 'window' }"))
   -- Columns are as wide as the longest value.
   lu.assertStrContains(text, "  score table by_distance  [query - key]             once per step: -select(less_equal(")

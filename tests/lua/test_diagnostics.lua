@@ -12,7 +12,7 @@ function TestDiagnostics.test_text_without_errors_is_empty()
   lu.assertEquals(diagnostics.new():text(), "")
 end
 
-function TestDiagnostics.test_text_full_record_has_every_part()
+function TestDiagnostics.test_text_of_a_full_record_has_every_part()
   local d = diagnostics.new()
   d:source("a.lua", "one\n  two = 3,\nfour")
   d:add({ path = "a.lua", line = 2, col = 3, field = "two", what = "3 is odd", expected = "an even integer",
@@ -32,7 +32,7 @@ function TestDiagnostics.test_text_full_record_has_every_part()
 end
 
 -- Data has the order of the text, and contains hints, too.
-function TestDiagnostics.test_list_is_the_same_as_data()
+function TestDiagnostics.test_list_has_the_same_diagnostics_as_data()
   local d = diagnostics.new()
   d:source("a.lua", "one\ntwo")
   d:add({ path = "a.lua", line = 2, col = 3, field = "two", what = "odd", expected = "even",
@@ -53,7 +53,7 @@ function TestDiagnostics.test_path_shown_for_a_file_of_another_name()
   support.clean()
 end
 
-function TestDiagnostics.test_text_sorts_by_file_then_position()
+function TestDiagnostics.test_text_is_sorted_by_file_then_position()
   local d = diagnostics.new()
   d:source("main.lua", "x\ny")
   d:source("base.lua", "z")
@@ -65,7 +65,7 @@ function TestDiagnostics.test_text_sorts_by_file_then_position()
   lu.assertTrue(text:find("second") < text:find("third"))
 end
 
-function TestDiagnostics.test_text_stops_after_twenty()
+function TestDiagnostics.test_text_stops_after_twenty_diagnostics()
   local d = diagnostics.new()
   for i = 1, 23 do
     d:add({ path = "a.lua", line = i, col = 1, what = "wrong" })
@@ -75,7 +75,7 @@ function TestDiagnostics.test_text_stops_after_twenty()
   lu.assertStrContains(d:text(), "\n23 errors, 3 more not shown; nothing was written\n")
 end
 
-function TestDiagnostics.test_text_without_position_or_column()
+function TestDiagnostics.test_text_without_position_or_column_omits_them()
   local d = diagnostics.new()
   d:add({ at = { set = "--set a=1" }, field = "a", what = "wrong" })
   d:add({ path = "task.c", line = 3, what = "wrong" })
@@ -103,7 +103,7 @@ function TestDiagnostics.test_long_lines_are_cut_around_the_caret()
   lu.assertEquals(source:sub(#caret + 1, #caret + 1), "X")
 end
 
-function TestDiagnostics.test_nearest_names()
+function TestDiagnostics.test_nearest_name_is_that_with_the_fewest_edits()
   local names = { "sinusoid", "learned", "rope", "none" }
   lu.assertEquals(nearest.find("sinusiod", names), "sinusoid")
   lu.assertEquals(nearest.find("lerned", names), "learned")
@@ -112,7 +112,7 @@ function TestDiagnostics.test_nearest_names()
   lu.assertNil(nearest.find(("x"):rep(1000), names))
 end
 
-function TestDiagnostics.test_show_and_number()
+function TestDiagnostics.test_show_quotes_strings_and_number_has_the_fewest_digits()
   lu.assertEquals(diagnostics.show('a"b\n'), '"a\\"b\\10"')
   lu.assertEquals(diagnostics.show(0.1), "0.1")
   lu.assertEquals(diagnostics.show(1e-8), "1e-8")

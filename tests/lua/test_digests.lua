@@ -151,7 +151,7 @@ function TestDigests.test_each_field_changes_what_it_should()
 end
 
 -- The bytes of a user's own task are in the plan's digest, its path is not.
-function TestDigests.test_own_task_by_its_bytes()
+function TestDigests.test_a_user_s_task_is_in_the_digest_by_its_bytes()
   local text = support.read("tests/golden/tasks/own/first_repeat.c")
   local function digests(folder, bytes)
     support.write(folder .. "/first_repeat.c", bytes)
@@ -170,7 +170,7 @@ function TestDigests.test_own_task_by_its_bytes()
 end
 
 -- Steps are part of the plan if the learning rate falls; with a warm-up alone they are not.
-function TestDigests.test_the_steps_of_a_schedule_that_falls()
+function TestDigests.test_steps_are_in_the_digest_if_the_schedule_falls()
   local function digests(sets)
     local short, long = small(sets), small(sets)
     short["train.steps"], long["train.steps"] = "500", "1000"
@@ -206,7 +206,7 @@ function TestDigests.test_a_default_network_leaves_no_trace()
 end
 
 -- The model's digest of another network covers its operations, in order, and their inputs, but not dropout.
-function TestDigests.test_a_network_counts_by_its_operations()
+function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
   local function model_digest(sets)
     return build(resolve(small(sets))).model_digest
   end
@@ -232,7 +232,7 @@ local function task_digests(fields, rest)
 end
 
 -- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
-function TestDigests.test_dataset_files_by_their_alphabets()
+function TestDigests.test_dataset_files_are_in_the_digest_by_their_alphabets()
   local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
   local same = { base, model }
   lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
@@ -247,7 +247,7 @@ function TestDigests.test_dataset_files_by_their_alphabets()
 end
 
 -- Examples made by a task: its options and its seed, and the bytes of a validation file in any folder.
-function TestDigests.test_made_examples_by_options_seed_and_files()
+function TestDigests.test_made_examples_are_in_the_digest_by_options_seed_and_files()
   local kind = "kind = 'latin_square'"
   local base, model = task_digests(kind)
   lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
@@ -314,7 +314,7 @@ function TestDigests.test_another_loss_than_before_is_in_the_digest()
 end
 
 -- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
-function TestDigests.test_dataset_files_by_choices_that_depend_on_longest()
+function TestDigests.test_the_longest_length_is_in_the_digest_where_a_choice_depends_on_it()
   local function plan_lengths(longest)
     return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
       ", encoding = { kind = 'rope_yarn' }")
@@ -327,7 +327,7 @@ function TestDigests.test_dataset_files_by_choices_that_depend_on_longest()
 end
 
 -- Gradients of vectors of distances are summed by blocks if the backward pass recomputes attention's weights.
-function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
+function TestDigests.test_keep_probabilities_is_in_the_digest_where_it_changes_bits()
   local function digests(encoding, train)
     local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
       train))
@@ -377,7 +377,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
 end
 
 -- Layers of both stacks and a family's own facets are in both digests.
-function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
+function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_and_families()
   local seen = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
     { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
@@ -423,7 +423,7 @@ local PARITY = "kind = 'parity_check'"
 local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
 
 -- Initial parameters of a run count by the bytes of their file, in any folder; the model's digest does not change.
-function TestDigests.test_an_initial_checkpoint()
+function TestDigests.test_an_initial_checkpoint_is_in_the_digest_by_its_bytes()
   local plain = plans.of_task(PARITY, MODEL)
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
   checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
@@ -441,7 +441,7 @@ function TestDigests.test_an_initial_checkpoint()
 end
 
 -- A checkpoint that does not fit is reported before a build.
-function TestDigests.test_a_checkpoint_that_does_not_fit()
+function TestDigests.test_a_checkpoint_that_does_not_fit_is_reported()
   local plain, sum = plans.of_task(PARITY, MODEL), "00000000000000aa"
   checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
   checkpoint("mine.safetensors", plain, {})

@@ -24,7 +24,7 @@ function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
 end
 
 -- If no token is empty, there is no vector for it; a linear embedding has no row for blanks.
-function TestDimensions.test_tokens_of_an_input_with_a_readout()
+function TestDimensions.test_a_readout_adds_tokens_to_the_input()
   local function tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
     local facts = task(7, 2)
@@ -40,7 +40,7 @@ function TestDimensions.test_tokens_of_an_input_with_a_readout()
 end
 
 -- Input, output, computation, separator; only an encoder has the empty token.
-function TestDimensions.test_tokens_of_a_decoder()
+function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
   local function tokens(computation)
     local facts = task(7, 2)
     facts.computation = computation
@@ -68,7 +68,7 @@ function TestDimensions.test_a_decoder_is_causal()
   lu.assertEquals(mask("encoder", nil), { "none", "-", "-" })
 end
 
-function TestDimensions.test_thresholds_and_scales_of_dropout()
+function TestDimensions.test_thresholds_and_scales_of_dropout_follow_its_rate()
   local plan = make_plan({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
@@ -90,7 +90,7 @@ function TestDimensions.test_thresholds_and_scales_of_dropout()
     { "EMBEDDING", "PLACE", "0.1" })
 end
 
-function TestDimensions.test_scales_of_embedding_and_logits()
+function TestDimensions.test_embedding_and_logits_are_scaled_by_the_width()
   local plan = make_plan({ ["model.width"] = "48", ["model.heads"] = "4" })
   local family = plan.attentions[1]
   lu.assertEquals({ family.head_width, family.head_part }, { 12, 4 })

@@ -221,7 +221,7 @@ function TestTraining.test_the_axis_is_legal()
   lu.assertEquals(study.cells[3].spec.resolved.train.optimizer, { kind = "sgd" })
 end
 
-function TestTraining.test_every_field_is_there()
+function TestTraining.test_the_page_has_every_field_of_the_optimiser()
   for _, path in ipairs({ "optimizer.weight_decay", "optimizer.decays", "optimizer.momentum", "schedule.warmup",
     "schedule.final" }) do
     lu.assertNotNil(schema.at["train." .. path], path)
@@ -233,7 +233,7 @@ end
 
 TestPredictions = {}
 
-function TestPredictions.test_rows_follow_from_the_counts()
+function TestPredictions.test_rows_of_the_page_follow_from_the_counts()
   package.path = "tests/ptx/?.lua;" .. package.path
   local page = read("docs/performance.md")
   for _, row in ipairs(require("predict").rows("tests/cuda/counts.txt")) do
@@ -296,7 +296,7 @@ local function has_value(study, value)
 end
 
 -- Every command of the page is valid, and its studies, axes and cells exist.
-function TestIto.test_commands_and_named_items()
+function TestIto.test_commands_of_the_page_are_valid_and_their_items_exist()
   local count = 0
   for line in ito_2024:gmatch("\n    %./longhand ([^\n]+)") do
     local words = {}
@@ -332,7 +332,7 @@ end
 TestArithmetic = {}
 
 -- Frames are requested one by one, from 0 to 4096, and a wider frame than that of training holds more digits.
-function TestArithmetic.test_frames_of_addition_as_described()
+function TestArithmetic.test_frames_of_addition_are_those_of_the_page()
   local function problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })
     return spec and "" or message

@@ -112,7 +112,7 @@ function TestDrawnStreams.test_sites_are_of_a_stream()
 end
 
 -- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.
-function TestDrawnStreams.test_ranges_and_limits()
+function TestDrawnStreams.test_the_least_range_of_a_stream_is_its_limit()
   local plan = make_plan("{ kind = 'rope', " .. DRAWN:format("") .. [[,
     encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
     cross = { positions = { max_position = 40, range = 'one_based' } } }]])

@@ -28,7 +28,7 @@ function TestEscape.test_plain_text_is_one_line_that_prints()
 end
 
 -- All texts are comments and strings of one program, which prints the strings.
-function TestEscape.test_c_comments_and_strings()
+function TestEscape.test_c_comments_and_strings_compile_and_print_the_text()
   local lines = { "#include <stdio.h>", "int main(void) {" }
   for _, text in ipairs(hostile.TEXTS) do
     lines[#lines + 1] = ("    /* %s */"):format(escape.c_comment(text))
@@ -43,14 +43,14 @@ function TestEscape.test_c_comments_and_strings()
 end
 
 -- A string that is split into lines has the same content.
-function TestEscape.test_c_in_pieces()
+function TestEscape.test_c_strings_in_pieces_have_the_same_content()
   local literals = require("base.literals")
   for _, text in ipairs({ ("\n\1?"):rep(60), ("\\\""):rep(70), "" }) do
     lu.assertEquals(table.concat(literals.split_text(text)), escape.c_string(text))
   end
 end
 
-function TestEscape.test_arguments_of_a_shell()
+function TestEscape.test_arguments_of_a_shell_arrive_unchanged()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("\0", 1, true) then
       lu.assertEquals(support.shell("cd / && printf %s " .. escape.shell(text)), text)
@@ -59,7 +59,7 @@ function TestEscape.test_arguments_of_a_shell()
 end
 
 -- make reads accepted names exactly, in a target, a prerequisite and a recipe without quotes.
-function TestEscape.test_names_in_a_makefile()
+function TestEscape.test_names_in_a_makefile_arrive_unchanged()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
   local folder, taken = makefile:match("^(.*)/"), 0
   for _, text in ipairs(table.move({ "plain/x_1", "lr=0.1", "a+b,c@d^e", "\u{e9}" }, 1, 4, #hostile.TEXTS + 1,
@@ -77,7 +77,7 @@ function TestEscape.test_names_in_a_makefile()
   end
 end
 
-function TestEscape.test_strings_of_gnuplot()
+function TestEscape.test_strings_of_gnuplot_print_the_text()
   if not has("gnuplot") then
     lu.skip("gnuplot is not installed")
   end

@@ -46,14 +46,14 @@ local function accept(...)
   return resolved, info
 end
 
-function TestDecoding.test_greedy_is_the_default_and_left_out()
+function TestDecoding.test_greedy_decoding_is_the_default_and_is_left_out()
   local plain = accept("decoder", OPEN, "")
   lu.assertNil(plain.eval.decoding)
   lu.assertEquals(accept("decoder", OPEN, GREEDY), plain)
   lu.assertEquals(accept("encoder_decoder", OPEN, FORCED).eval.decoding, "teacher_forced")
 end
 
-function TestDecoding.test_an_encoder_has_none()
+function TestDecoding.test_an_encoder_has_no_decoding()
   for _, more in ipairs({ GREEDY, FORCED }) do
     local resolved, _, d = check_spec("encoder", OPEN, more)
     lu.assertNil(resolved)
@@ -62,7 +62,7 @@ function TestDecoding.test_an_encoder_has_none()
   end
 end
 
-function TestDecoding.test_it_is_a_default_of_the_trainer()
+function TestDecoding.test_decoding_is_a_default_of_the_trainer()
   local function plan(more)
     local resolved, info = accept("decoder", OPEN, more)
     return plan_module.build(resolved, { task = info.task })

@@ -30,7 +30,7 @@ function TestAdditive.test_in_blocks_the_sum_has_a_dropout_of_its_own()
   lu.assertNil(additive.added(spec, {}, {}).embedding_rate)
 end
 
-function TestAdditive.test_other_forms()
+function TestAdditive.test_interleaved_grid_and_frozen_vectors_have_their_data()
   local spec = encoding("sinusoid", "none", "index")
   spec.additive.channels = "interleaved"
   lu.assertEquals(additive.added(spec, {}, {}).member, "place")

@@ -72,7 +72,7 @@ function TestPositions.test_text_describes_draws()
     ["the input's, then one for each layer"] = true })
 end
 
-function TestPositions.test_range_and_order()
+function TestPositions.test_draws_are_sorted_unless_the_spec_says_otherwise()
   local spec = encoding("none", "rope", "randomized", "layer")
   local plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.kind, plan.max_position, plan.sorted, plan.sorted_text }, { "randomized", 100, true, "true" })
@@ -82,7 +82,7 @@ function TestPositions.test_range_and_order()
 end
 
 -- With a range from 1 there are equally many positions, and tables have one more row.
-function TestPositions.test_from_one()
+function TestPositions.test_positions_from_one_have_one_more_table_row()
   local spec = encoding("learned", "rope", "randomized", "pass")
   spec.positions.range = "one_based"
   local plan = positions.plan(spec, encodings.BARE, {})
@@ -111,7 +111,7 @@ function TestPositions.test_unused_positions_are_not_drawn()
   end
 end
 
-function TestPositions.test_one_layer()
+function TestPositions.test_a_model_of_one_layer_draws_once()
   local plan = positions.plan(encoding("none", "rope", "randomized", "layer"), { layers = 1 }, {})
   lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { 1, " + 1", "l" })
 end
@@ -133,7 +133,7 @@ local DISTANCES = {
   { "learned", "none", "pass", "difference", 1, 0, 1 },
 }
 
-function TestDistances.test_draws_and_sets()
+function TestDistances.test_draws_and_sets_of_distances_follow_their_kind()
   for i, case in ipairs(DISTANCES) do
     local plan = positions.plan(with_distances(case[1], case[2], case[3], case[4]), encodings.BARE, {})
     local distance = plan.distance
@@ -147,7 +147,7 @@ function TestDistances.test_draws_and_sets()
   end
 end
 
-function TestDistances.test_sides_and_range()
+function TestDistances.test_sides_and_range_of_distances_are_those_of_the_spec()
   local spec = with_distances("none", "none", "layer", "drawn")
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
   spec.positions.sides, spec.positions.range = "independent", "one_based"

@@ -12,7 +12,7 @@ local encoding, with_distances = encodings.encoding, encodings.with_distances
 
 TestRelative = {}
 
-function TestRelative.test_rows_of_the_two_kinds()
+function TestRelative.test_both_kinds_have_their_rows_and_vectors()
   local function plan(kind, reading)
     local spec = with_distances("none", "none", "layer", reading, kind)
     return relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
@@ -30,7 +30,7 @@ function TestRelative.test_rows_of_the_two_kinds()
   lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), {}).kind, "none")
 end
 
-function TestRelative.test_keys_before_the_query_alone()
+function TestRelative.test_keys_before_the_query_alone_have_rows_of_one_side()
   local spec = with_distances("none", "none", "layer", "index", "shaw")
   spec.relative.sides, spec.relative.init_sigma = "left", 1.0
   local plan = relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })

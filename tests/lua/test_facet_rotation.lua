@@ -33,7 +33,7 @@ function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
   end
 end
 
-function TestRotation.test_known_periods()
+function TestRotation.test_periods_of_rotation_are_known_values()
   local expected = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
     [64] = 64 }
   for head_width, period in pairs(expected) do

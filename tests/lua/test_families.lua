@@ -65,7 +65,7 @@ function TestFamilies.test_facets_of_a_family_replace_those_of_all()
   lu.assertEquals(equal_plan.attentions[2].rotation.base, 100.0)
 end
 
-function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several()
+function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several_families()
   local only = plans.scored("{ rotation = { kind = 'rope' } }").attentions[1]
   lu.assertEquals({ only.prefix, only.PREFIX, only.first_site }, { "", "", 0 })
   local plan = two_families("{}")
@@ -94,7 +94,7 @@ local function write(name, path, plan, family, known)
 end
 
 -- Random distances of a family have its name wherever its score reads them.
-function TestFamilies.test_drawn_distances_of_one_family()
+function TestFamilies.test_one_family_may_draw_distances()
   local sampled_positions = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
   local plan = derive(two_families(sampled_positions, { score = false }))
   lu.assertEquals(plan.attentions[2].positions.kind, "index")
@@ -137,7 +137,7 @@ function TestFamilies.test_two_families_in_one_text_match_plain_loops()
   compute_what_plain_loops_do("", 0)
 end
 
-function TestFamilies.test_half_of_the_heads_see_even_offsets_alone()
+function TestFamilies.test_half_of_the_heads_may_see_even_offsets_alone()
   compute_what_plain_loops_do("spacing = { kind = 'even', heads = 1 }", 1)
 end
 

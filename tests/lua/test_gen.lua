@@ -54,7 +54,7 @@ function TestTargets.test_the_cuda_half_is_generated_on_request()
     { nil, nil, true, true })
 end
 
-function TestTargets.test_device_code_and_its_line_map()
+function TestTargets.test_lines_of_device_code_name_their_templates()
   local _, file = files(true)
   lu.assertEquals(file["device.cu"].text, ("device %s\nx ${id}\n"):format(plan().id))
   lu.assertEquals(file["device.cu"].map[2], { { "cuda/x.cu", 1, "kernels" }, { "device.tpl", 2 } })

@@ -37,7 +37,7 @@ function TestForm.test_lines_are_no_longer_than_120_columns()
   lu.assertEquals(#found, 0, "\n" .. table.concat(found, "\n", 1, math.min(#found, 20)))
 end
 
-function TestForm.test_blanks_and_ends_of_lines()
+function TestForm.test_lines_have_no_trailing_blanks_and_files_end_with_a_newline()
   for _, line in cases.lines() do
     lu.assertNil(line.text:find("[\0-\31\127-\255]"), line.place)
     lu.assertNil(line.text:find(" $"), line.place)

@@ -107,7 +107,7 @@ function TestCompiler.test_unused_definitions_are_found()
   end
 end
 
-function TestCompiler.test_what_the_runtime_reads_compiles()
+function TestCompiler.test_code_that_the_runtime_reads_compiles()
   level_flag()
   for i, name in ipairs({ "lists", "all checkpoints", "evaluation while training", "one answer", "no clipping",
     "learned rope layer 0.1 float32" }) do
@@ -138,7 +138,7 @@ local function compile_random(id, cxx)
   end)
 end
 
-function TestCompiler.test_sampled_names()
+function TestCompiler.test_random_networks_compile()
   level_flag()
   local cxx = os.getenv("CXX") or "g++"
   local _, found = support.shell(cxx .. " --version")

@@ -29,7 +29,7 @@ local function generate(from, variables, main, spec, out)
   lu.assertTrue(good, text)
 end
 
-function TestSame.test_place_locale_zone_and_user_do_not_matter()
+function TestSame.test_folder_locale_time_zone_and_user_do_not_change_a_byte()
   local here = lfs.currentdir()
   local base = support.write("same/base.txt", ""):match("^(.*)/")
   local spec = "spec/runs/reverse_string_rand_rope.lua"

@@ -16,7 +16,7 @@ end
 
 TestInside = {}
 
-function TestInside.test_the_first_link_of_a_path()
+function TestInside.test_the_first_link_of_a_path_is_found()
   local out = folders("way")
   lu.assertNil(inside.link(out, out .. "/a/run"))
   lu.assertNil(inside.link(out, out .. "/a/none/deeper"))

@@ -154,7 +154,7 @@ local function check_initial(plan, expected_values)
 end
 
 -- Ito et al. 2024, width 160, PyTorch's defaults; published numbers to their digits.
-function TestParameters.test_initial_values_of_torch()
+function TestParameters.test_initial_values_of_torch_are_its_bounds()
   local plan = make_plan({ ["model.init"] = "torch", ["model.width"] = "160", ["model.feedforward"] = "640",
     ["model.bias"] = "all" })
   check_initial(plan, {
@@ -176,7 +176,7 @@ function TestParameters.test_initial_values_of_torch()
 end
 
 -- Duan and Shi 2024, width 128, 15 tokens: bounds 0.10825 of queries, keys and values, 0.20484 of tokens and output.
-function TestParameters.test_initial_values_of_xavier()
+function TestParameters.test_initial_values_of_xavier_are_its_bounds()
   local plan = make_plan({ ["model.init"] = "xavier", ["model.width"] = "128", ["model.feedforward"] = "512",
     ["model.bias"] = "all", ["model.activation"] = "swiglu" }, task(13, 15))
   lu.assertEquals(plan.tokens, 15)
@@ -222,7 +222,7 @@ local SHAPES = {
   small({ ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "3" }),
 }
 
-function TestLayout.test_names_and_shapes()
+function TestLayout.test_tensors_have_the_documented_names_and_shapes()
   local expected = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
   for l = 0, 1 do
     for _, rest in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
@@ -300,7 +300,7 @@ end
 
 -- Parameters of geometric attention: a bias per head, padded to a whole vector, and a map to two directions for every
 -- head.
-function TestLayout.test_geometric_attention()
+function TestLayout.test_geometric_attention_adds_its_parameters()
   local none = make_plan({})
   local plan = make_plan({ ["encoding.normaliser.kind"] = "geometric" })
   local plain = make_plan({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })

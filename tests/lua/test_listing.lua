@@ -23,7 +23,7 @@ local function accepts(kind, name)
   end)
 end
 
-function TestListing.test_encodings_once_with_their_models()
+function TestListing.test_encodings_are_listed_once_with_their_models()
   local seen = {}
   for _, line in ipairs(listing.lines(project, "encodings")) do
     local name, description = line:match("^  ([%w_]+) +(.*)$")

@@ -140,7 +140,7 @@ function TestSandbox.test_syntax_errors_have_positions()
   refuse("return " .. ("{"):rep(300), "not valid Lua")
 end
 
-function TestSandbox.test_results_that_are_no_spec()
+function TestSandbox.test_a_result_other_than_a_table_is_refused()
   refuse("local x = 1", "the file returns nothing")
   refuse("return 5", "the file returns 5")
   refuse("return function() end", "the file returns a function")
@@ -410,7 +410,7 @@ function TestSet.test_order_does_not_matter_between_fields()
   end
 end
 
-function TestSet.test_later_wins()
+function TestSet.test_the_later_of_two_settings_wins()
   local loaded = load_text("return {}", { { path = "train.steps", text = "1" }, { path = "train.steps", text = "2" } })
   lu.assertEquals(value(loaded, "train.steps"), 2)
 end

@@ -11,7 +11,7 @@ local function read_origin(text, path)
   return place.line .. ":" .. place.col
 end
 
-function TestLocate.test_fields_nested_and_lists()
+function TestLocate.test_fields_in_nested_tables_and_lists_are_located()
   local text = "-- c\nreturn {\n  eval = { lengths = { list = { 40, 80, 400 } } },\n  a = 1\n}\n"
   lu.assertEquals(read_origin(text, ""), "2:8")
   lu.assertEquals(read_origin(text, "eval"), "3:3")
@@ -19,7 +19,7 @@ function TestLocate.test_fields_nested_and_lists()
   lu.assertEquals(read_origin(text, "a"), "4:3")
 end
 
-function TestLocate.test_fields_after_strings_and_comments()
+function TestLocate.test_fields_after_strings_and_comments_are_located()
   local text = [==[
 return { -- } a comment, with { and "
   s = "a } \" -- no", t = 'it''s', --[[ long } ]] u = 1,
@@ -33,7 +33,7 @@ return { -- } a comment, with { and "
   lu.assertEquals(read_origin(text, "[2]"), "4:21")
 end
 
-function TestLocate.test_fields_after_expressions_and_functions()
+function TestLocate.test_fields_after_expressions_and_functions_are_located()
   local text = [[
 local function helper() return { x = 1 } end
 return {

@@ -60,7 +60,7 @@ local function antidiagonal(more)
   return "cross = { mask = { kind = 'antidiagonal', width = 1" .. (more or "") .. " } }"
 end
 
-function TestMasks.test_reference_masks()
+function TestMasks.test_masks_equal_those_of_the_reference()
   lu.assertEquals(ones(antidiagonal(), "cross", 4, 6), "000011 000111 001110 011100")
   lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 4, 6), "000011 000110 001100 011000")
   lu.assertEquals(ones(antidiagonal(", stride = 2"), "cross", 4, 9), "000000111 000011110 001111000 111100000")
@@ -76,7 +76,7 @@ function TestMasks.test_queries_beyond_the_source_see_all()
 end
 
 -- The presets of table 3.
-function TestMasks.test_presets_of_table_3()
+function TestMasks.test_presets_have_the_masks_of_table_3()
   for name, expected in pairs({ abc_a = { "1111 1111", "10 11" }, abc_b = { "0011 0111", "10 11" },
     abc_c = { "0011 0111", "10 11" }, abc_d = { "0011 0111", "10 11" } }) do
     lu.assertEquals(ones(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)
@@ -98,7 +98,7 @@ local function cross_lines(...)
 end
 
 -- Worked examples with the selected lines of their matrices: a square one by sums and by means.
-function TestMasks.test_extended_matrices_of_the_square_example()
+function TestMasks.test_lines_of_the_square_example_extend_to_its_matrix()
   lu.assertEquals(gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
     { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
   lu.assertEquals(gains(cross_lines(line(1, 0, 0)), "cross", 5, 5),
@@ -110,7 +110,7 @@ function TestMasks.test_extended_matrices_of_the_square_example()
 end
 
 -- The example from 2 x 5 to 4 x 8, whose corners on the right coincide.
-function TestMasks.test_extended_matrices_of_the_rectangular_example()
+function TestMasks.test_lines_of_the_rectangular_example_extend_to_its_matrix()
   lu.assertEquals(gains(cross_lines(line(-1, 1, 0)), "cross", 4, 8),
     { ". . . . . . 0 .", ". . . . . 0 . .", ". . . . 0 . . .", ". . . 0 . . . ." })
   local column = ". . . . . . 0 ."
@@ -145,7 +145,7 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
   end
 end
 
-function TestMasks.test_corners_columns_and_transparent_rows()
+function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
   local two = "cross = { lines = { %s, " .. line(1, 0, 2.5) .. ", " .. line(0, 0, 1, 1) .. " } }"
   local function heads(choice)
     local family = find_family(make_plan(two:format(choice), 4), "cross")
@@ -171,7 +171,7 @@ end
 
 -- Scores are refused if a device would count them as masked, or if they overflow; their value after the temperature
 -- matters.
-function TestMasks.test_gains_that_are_too_large()
+function TestMasks.test_gains_that_are_too_large_are_refused()
   local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. line(1, 0, "-1e20") .. " } }"
   lu.assertEquals(find_family(make_plan(facets:format("1")), "cross").mask.flat[1].value, -1e20)
   local plan, problem = make_plan(facets:format("1e-4"))

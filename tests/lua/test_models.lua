@@ -23,7 +23,7 @@ local function list_tensors(sets)
   return names
 end
 
-function TestFields.test_tensors_of_biases()
+function TestFields.test_biases_have_tensors_where_the_model_has_them()
   local none, some, all = list_tensors({ ["model.bias"] = "none" }), list_tensors(),
     list_tensors({ ["model.bias"] = "all" })
   for _, name in ipairs({ "attention.query", "attention.key", "attention.value", "attention.output" }) do
@@ -38,7 +38,7 @@ function TestFields.test_tensors_of_biases()
   lu.assertEquals({ none["output.bias"], some["output.bias"], all["output.bias"] }, { { 5 }, { 5 }, { 5 } })
 end
 
-function TestFields.test_tensors_of_norms()
+function TestFields.test_norms_have_tensors_by_kind_and_place()
   local rms, pre = list_tensors({ ["model.norm.kind"] = "rms" }), list_tensors({ ["model.norm.place"] = "pre" })
   lu.assertEquals({ rms["layers.0.norm1.scale"], rms["layers.0.norm1.offset"], rms["norm.scale"] }, { { 16 } })
   lu.assertEquals({ pre["layers.0.norm1.scale"], pre["layers.0.norm1.offset"], pre["norm.scale"] },
@@ -65,7 +65,7 @@ function TestFields.test_a_tied_output_has_no_weight()
 end
 
 -- A decoder's sequences have the length of an encoder's.
-function TestFields.test_a_decoder_s_tokens()
+function TestFields.test_a_decoder_has_as_many_tokens_as_an_encoder()
   local encoder, decoder = plans.make_plan({}), plans.make_plan({ ["model.kind"] = "decoder" })
   lu.assertEquals({ decoder.mean_tokens, decoder.longest_training, decoder.flops_per_step },
     { encoder.mean_tokens, encoder.longest_training, encoder.flops_per_step })
@@ -82,7 +82,7 @@ end
 
 -- The specs of tests/specs/networks are planned, and the resolved spec of a run gives the same plan. long_models.sh
 -- checks their results.
-function TestFields.test_specs_and_their_runs()
+function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
   local seen = {}
   for _, path in ipairs(specs()) do
     local result, message = project:plan(path, {})
@@ -142,7 +142,7 @@ function TestFields.test_the_latin_square_encoder()
 end
 
 -- Blanks have no row; an encoder's empty token has one.
-function TestFields.test_a_linear_embedding_of_every_kind_of_model()
+function TestFields.test_every_kind_of_model_may_have_a_linear_embedding()
   for kind, rows in pairs({ encoder = 6, decoder = 10, encoder_decoder = 10 }) do
     local plan = assert(project:plan("latin_square_learned", { "model.embedding=linear", "model.kind=" .. kind })).plan
     lu.assertEquals({ plan.tensors[1].name, plan.tensors[1].shape, plan.tensors[2].name, plan.tensors[2].shape },
@@ -152,7 +152,7 @@ function TestFields.test_a_linear_embedding_of_every_kind_of_model()
 end
 
 -- Messages on the reasons why a token of the input cannot answer.
-function TestFields.test_readouts_that_are_refused()
+function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   local function refuse(spec, expected, ...)
     local result, message = project:plan(spec, { ... })
     lu.assertTrue(result == nil, expected)
@@ -241,7 +241,7 @@ function TestFields.test_addition_has_the_parameters_of_the_paper()
 end
 
 -- The branches of a decoder's layer share a buffer, as those of an encoder's do.
-function TestFields.test_buffers_of_an_encoder_decoder()
+function TestFields.test_branches_of_a_decoder_layer_share_a_buffer()
   local spec = assert(project:plan("tests/specs/parity_float64_encoder_decoder.lua", {}))
   for _, file in ipairs(assert(project:files(spec.plan))) do
     if file.path == "layers.inc" then
@@ -281,7 +281,7 @@ function TestFields.test_decoders_have_code_for_decoding()
   lu.assertNotStrContains(file, "draw_masks")
 end
 
-function TestFields.test_tensors_of_an_encoder_decoder()
+function TestFields.test_an_encoder_decoder_has_tensors_for_every_family()
   local sizes = { ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "1", ["model.decoder_layers"] = "6",
     ["model.width"] = "128", ["model.feedforward"] = "512", ["model.bias"] = "all" }
   local one = plans.make_plan(sizes)
@@ -301,7 +301,7 @@ function TestFields.test_tensors_of_an_encoder_decoder()
 end
 
 -- A family's formula has its own number of layers; facets that do not differ are not in the resolved spec.
-function TestFields.test_facets_of_families()
+function TestFields.test_facets_of_a_family_differ_where_the_spec_says_so()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local function with(encoding)
     local spec, message = project:plan(support.write("families.lua",

@@ -224,13 +224,13 @@ local CASES = {
   end),
 }
 
-function TestNetworks.test_cases_that_once_failed()
+function TestNetworks.test_networks_that_once_failed_have_right_gradients()
   for name, describe in pairs(CASES) do
     check(name, describe)
   end
 end
 
-function TestNetworks.test_gradients_of_random_networks()
+function TestNetworks.test_gradients_of_random_networks_match_differences()
   for number = 1, NETWORKS do
     local describe, text, section = random_network(number)
     check("random network " .. number, describe, text, section)
@@ -460,7 +460,7 @@ local ALIKE = {
   end) },
 }
 
-function TestVocabularyRows.test_operations_on_rows_of_symbols()
+function TestVocabularyRows.test_operations_on_rows_of_symbols_are_computed_once_per_symbol()
   for name, case in pairs(ALIKE) do
     local net = build(case[1])
     local executed = derive_lists(net)

@@ -163,7 +163,7 @@ function TestErrors.test_unused_encodings_are_reported()
 end
 
 -- Unused rates are reported, too; attention has the spec's rate, or its own.
-function TestErrors.test_dropouts_of_the_spec_and_of_the_description()
+function TestErrors.test_rates_of_dropout_come_from_the_spec_or_the_description()
   local text = with_block([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
 b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
   local function planned_with(attention, feedforward, ...)

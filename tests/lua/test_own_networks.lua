@@ -23,7 +23,7 @@ local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind =
 local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
 
 -- A user's description of the encoder gives the encoder's tensors, operations and model digest.
-function TestOwn.test_the_encoder_as_a_description()
+function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
     local plan = good(PLAIN, nil, spec:format('source = "net.lua", '))
@@ -37,7 +37,7 @@ function TestOwn.test_the_encoder_as_a_description()
 end
 
 -- The file's bytes are in the digest, not its path; options are part of the spec.
-function TestOwn.test_the_plan_s_digest_has_the_bytes()
+function TestOwn.test_the_plan_s_digest_covers_the_bytes_of_the_description()
   local plan = good(PLAIN)
   lu.assertEquals(good(PLAIN).digest, plan.digest)
   lu.assertEquals(plan.own_network.path, "net.lua")
@@ -63,7 +63,7 @@ function TestOwn.test_state_of_a_description_does_not_persist()
 end
 
 -- Blocks one after another, each with its own parameters.
-function TestOwn.test_two_blocks()
+function TestOwn.test_two_blocks_have_parameters_of_their_own()
   local plan = good((with_block(FULL):gsub("  net:classify.*", [[
   local c = net:block("second", 3)
   local g = c:input(b.result)
@@ -109,7 +109,7 @@ end
 end
 
 -- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
-function TestOwn.test_places_of_an_evaluation_with_dropout()
+function TestOwn.test_too_many_places_of_an_evaluation_with_dropout_are_refused()
   local text = with_block([[local a = b:add(h, b:attention("self", h, h), model.dropout)
 b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')
   good(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
@@ -165,7 +165,7 @@ b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropou
 end
 
 -- A number of channels equal to the model's width is that width, from any source.
-function TestOwn.test_a_number_of_channels_that_equals_the_width()
+function TestOwn.test_a_number_of_channels_may_equal_the_width()
   good(with_block([[
   local wide = b:activation("wide", b:product("w", h, 64), "gelu")
   b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
@@ -183,7 +183,7 @@ function TestOwn.test_masks_have_the_width_of_their_values()
   lu.assertEquals(widths, { "ONE_CHANNELS", "WIDTH" })
 end
 
-function TestOwn.test_a_user_s_decoder()
+function TestOwn.test_a_description_may_be_a_decoder()
   local plan = good(with_block(FULL), { "model.kind=decoder" })
   lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
 end
@@ -217,7 +217,7 @@ end
 
 -- Positions that are sampled in every layer, and tables of each, are counted in the attention's block; a score knows
 -- model.layers.
-function TestOwn.test_an_encoding_that_counts_layers()
+function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
   local three = PLAIN:gsub('"layer", model.layers', '"tower", 3')
@@ -231,7 +231,7 @@ function TestOwn.test_an_encoding_that_counts_layers()
 end
 
 -- Code of attention is absent without an attention; a second attention has the same facets with names of its own.
-function TestOwn.test_no_attention_and_two()
+function TestOwn.test_a_network_may_have_no_attention_or_two()
   local none = good(with_block(FULL))
   lu.assertEquals(none.attentions, {})
   lu.assertStrContains(plan_page.text(none), "no positional encoding")

@@ -176,7 +176,7 @@ function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
   check_names(text, "names inside and outside")
 end
 
-function TestNames.test_names_of_kernels_and_other_functions()
+function TestNames.test_values_named_like_kernels_get_other_names()
   local _, text = render(attending("layer", function(b, s)
     local y = b:product("layer_norm", b:product("gelu", s, 16), 16, { bias = true })
     local z = b:add(b:activation("tanh", y, "gelu"), b:product("residual_norm", b:norm("norm1", s), 16), 0.1)
@@ -196,7 +196,7 @@ function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
 end
 
 -- Every rate is named after the first value with that dropout; a name in use gets a number.
-function TestNames.test_dropouts_of_several_rates_and_one_name()
+function TestNames.test_dropouts_of_one_name_may_have_several_rates()
   local plan, text = render(embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local h, outside = b:input(net:norm("norm1", x)), b:external(x)
@@ -213,7 +213,7 @@ function TestNames.test_dropouts_of_several_rates_and_one_name()
 end
 
 -- Each array has an address in shared memory.
-function TestNames.test_shared_memory_for_addresses_of_many_arrays()
+function TestNames.test_addresses_of_many_arrays_are_counted_in_shared_memory()
   local few, many
   few = render(attending("layer", function(b, s)
     return b:norm("norm1", s)
@@ -241,7 +241,7 @@ function TestNames.test_operations_without_effect_are_not_printed()
 end
 
 -- A stream that is embedded twice has two functions, each with its own scale.
-function TestNames.test_two_embeddings_of_one_stream()
+function TestNames.test_a_stream_may_have_two_embeddings()
   for _, width in ipairs({ 16, 256 }) do
     local plan, text = render(function(net)
       local source, tokens = net:stream("source"), net:table("token")

@@ -60,7 +60,7 @@ function TestText.test_control_lines_leave_no_trace()
   check_text("% for i = 1, 9 do if i == 3 then break end\n${i}\n% end\n", "1\n2\n")
 end
 
-function TestText.test_a_condition_at_the_end_of_a_line()
+function TestText.test_a_condition_at_the_end_of_a_line_decides_the_line()
   check_text("  a; % if flag\nb % if not flag\nc % if n == 4 and flag\n", "  a;\nc\n")
   check_text("% for _, l in ipairs(layers) do\n${l.name} % if l.rope\nsecond % elseif l.weight == 1\n- % else\n% end\n",
     "first\nsecond\n")
@@ -72,7 +72,7 @@ function TestText.test_a_condition_at_the_end_of_a_line()
   lu.assertEquals(map[3], { { "p", 2 }, { "t.tpl", 2 } })
 end
 
-function TestText.test_a_loop_at_the_end_of_a_line()
+function TestText.test_a_loop_at_the_end_of_a_line_repeats_the_line()
   check_text("  ${l.name}; % for _, l in ipairs(layers)\n${i} % for i = 1, 2\n", "  first;\n  second;\n1\n2\n")
   local text = run({ ["t.tpl"] = '{\n    % include("p", l) % for _, l in ipairs(layers)\n}\n', p = "${weight_text}\n" },
     { layers = { { weight_text = "a" }, { weight_text = "b" } } })
@@ -186,7 +186,7 @@ end
 
 TestErrors = {}
 
-function TestErrors.test_unknown_names()
+function TestErrors.test_unknown_names_are_reported_with_the_nearest()
   check_error("x\n  ${naem}\n", "2:5: 'naem' is not in the plan | did you mean \"name\"?")
   check_error("% if flg then\n% end\n", "1:6: 'flg' is not in the plan | did you mean \"flag\"?")
   check_error("${pairs}\n", "1:3: 'pairs' is not in the plan | did you mean \"ipairs\"?")
@@ -194,7 +194,7 @@ function TestErrors.test_unknown_names()
   check_error("% for _, l in ipairs(layers) do\n${l.nmae}\n% end\n", "2:1: l.nmae is nil | did you mean \"name\"?")
 end
 
-function TestErrors.test_values_a_hole_does_not_take()
+function TestErrors.test_values_that_a_hole_does_not_print_are_refused()
   local hint = " | a hole takes a one-line string or an integer"
   check_error("${layers}\n", "1:1: layers is a table" .. hint)
   check_error("a ${flag}\n", "1:3: flag is a boolean" .. hint)
@@ -204,7 +204,7 @@ function TestErrors.test_values_a_hole_does_not_take()
   check_error('${ident("int")}\n', '1:3: ident: "int" makes no C identifier')
 end
 
-function TestText.test_heads_of_sections()
+function TestText.test_heads_of_sections_may_have_conditions()
   local page = '% local k = n\n% section("first") % if flag\na\n\nb\nalone % section("second")\n'
     .. '${k} % section("third") % if not flag\n% section("fourth")\nc\n% section("fifth") % if not flag\nd\n'
   local function check(text, want)
@@ -250,7 +250,7 @@ function TestErrors.test_blocks_are_balanced_at_their_opener()
   check_error("% include(\"p\"))\n", "1:15: ')' closes nothing")
 end
 
-function TestErrors.test_conditions_at_the_ends_of_lines()
+function TestErrors.test_wrong_conditions_at_the_ends_of_lines_are_reported()
   check_error("x\ny % if flg\n", "2:8: 'flg' is not in the plan | did you mean \"flag\"?")
   check_error("x % if flag then\n", "1:8: not an expression: flag then")
   check_error("f( % if flag then\n1\n", "1:6: a condition or loop for brackets that are never closed")
@@ -280,7 +280,7 @@ function TestErrors.test_mistakes_at_run_time_have_their_line()
   check_error("% n = 5\n", "1:3: a template cannot set 'n' | write: local n")
 end
 
-function TestErrors.test_messages_on_wrong_includes()
+function TestErrors.test_wrong_includes_are_reported()
   check_error('% if flag then include("p") end\n', "1:16: include stands alone on its line, or under an if")
   check_error('  % include("zzz")\n', "1:3: no such template: templates/zzz")
   check_error('% if flag then splice("p") end\n', "1:16: splice stands alone on its line, or under an if")
@@ -311,13 +311,13 @@ function TestFunctions.test_a_function_has_the_parameters_that_its_body_mentions
     "static int f(const int *a, real d[4]) {\n    /* b */\n    return a[0] + d[1];\n}\n/* f(x) */\nf(x, u(1, 2));\n")
 end
 
-function TestFunctions.test_functions_without_parameters_and_on_one_line()
+function TestFunctions.test_functions_may_have_no_parameters_or_one_line()
   check_c("static void g(int a) {\n    stop(); // a\n}\nINLINE int h(int a, int b) { return a + g(a); }\n"
     .. "  x = h(1, 2);\n",
     "static void g(void) {\n    stop(); // a\n}\nINLINE int h(int a) { return a + g(); }\n  x = h(1);\n")
 end
 
-function TestFunctions.test_a_function_that_is_defined_again()
+function TestFunctions.test_a_function_that_is_defined_again_has_its_own_parameters()
   check_c("static void f(int a, int b) {\n    use(a);\n}\nf(1, 2);\n"
     .. "static void f(int a, int b) {\n    use(b);\n}\nf(3, 4);\n",
     "static void f(int a) {\n    use(a);\n}\nf(1);\nstatic void f(int b) {\n    use(b);\n}\nf(4);\n")
@@ -339,7 +339,7 @@ function TestFunctions.test_dropped_arguments_are_not_mentioned()
     "static void f(int b) {\n    use(b);\n}\nstatic void g(int b) {\n    f(b);\n}\nint m = g(2);\n")
 end
 
-function TestFunctions.test_unused_constants()
+function TestFunctions.test_unused_constants_are_left_out()
   check_c("static int f(const s *a) {\n    const int b = a->b, c = b + 1, d = c;\n    const s *e = a + c;\n"
     .. "    return b;\n}\n",
     "static int f(const s *a) {\n    const int b = a->b;\n    return b;\n}\n")
@@ -349,7 +349,7 @@ end
 
 -- A function whose address is taken keeps the parameters of its type; declarations, tables and external functions do
 -- not change.
-function TestFunctions.test_text_that_is_not_changed()
+function TestFunctions.test_text_whose_parameters_must_stay_is_not_changed()
   for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
     "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do
     check_c(text, text)
@@ -362,13 +362,13 @@ function TestFunctions.test_a_head_fits_its_remaining_parameters()
     "static void f(int " .. long .. "a) {\n    " .. long .. "a;\n}\n")
 end
 
-function TestFunctions.test_calls_of_control_lines()
+function TestFunctions.test_control_lines_call_functions()
   check_text('% call("f", "a", false, 2)\n  x = ${invoke("g", "1")} + 1;\n', "f(a, 2);\n  x = g(1) + 1;\n")
   check_error('% call("f", flag)\n', "1:1: argument 1 of f is a boolean"
     .. " | a one-line string, an integer, or false for none")
 end
 
-function TestFunctions.test_messages_on_wrong_templates()
+function TestFunctions.test_wrong_templates_are_reported()
   local text, err = render.render("t.c.tpl", PLAN, function()
     return "static void f(int a, int b) {\n    a;\n}\n\nf(1, 2, 3);\n"
   end)

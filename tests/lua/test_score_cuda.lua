@@ -88,7 +88,7 @@ function TestText.test_every_function_has_its_kernels()
   end
 end
 
-function TestText.test_form_and_words()
+function TestText.test_code_of_every_preset_has_no_words_of_cpu_code()
   each_preset(function(name, _, layout, code)
     local text = layout .. code
     lu.assertNil(text:find("vector"), name)
@@ -138,7 +138,7 @@ end
 
 TestExpressions = {}
 
-function TestExpressions.test_alibi_learned()
+function TestExpressions.test_a_learned_alibi_has_this_code()
   local _, layout, code = device("score = function(x) return x.score - x.slope * abs(x.distance) end, "
     .. 'parameters = { slope = { per = "head", init = "alibi_slopes" } }')
   lu.assertStrContains(layout, "reals by_distance; /* [HEADS][query - key] */")
@@ -176,7 +176,7 @@ function TestExpressions.test_comparisons_are_those_of_c()
 end
 
 -- An index a - (b - c) keeps its parentheses.
-function TestExpressions.test_differences_of_integers()
+function TestExpressions.test_differences_of_integers_stay_integers()
   local _, _, code = device("score = function(x) return x.score + lookup(x.t, x.head - (x.layer - 3)) * x.b end, "
     .. "parameters = { b = { init = 1 }, t = { shape = 16, init = 0 } }")
   lu.assertStrContains(code, "p->score_t[h - (l - 3)] * p->score_b[0]")
@@ -194,7 +194,7 @@ end
 
 TestGathers = {}
 
-function TestGathers.test_gradient_of_the_logit_where_it_is_not_that_of_the_score()
+function TestGathers.test_the_logit_has_a_gradient_of_its_own_where_it_differs()
   local cuda = device('score = function(x) return x.score * x.a end, parameters = { a = { init = 1 } }')
   lu.assertTrue(cuda.logit_grad ~= false)
   cuda = device("score = function(x) return tanh(x.score) end")
@@ -206,7 +206,7 @@ function TestGathers.test_gradient_of_the_logit_where_it_is_not_that_of_the_scor
 end
 
 -- Every head has separate gradients, also of numbers that heads share.
-function TestGathers.test_targets_and_members()
+function TestGathers.test_every_head_has_separate_gradients()
   local cuda, layout, code = device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
     .. "parameters = { b = { init = 1 } }")
   lu.assertEquals(cuda.gathers.query[1].target, "d->by_query[h * d->tokens + i]")

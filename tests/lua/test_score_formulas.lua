@@ -92,7 +92,7 @@ function TestTracing.test_functions_become_formulas()
   lu.assertEquals(formula("return x.score + min(x.distance, 3, x.head)"), "x.score + min(min(x.distance, 3), x.head)")
 end
 
-function TestTracing.test_truth_values()
+function TestTracing.test_truth_values_become_masks()
   local function condition(text)
     return formula("return x.score + select(" .. text .. ", 1, 2)"):match("select%((.*), 1, 2%)") or "decided"
   end

@@ -22,7 +22,7 @@ end
 
 local LOOKUP = "lookup(x.p, mod(x.distance, 3))"
 
-function TestParameters.test_forms_of_a_parameter()
+function TestParameters.test_a_parameter_may_have_every_documented_form()
   lu.assertEquals(parameter("4"), { per = "model", learned = false, values = { 4.0 } })
   lu.assertEquals(parameter("{ values = 4, per = 'head' }"),
     { per = "head", learned = false, values = { 4.0, 4.0, 4.0, 4.0 } })
@@ -61,7 +61,7 @@ function TestParameters.test_constants_of_the_model_are_written_into_the_formula
 end
 
 -- Press et al. 2022: powers of two; in between every other slope of the next power.
-function TestParameters.test_alibi_slopes()
+function TestParameters.test_alibi_slopes_are_the_paper_s()
   lu.assertEquals(parameters.alibi_slopes(8), { 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256 })
   lu.assertEquals(parameters.alibi_slopes(1), { 1 / 256 })
   local twelve = parameters.alibi_slopes(12)
@@ -109,7 +109,7 @@ function TestEntries.test_one_entry_is_a_score_with_parameters()
   end
 end
 
-function TestEntries.test_three_of_a_name()
+function TestEntries.test_parameters_of_one_name_are_numbered()
   local entry = "{ score = function(x) return x.score + x.a end, parameters = { a = { init = 0 } } }"
   lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, entry, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
@@ -219,7 +219,7 @@ local function digests(encoding)
   return plan.digest, plan.model_digest
 end
 
-function TestScoreDigests.test_changes_of_a_score_and_its_digest()
+function TestScoreDigests.test_digests_depend_on_the_meaning_of_a_score()
   local score_text = "score = function(x) return x.score - x.a * %s end, parameters = { a = { %s } }"
   local plan, model = digests(score_text:format("x.head", "per = 'head', init = 1"))
   for _, case in ipairs({

@@ -124,7 +124,7 @@ function TestTasks.test_formulas_that_fail_for_some_choice_are_reported()
 end
 
 -- Errors that occur inside a range, but not at its ends, are found when a spec chooses a value.
-function TestTasks.test_choices_that_formulas_do_not_allow()
+function TestTasks.test_choices_that_formulas_do_not_allow_are_refused()
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
   lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
   lines[7] = " * chance: 1 / ((width - 9) * (width - 9))"
@@ -143,7 +143,7 @@ function TestTasks.test_choices_that_formulas_do_not_allow()
 end
 
 -- Inputs and outputs share an alphabet, in which one symbol may begin a decoder's target.
-function TestTasks.test_a_shared_alphabet()
+function TestTasks.test_input_and_output_may_share_an_alphabet()
   local function shared(...)
     local lines = table.move(HEADER, 1, #HEADER, 1, {})
     lines[3], lines[4] = " * symbols: a b $", table.concat({ ... }, "\n")
@@ -223,7 +223,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
 end
 
 -- Blank symbols come first; the probe is one of the other symbols.
-function TestTasks.test_blanks_and_a_probe()
+function TestTasks.test_a_task_may_have_blanks_and_a_probe()
   local facts, d = read(8, " * blank: a b\n * probe: c")
   lu.assertEquals(d:text(), "")
   lu.assertEquals({ facts.probe.blank, facts.probe.probe }, { { "a", "b" }, "c" })
@@ -316,14 +316,14 @@ function TestTasks.test_a_literal_has_its_function()
 end
 
 -- An error in a file that two cells of a study name is reported once; it is one error in both.
-function TestTasks.test_own_file_that_is_wrong_twice()
+function TestTasks.test_an_error_of_a_file_is_reported_once()
   local d = diagnostics.new()
   for _ = 1, 2 do
     lu.assertNil(tasks.own("there/probe.c", "/* nothing */\n", d))
   end
 end
 
-function TestTasks.test_own_file_gives_facts_and_text()
+function TestTasks.test_a_user_s_file_gives_facts_and_text()
   local lines = table.concat(HEADER, "\n")
   local d = diagnostics.new()
   lu.assertNil(tasks.own("there/probe.c", lines, d))
@@ -378,7 +378,7 @@ function TestTasks.test_length_rounds_down()
   lu.assertNil((tasks.length("n + x", 5)))
 end
 
-function TestTasks.test_tokens_is_input_and_output()
+function TestTasks.test_the_token_count_is_that_of_input_and_output()
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "n" }, 41), 82)
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1" }, 41), 42)
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)

@@ -146,7 +146,7 @@ function TestValidate.test_defaults_follow_other_fields()
 end
 
 -- Presets are complete, can be changed and switched off, and kind none equals no scaling.
-function TestValidate.test_scalings_of_rope()
+function TestValidate.test_scalings_of_rope_can_be_changed_and_switched_off()
   local function rotation(encoding)
     return accept("return { " .. PLAIN .. "encoding = { " .. encoding .. " } }").encoding.rotation
   end
@@ -177,7 +177,7 @@ function TestValidate.test_numbers_have_one_form()
   refuse("return { " .. PLAIN .. "train = { steps = 1.5 } }", "train.steps: 1.5 is not an integer")
 end
 
-function TestValidate.test_lengths_forms()
+function TestValidate.test_every_form_of_lengths_is_read()
   local function lengths(text)
     return accept("return { " .. PLAIN .. "eval = { lengths = " .. text .. " } }").eval.lengths
   end
@@ -236,7 +236,7 @@ function TestValidate.test_sequences_fit_their_encoding()
 end
 
 -- Names of files are checked in time proportional to their length, for any content.
-function TestValidate.test_long_names_of_files()
+function TestValidate.test_long_names_of_files_are_refused_in_linear_time()
   for _, name in ipairs({ ("x"):rep(300000), ("x"):rep(300000) .. "/", ("/x"):rep(100000) }) do
     local began = os.clock()
     refuse(("return { task = { source = %q } }"):format(name), "task.source")
@@ -245,7 +245,7 @@ function TestValidate.test_long_names_of_files()
   end
 end
 
-function TestValidate.test_legal_widths_of_heads()
+function TestValidate.test_widths_of_heads_are_multiples_of_4_in_limits()
   accept("return { " .. PLAIN .. "model = { width = 96, heads = 24 } }")
   refuse("return { " .. PLAIN .. "model = { width = 80, heads = 8 } }",
     "the head width 80 / 8 = 10 is not a multiple of 4")
@@ -263,7 +263,7 @@ function TestValidate.test_shards_fit_the_batch()
 end
 
 -- A table of lines that was made for a longer frame.
-function TestValidate.test_lines_that_are_beyond_all_sequences()
+function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
   local function warnings(facets, lengths)
     local _, info = accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' }, train = { lengths = "
       .. "{ 1, 10 } }, eval = { lengths = %s } }"):format(PLAIN, facets, lengths or "{ 1, 12 }"))
@@ -294,7 +294,7 @@ function TestValidate.test_lines_that_are_beyond_all_sequences()
 end
 
 -- The list may be given without its name, in any order; a family switches off the direct lines by an empty list.
-function TestValidate.test_lines_in_several_forms()
+function TestValidate.test_lines_are_read_in_every_form()
   local function resolved(facets)
     return (accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' } }"):format(PLAIN, facets)))
   end
@@ -318,7 +318,7 @@ function TestValidate.test_lines_come_back_from_a_run()
   lu.assertEquals((accept(assert(respec.text(resolved)))), resolved)
 end
 
-function TestValidate.test_warnings_of_accepted_specs()
+function TestValidate.test_accepted_specs_may_have_warnings()
   local function warnings(text)
     local _, info = accept("return { " .. PLAIN .. text .. " }")
     return table.concat(info.warnings, "\n")
@@ -371,7 +371,7 @@ function TestValidate.test_warnings_of_accepted_specs()
 end
 
 -- A default that the resolved spec leaves out gives the same resolved spec, whether a spec gives it or not.
-function TestValidate.test_defaults_that_are_left_out()
+function TestValidate.test_a_default_that_is_left_out_gives_the_same_spec()
   local plain = accept("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
   local written = accept("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
     range = "zero_based", sides = "mirrored" } }, eval = { dropout = false },
@@ -382,7 +382,7 @@ function TestValidate.test_defaults_that_are_left_out()
 end
 
 -- The embedding has one rate of dropout, for all vectors that are added to it.
-function TestValidate.test_the_rate_of_the_embedding()
+function TestValidate.test_the_embedding_has_one_rate_of_dropout()
   local function rate(additive, model)
     local resolved = accept(("return { %s encoding = { additive = { %s } }, model = { %s } }"):format(PLAIN, additive,
       model))

@@ -30,7 +30,7 @@ function TestValidation.test_lengths_are_training_lengths_spread_evenly()
 end
 
 -- At its default the field is not in the resolved spec: run.json and digests of older specs do not change.
-function TestValidation.test_the_default_is_left_out()
+function TestValidation.test_the_default_of_a_validation_stream_is_left_out()
   lu.assertNil(check_spec(10, "{ 1, 40 }").eval.validation)
   lu.assertNil(check_spec(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
 end

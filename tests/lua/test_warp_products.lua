@@ -192,7 +192,7 @@ function TestWarpProducts.test_each_precision_has_its_own_step()
   end
 end
 
-function TestWarpProducts.test_have_bits_of_their_own_and_the_same_model()
+function TestWarpProducts.test_warp_products_have_bits_of_their_own_and_the_same_model()
   local tiles, warps = make_plan("none", "tiles"), make_plan("none", "warps")
   lu.assertNotEquals(warps.digest, tiles.digest)
   lu.assertEquals(warps.model_digest, tiles.model_digest)

@@ -10,7 +10,7 @@ local function lint(name, text)
   return support.shell((os.getenv("LUA") or "lua5.4") .. " tests/lint/words.lua " .. support.write(name, text))
 end
 
-function TestWords.test_beginnings_of_comments()
+function TestWords.test_wrong_beginnings_of_comments_are_reported()
   for _, case in ipairs({ { "bad.lua", "local a = 1\n-" .. "- What it is.\n" },
     { "bad.c", "int a; /" .. "* Of a head. */\n" }, { "bad.h", "/" .. "* Where it lies. */\n" },
     { "bad.py", 'def f():\n    """What it returns."""\n' }, { "bad.sh", "#" .. " The same for others.\n" } }) do
@@ -20,7 +20,7 @@ function TestWords.test_beginnings_of_comments()
   end
 end
 
-function TestWords.test_comments_that_are_fine()
+function TestWords.test_other_beginnings_of_comments_are_accepted()
   for _, case in ipairs({ { "good.lua", "-- Rows of a head.\n-" .. "- What follows goes on in a second line.\n" },
     { "good.c", "/* Offsets, in bytes.\n * Of every head one. */\n" } }) do
     local text, good = lint(table.unpack(case))
@@ -40,7 +40,7 @@ function TestWords.test_messages_of_c_name_a_file_or_field()
   lu.assertTrue(select(2, lint("message.c", fail:format("ENVIRONMENT", '"no memory"'))))
 end
 
-function TestWords.test_long_files()
+function TestWords.test_long_files_are_reported()
   local text, good = lint("long.lua", ("local _ = 1\n"):rep(451))
   lu.assertNil(good)
   lu.assertStrContains(text, "451 lines, expected at most 450")

@@ -35,7 +35,7 @@ static void test_alarm_healthy_run_silent(void **state) {
     }
 }
 
-static void test_alarm_gradient_after_usual_steps(void **state) {
+static void test_alarm_gradient_500_times_the_usual_after_100_steps_reported(void **state) {
     (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
@@ -52,7 +52,7 @@ static void test_alarm_gradient_after_usual_steps(void **state) {
 }
 
 /* A fitted model has tiny gradients: a gradient norm below the clipping norm is not an alarm. */
-static void test_alarm_gradient_below_clipping_silent(void **state) {
+static void test_alarm_gradient_below_the_clipping_norm_silent(void **state) {
     (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
@@ -61,7 +61,7 @@ static void test_alarm_gradient_below_clipping_silent(void **state) {
     assert_int_equal(take(&alarm, 1, 202, make_step(0.1, 1.0)), 202);
 }
 
-static void test_alarm_update_half_of_parameters(void **state) {
+static void test_alarm_update_above_half_of_the_parameters_reported(void **state) {
     (void)state;
     lh_alarm alarm;
     lh_step_metrics metrics = make_step(1, 0.5);
@@ -73,7 +73,7 @@ static void test_alarm_update_half_of_parameters(void **state) {
     assert_int_equal(alarm.kind, LH_ALARM_UPDATE);
 }
 
-static void test_alarm_loss_for_200_steps(void **state) {
+static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **state) {
     (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
@@ -117,10 +117,10 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alarm_healthy_run_silent),
-        cmocka_unit_test(test_alarm_gradient_after_usual_steps),
-        cmocka_unit_test(test_alarm_gradient_below_clipping_silent),
-        cmocka_unit_test(test_alarm_update_half_of_parameters),
-        cmocka_unit_test(test_alarm_loss_for_200_steps),
+        cmocka_unit_test(test_alarm_gradient_500_times_the_usual_after_100_steps_reported),
+        cmocka_unit_test(test_alarm_gradient_below_the_clipping_norm_silent),
+        cmocka_unit_test(test_alarm_update_above_half_of_the_parameters_reported),
+        cmocka_unit_test(test_alarm_loss_above_twice_guessing_for_200_steps_reported),
         cmocka_unit_test(test_alarm_message_names_tensors_and_checkpoint),
     };
     return cmocka_run_group_tests_name("alarm", tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 static const int32_t list[] = {6, 50, 10};
 
-static void test_lengths_range_and_list(void **state) {
+static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
     (void)state;
     lh_lengths range = {NULL, 0, 1, 40, 1}, strided = {NULL, 0, 41, 500, 20}, listed = {list, 3, 0, 0, 0};
     assert_int_equal(lh_lengths_count(&range), 40);
@@ -22,14 +22,14 @@ static void test_lengths_range_and_list(void **state) {
     assert_int_equal(lh_lengths_longest(&listed), 50);
 }
 
-static void test_lengths_empty_range_counts_none(void **state) {
+static void test_lengths_of_an_empty_range_are_none(void **state) {
     (void)state;
     lh_lengths empty = {NULL, 0, 5, 4, 1};
     assert_int_equal(lh_lengths_count(&empty), 0);
     assert_int_equal(lh_lengths_longest(&empty), 0);
 }
 
-static void test_train_length_uniform(void **state) {
+static void test_train_lengths_are_uniform(void **state) {
     (void)state;
     long seen[6] = {0};
     for (uint32_t step = 0; step < 6000; step++) {
@@ -40,7 +40,7 @@ static void test_train_length_uniform(void **state) {
     assert_true(lh_test_chi_square(seen, 6) < 20.52); /* 99.9% point, 5 degrees of freedom */
 }
 
-static void test_train_length_counter_as_documented(void **state) {
+static void test_train_length_has_the_documented_counter(void **state) {
     (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(8), 5, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
     int expected = 1 + (int)lh_rng_below(&rng, 6);
@@ -136,7 +136,7 @@ static void test_fill_in_parts_equals_whole(void **state) {
     lh_batch_close(&part);
 }
 
-static void test_fill_distinct_repeats(void **state) {
+static void test_fill_repeats_the_distinct_examples(void **state) {
     (void)state;
     lh_batch batch = open_batch(6, 6);
     lh_source source = make_source(0, 2);
@@ -147,7 +147,7 @@ static void test_fill_distinct_repeats(void **state) {
     lh_batch_close(&batch);
 }
 
-static void test_fill_domain_and_step_differ(void **state) {
+static void test_fill_gives_other_examples_in_another_domain_or_step(void **state) {
     (void)state;
     lh_batch a = open_batch(30, 2), b = open_batch(30, 2);
     lh_source source = make_source(0, 0), other = make_source(1, 0);
@@ -166,7 +166,7 @@ static int shrinking(int n) { return n % 2 ? n : n - 1; }
 
 /* A formula of a length need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the
  * writes. */
-static void test_open_formula_not_monotone_all_fit(void **state) {
+static void test_open_fits_the_largest_example_of_any_formula(void **state) {
     (void)state;
     lh_task task = *lh_toy_spec.task;
     lh_format format = *lh_toy_spec.format;
@@ -189,17 +189,17 @@ static void test_open_formula_not_monotone_all_fit(void **state) {
 
 int main(void) {
     const struct CMUnitTest batch[] = {
-        cmocka_unit_test(test_lengths_range_and_list),
-        cmocka_unit_test(test_lengths_empty_range_counts_none),
-        cmocka_unit_test(test_train_length_uniform),
-        cmocka_unit_test(test_train_length_counter_as_documented),
+        cmocka_unit_test(test_lengths_of_ranges_and_lists_are_enumerated),
+        cmocka_unit_test(test_lengths_of_an_empty_range_are_none),
+        cmocka_unit_test(test_train_lengths_are_uniform),
+        cmocka_unit_test(test_train_length_has_the_documented_counter),
         cmocka_unit_test(test_shape_at_lengths_of_streams),
         cmocka_unit_test(test_fill_rows_are_samples_of_their_counters),
         cmocka_unit_test(test_fill_samplers_see_the_options),
         cmocka_unit_test(test_fill_in_parts_equals_whole),
-        cmocka_unit_test(test_fill_distinct_repeats),
-        cmocka_unit_test(test_fill_domain_and_step_differ),
-        cmocka_unit_test(test_open_formula_not_monotone_all_fit),
+        cmocka_unit_test(test_fill_repeats_the_distinct_examples),
+        cmocka_unit_test(test_fill_gives_other_examples_in_another_domain_or_step),
+        cmocka_unit_test(test_open_fits_the_largest_example_of_any_formula),
     };
     return cmocka_run_group_tests(batch, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 static lh_sums make_sums(int correct, int counted) { return (lh_sums){.correct = correct, .counted = counted}; }
 
 /* Bounds by the published formula, computed separately to ten digits. */
-static void test_wilson_bounds(void **state) {
+static void test_wilson_bounds_equal_computed_ones(void **state) {
     (void)state;
     static const struct {
         double share, count, low, high;
@@ -26,7 +26,7 @@ static void test_wilson_bounds(void **state) {
 }
 
 /* Four sequences under two draws, the third without a counted label: shares 0.75, 0.25 and 1. */
-static void test_deviation_over_sequences(void **state) {
+static void test_deviation_is_that_of_shares_by_sequence(void **state) {
     (void)state;
     double share[5];
     lh_by_sequence statistics = {share, 0};
@@ -46,8 +46,8 @@ static void test_deviation_over_sequences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wilson_bounds),
-        cmocka_unit_test(test_deviation_over_sequences),
+        cmocka_unit_test(test_wilson_bounds_equal_computed_ones),
+        cmocka_unit_test(test_deviation_is_that_of_shares_by_sequence),
     };
     return cmocka_run_group_tests_name("by_sequence", tests, NULL, NULL);
 }

@@ -197,7 +197,7 @@ static void test_info_json_complete(void **state) {
     assert_text(state, 0, "info", "105 in 7 tensors, float32; 1 not learned\n");
 }
 
-static void test_sample_json_and_text(void **state) {
+static void test_sample_prints_examples_as_json_and_text(void **state) {
     lh_run_result result = run_with(state, 0, "sample --length 4 --count 3 --seed 5", NULL);
     char *first = strdup(result.out), *rest = first;
     int lines = 0;
@@ -277,7 +277,7 @@ static void test_eval_without_locks_warns_once(void **state) {
 }
 
 /* The verbs of a model with two streams, the second of which holds the target. */
-static void test_verbs_of_two_streams(void **state) {
+static void test_verbs_run_a_model_of_two_streams(void **state) {
     char command[256];
     toy = lh_toy_pair_with(toy_float_list);
     run_with(state, 0, "train --steps 5 --no-eval --out . --threads 2", NULL);
@@ -447,7 +447,7 @@ static void test_bench_json_complete(void **state) {
     assert_text(state, 0, "bench --seconds 0.02 --lengths 3", "steps/s");
 }
 
-static void test_bench_replicas_counted(void **state) {
+static void test_bench_reports_replicas_and_threads(void **state) {
     lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 2 --replicas 5", NULL);
     json_t *line = json_loads(strtok(result.out, "\n"), 0, NULL);
     assert_int_equal(json_integer_value(json_object_get(line, "replicas")), 5);
@@ -461,7 +461,7 @@ static void test_bench_replicas_counted(void **state) {
     assert_text(state, 2, "bench --replicas 0", "--replicas: 0 is out of range");
 }
 
-static void test_bench_one_mode(void **state) {
+static void test_bench_mode_selects_training_or_evaluation(void **state) {
     lh_run_result result = run_with(state, 0, "bench --json --seconds 0.02 --lengths 3 --mode eval", NULL);
     assert_non_null(strstr(result.out, "\"mode\":\"eval\""));
     assert_null(strstr(result.out, "\"mode\":\"train\""));
@@ -532,10 +532,10 @@ int main(void) {
         cmocka_unit_test(test_quoted_text_is_json),
         cmocka_unit_test(test_symbols_longest_name_wins),
         WITH_TOY(test_info_json_complete),
-        WITH_TOY(test_sample_json_and_text),
+        WITH_TOY(test_sample_prints_examples_as_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
         WITH_TOY(test_eval_without_locks_warns_once),
-        WITH_TOY(test_verbs_of_two_streams),
+        WITH_TOY(test_verbs_run_a_model_of_two_streams),
         WITH_TOY(test_predict_bad_lines_named),
         WITH_TOY(test_predict_bad_positions_named),
         WITH_TOY(test_predict_bad_distances_named),
@@ -546,8 +546,8 @@ int main(void) {
         WITH_TOY(test_gradcheck_right_gradients_pass),
         WITH_TOY(test_gradcheck_wrong_gradient_named),
         WITH_TOY(test_bench_json_complete),
-        WITH_TOY(test_bench_replicas_counted),
-        WITH_TOY(test_bench_one_mode),
+        WITH_TOY(test_bench_reports_replicas_and_threads),
+        WITH_TOY(test_bench_mode_selects_training_or_evaluation),
         WITH_TOY(test_main_other_interface_refused),
         WITH_TOY(test_main_unknown_level_refused),
         cmocka_unit_test(test_progress_interrupted_line_is_ended),

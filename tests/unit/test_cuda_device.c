@@ -48,7 +48,7 @@ static void test_image_parse_kind_reads_names(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(lh_cuda_parse_kind(wrong[i], &kind));
 }
 
-static void test_image_runs_by_version_rules(void **state) {
+static void test_image_runs_on_the_devices_that_its_version_names(void **state) {
     (void)state;
     static const struct {
         const char *image;
@@ -397,7 +397,7 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_image_parse_kind_reads_names),
-        cmocka_unit_test(test_image_runs_by_version_rules),
+        cmocka_unit_test(test_image_runs_on_the_devices_that_its_version_names),
         cmocka_unit_test(test_image_choose_best_that_fits),
         cmocka_unit_test(test_image_choose_none_fits_lists_images_and_device),
         cmocka_unit_test(test_image_choose_driver_too_old_names_both_versions),

@@ -22,7 +22,7 @@ static int64_t at(int tensor, int64_t row, int64_t column) {
     return lh_toy_spec.tensors[tensor].offset + row * lh_toy_spec.tensors[tensor].stride + column;
 }
 
-static void test_vector_finite_largest_named(void **state) {
+static void test_vector_of_finite_values_names_the_largest(void **state) {
     (void)state;
     vector[at(TOY_TOKEN, 6, 3)] = -7.0f;
     vector[at(TOY_OUTPUT, 3, 4)] = 5.0f;
@@ -101,7 +101,7 @@ static void test_step_message_names_tensors(void **state) {
 }
 
 /* Every element is finite, but the norm is not. */
-static void test_step_message_overflowing_squares(void **state) {
+static void test_step_message_names_the_element_whose_square_overflows(void **state) {
     (void)state;
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3: the gradient's norm is inf");
@@ -111,7 +111,7 @@ static void test_step_message_overflowing_squares(void **state) {
                                        "its square is beyond this precision"));
 }
 
-static void test_step_message_without_gradient(void **state) {
+static void test_step_message_names_parameters_if_there_is_no_gradient(void **state) {
     (void)state;
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3");
@@ -124,14 +124,14 @@ static void test_step_message_without_gradient(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_vector_finite_largest_named, clear),
+        cmocka_unit_test_setup(test_vector_of_finite_values_names_the_largest, clear),
         cmocka_unit_test_setup(test_vector_nan_reported_for_its_own_tensor, clear),
         cmocka_unit_test_setup(test_vector_gaps_between_tensors_ignored, clear),
         cmocka_unit_test_setup(test_vector_all_zero_names_none, clear),
         cmocka_unit_test_setup(test_chunk_tensors_named, clear),
         cmocka_unit_test_setup(test_step_message_names_tensors, clear),
-        cmocka_unit_test_setup(test_step_message_overflowing_squares, clear),
-        cmocka_unit_test_setup(test_step_message_without_gradient, clear),
+        cmocka_unit_test_setup(test_step_message_names_the_element_whose_square_overflows, clear),
+        cmocka_unit_test_setup(test_step_message_names_parameters_if_there_is_no_gradient, clear),
     };
     return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
 }

@@ -231,7 +231,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
     engine->ops->close(engine);
 }
 
-static void test_predict_is_the_pass_of_an_evaluation(void **state) {
+static void test_predict_has_the_logits_of_an_evaluation(void **state) {
     (void)state;
     lh_sums sums = {0, 0, 0, 0, 0, 0}, later = sums;
     for (int threads = 1; threads < 4; threads++) {
@@ -288,7 +288,7 @@ static void test_blocks_with_distances_of_each_side_match_reference(void **state
     }
 }
 
-static void test_draw_gives_a_device_both_sides(void **state) {
+static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     (void)state;
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = SIDES.spec->cuda;
@@ -313,9 +313,9 @@ int main(void) {
         cmocka_unit_test(test_train_block_with_positions_of_each_sequence_matches_reference),
         cmocka_unit_test(test_forward_block_with_dropout_of_the_draw_matches_reference),
         cmocka_unit_test(test_draws_of_sequences_give_a_device_the_same_positions),
-        cmocka_unit_test(test_predict_is_the_pass_of_an_evaluation),
+        cmocka_unit_test(test_predict_has_the_logits_of_an_evaluation),
         cmocka_unit_test(test_blocks_with_distances_of_each_side_match_reference),
-        cmocka_unit_test(test_draw_gives_a_device_both_sides),
+        cmocka_unit_test(test_draw_for_a_device_has_distances_of_both_sides),
     };
     return cmocka_run_group_tests_name("draws", tests, NULL, NULL);
 }

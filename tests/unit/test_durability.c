@@ -93,7 +93,7 @@ int rename(const char *from, const char *to) {
 }
 
 /* Checkpoints at steps 10 and 14, the second inside a window, with evaluations of steps 6 and 12 before them. */
-static void test_checkpoint_after_its_logs(void **state) {
+static void test_checkpoint_is_durable_after_its_logs(void **state) {
     lh_spec toy = lh_toy_spec_with(toy_float_list);
     toy.train.keep_steps_count = 0;
     toy.eval.during_every = 6;
@@ -109,7 +109,7 @@ static void test_checkpoint_after_its_logs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_checkpoint_after_its_logs, lh_test_make_directory,
+        cmocka_unit_test_setup_teardown(test_checkpoint_is_durable_after_its_logs, lh_test_make_directory,
                                         lh_test_remove_directory),
     };
     return cmocka_run_group_tests_name("durability", tests, NULL, NULL);

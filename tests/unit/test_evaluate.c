@@ -51,7 +51,7 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_evaluate_drawn_distances_every_draw(void **state) {
+static void test_evaluate_with_drawn_distances_makes_every_draw(void **state) {
     (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
@@ -65,7 +65,7 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
 }
 
 /* Dropout makes an evaluation random, so each draw is evaluated. */
-static void test_evaluate_dropout_every_draw(void **state) {
+static void test_evaluate_with_dropout_makes_every_draw(void **state) {
     (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
@@ -78,7 +78,7 @@ static void test_evaluate_dropout_every_draw(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_evaluate_nothing_drawn_one_draw(void **state) {
+static void test_evaluate_without_draws_makes_one_pass(void **state) {
     (void)state;
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -299,7 +299,7 @@ static void mask_length_6(lh_rng *rng, int n, lh_example *example) {
 }
 
 /* A condition without counted labels has neither accuracy nor exact match, and does not enter a mean. */
-static void test_evaluate_condition_without_counted_labels(void **state) {
+static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_task task = *lh_toy_spec.task;
@@ -344,7 +344,7 @@ static void test_evaluate_condition_without_counted_labels(void **state) {
 }
 
 /* Lengths between training lengths are neither training lengths nor beyond. */
-static void test_evaluate_splits_name_gaps(void **state) {
+static void test_split_of_lengths_between_training_lengths_is_between(void **state) {
     (void)state;
     static const int32_t trained[] = {3, 8, 5};
     lh_spec spec = lh_toy_spec;
@@ -447,9 +447,9 @@ static void test_evaluate_stops_between_lengths(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_draws_mean_and_spread),
-        cmocka_unit_test(test_evaluate_drawn_distances_every_draw),
-        cmocka_unit_test(test_evaluate_dropout_every_draw),
-        cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
+        cmocka_unit_test(test_evaluate_with_drawn_distances_makes_every_draw),
+        cmocka_unit_test(test_evaluate_with_dropout_makes_every_draw),
+        cmocka_unit_test(test_evaluate_without_draws_makes_one_pass),
         WITH_DIRECTORY(test_evaluate_batches_mean_of_their_accuracies),
         WITH_DIRECTORY(test_evaluate_every_condition_under_every_noise),
         cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
@@ -457,8 +457,8 @@ int main(void) {
         WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
         WITH_DIRECTORY(test_evaluate_lines_have_confidence_bounds),
         WITH_DIRECTORY(test_evaluate_lines_read_back),
-        WITH_DIRECTORY(test_evaluate_condition_without_counted_labels),
-        cmocka_unit_test(test_evaluate_splits_name_gaps),
+        WITH_DIRECTORY(test_evaluate_condition_without_counted_labels_has_no_accuracy),
+        cmocka_unit_test(test_split_of_lengths_between_training_lengths_is_between),
         WITH_DIRECTORY(test_evaluate_older_lines_are_found),
         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
         WITH_DIRECTORY(test_evaluate_per_example_adds_up),

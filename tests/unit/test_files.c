@@ -330,7 +330,7 @@ static void check_truncation(const char *directory, const char *before, const ch
     assert_true(cut.exists && cut.kept_lines == lines);
 }
 
-static void test_truncate_lines_later_and_torn_dropped(void **state) {
+static void test_truncate_lines_drops_later_and_torn_lines(void **state) {
     check_truncation(*state, "{\"step\":10}\n{\"step\":20}\n{\"step\":30}\n", "{\"step\":10}\n{\"step\":20}\n", 0);
     check_truncation(*state, "{\"step\":10}\n{\"step\":3", "{\"step\":10}\n", 1);
     check_truncation(*state, "{\"step\":30}\n{\"step\":20}\n", "{\"step\":20}\n", 0);
@@ -340,7 +340,7 @@ static void test_truncate_lines_later_and_torn_dropped(void **state) {
     check_truncation(*state, "", "", 0);
 }
 
-static void test_truncate_lines_nothing_to_drop_untouched(void **state) {
+static void test_truncate_lines_without_later_lines_changes_nothing(void **state) {
     lh_error error;
     struct stat before, after;
     lh_cut cut;
@@ -352,7 +352,7 @@ static void test_truncate_lines_nothing_to_drop_untouched(void **state) {
     assert_int_equal(before.st_ino, after.st_ino);
 }
 
-static void test_truncate_lines_missing_file_fine(void **state) {
+static void test_truncate_lines_of_a_missing_file_succeeds(void **state) {
     lh_error error;
     lh_cut cut;
     lh_assert_ok(lh_truncate_lines(lh_test_path(*state, "none"), "step", 1, &cut, &error), &error);
@@ -512,9 +512,9 @@ int main(void) {
         in_directory(test_append_line_torn_line_removed),
         in_directory(test_append_line_long_torn_line_removed),
         in_directory(test_append_line_full_disk_undone),
-        in_directory(test_truncate_lines_later_and_torn_dropped),
-        in_directory(test_truncate_lines_nothing_to_drop_untouched),
-        in_directory(test_truncate_lines_missing_file_fine),
+        in_directory(test_truncate_lines_drops_later_and_torn_lines),
+        in_directory(test_truncate_lines_without_later_lines_changes_nothing),
+        in_directory(test_truncate_lines_of_a_missing_file_succeeds),
         in_directory(test_lock_directory_held_refused_until_unlocked),
         in_directory(test_lock_directory_without_lock_support_succeeds_for_all),
         in_directory(test_lock_directory_temporaries_of_live_processes_kept),

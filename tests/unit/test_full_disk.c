@@ -144,7 +144,7 @@ static void check(void **state, lh_disk_work *work) {
     assert_int_equal(result, 0);
 }
 
-static void test_training_on_a_full_disk(void **state) {
+static void test_training_on_a_full_disk_keeps_its_files_whole(void **state) {
     toy = lh_toy_spec_with(toy_float_list);
     toy.train.keep_all = true;
     toy.eval.during_every = 6;
@@ -153,12 +153,12 @@ static void test_training_on_a_full_disk(void **state) {
     check(state, train_into);
 }
 
-static void test_evaluation_on_a_full_disk(void **state) {
+static void test_evaluation_on_a_full_disk_keeps_its_files_whole(void **state) {
     toy = lh_toy_spec_with(toy_float_list);
     check(state, evaluate_into);
 }
 
-static void test_traces_on_a_full_disk(void **state) {
+static void test_traces_on_a_full_disk_keep_their_files_whole(void **state) {
     toy = lh_toy_pair_with(toy_float_list);
     check(state, trace_into);
 }
@@ -166,7 +166,8 @@ static void test_traces_on_a_full_disk(void **state) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(test_training_on_a_full_disk), TEST(test_evaluation_on_a_full_disk),
-                                       TEST(test_traces_on_a_full_disk)};
+    const struct CMUnitTest tests[] = {TEST(test_training_on_a_full_disk_keeps_its_files_whole),
+                                       TEST(test_evaluation_on_a_full_disk_keeps_its_files_whole),
+                                       TEST(test_traces_on_a_full_disk_keep_their_files_whole)};
     return cmocka_run_group_tests_name("full_disk", tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void test_exp_whole_range_within_one_ulp(void **state) {
     check("exp", exp_of, expl, -1, 1, 0, 1.1);
 }
 
-static void test_exp_edges(void **state) {
+static void test_exp_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at(exp_of, 0), 1) && is_everywhere(at(exp_of, -0.0), 1));
     assert_true(is_everywhere(at(exp_of, INFINITY), INFINITY) && is_everywhere(at(exp_of, 710), INFINITY));
@@ -126,7 +126,7 @@ static void test_log_whole_range_within_two_ulp(void **state) {
     }
 }
 
-static void test_log_edges(void **state) {
+static void test_log_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at(log_of, 1), 0) && is_everywhere(at(log_of, INFINITY), INFINITY));
     assert_true(is_everywhere(at(log_of, 0), -INFINITY) && is_everywhere(at(log_of, -0.0), -INFINITY));
@@ -142,7 +142,7 @@ static void test_log1p_whole_range_within_two_ulp(void **state) {
     check("log1p", log1p_of, log1pl, 0, 1e30, 0, 2);
 }
 
-static void test_log1p_edges(void **state) {
+static void test_log1p_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at(log1p_of, 0), 0) && is_everywhere(at(log1p_of, SMALLEST), SMALLEST));
     assert_true(is_everywhere(at(log1p_of, -1), -INFINITY) && is_everywhere(at(log1p_of, INFINITY), INFINITY));
@@ -162,7 +162,7 @@ static void test_sigmoid_whole_range_within_few_ulp(void **state) {
     check("sigmoid", sigmoid_of, sigmoidl, -3, 3, 0, 2.4);
 }
 
-static void test_sigmoid_edges(void **state) {
+static void test_sigmoid_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at(sigmoid_of, 0), (real)0.5) && is_everywhere(at(sigmoid_of, -0.0), (real)0.5));
     assert_true(is_everywhere(at(sigmoid_of, 40), 1) && is_everywhere(at(sigmoid_of, INFINITY), 1));
@@ -248,7 +248,7 @@ static void test_sin_cos_positions_absolute_error_small(void **state) {
     }
 }
 
-static void test_sin_cos_multiples_of_quarter_turn(void **state) {
+static void test_sin_cos_near_multiples_of_a_quarter_turn_are_accurate(void **state) {
     (void)state;
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23;
     for (int n = -80000; n <= 80000; n++) {
@@ -258,7 +258,7 @@ static void test_sin_cos_multiples_of_quarter_turn(void **state) {
     }
 }
 
-static void test_sin_cos_edges(void **state) {
+static void test_sin_cos_of_special_values_are_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at(sin_of, 0), 0) && is_everywhere(at(cos_of, 0), 1));
     assert_true(is_nan_everywhere(at(sin_of, INFINITY)) && is_nan_everywhere(at(cos_of, -INFINITY)));
@@ -297,7 +297,7 @@ static void test_pow_integer_exponents_take_sign(void **state) {
     assert_true(pow_real(-1, (real)0x1p24) == 1 && pow_real(-1, (real)-0x1p60) == 1);
 }
 
-static void test_pow_edges(void **state) {
+static void test_pow_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at2(pow_of, 0, 2.5), 0) && is_everywhere(at2(pow_of, 0, 0), 1));
     assert_true(is_everywhere(at2(pow_of, 0, -1.5), INFINITY) && is_everywhere(at2(pow_of, INFINITY, 0.01), INFINITY));
@@ -322,7 +322,7 @@ static void test_floor_any_size_exact(void **state) {
     assert_true(is_everywhere(at(floor_of, -SMALLEST), -1) && is_everywhere(at(floor_of, LARGEST), LARGEST));
 }
 
-static void test_abs_and_minimum(void **state) {
+static void test_abs_and_minimum_are_exact(void **state) {
     (void)state;
     assert_true(is_everywhere(at(abs_of, -2.5), (real)2.5) && is_everywhere(at(abs_of, -0.0), 0));
     assert_true(is_everywhere(at2(minimum, -1, 2), -1) && is_everywhere(at2(minimum, 2, -1), -1));
@@ -365,7 +365,7 @@ static void test_exp_negative_within_two_ulp(void **state) {
     assert_true(exp_negative(-(real)INFINITY) == 0 && exp_negative(-LARGEST) == 0 && isnan(exp_negative((real)NAN)));
 }
 
-static void test_bucket_counts_edges(void **state) {
+static void test_bucket_is_the_number_of_edges_up_to_the_value(void **state) {
     (void)state;
     const real edges[] = {-2, 1, 4, (real)6.5};
     for (int x = -4; x < 9; x++)
@@ -445,13 +445,13 @@ static void test_scalars_have_the_bits_of_lanes(void **state) {
 
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_whole_range_within_one_ulp),
-    cmocka_unit_test(test_exp_edges),
+    cmocka_unit_test(test_exp_of_special_values_is_exact),
     cmocka_unit_test(test_log_whole_range_within_two_ulp),
-    cmocka_unit_test(test_log_edges),
+    cmocka_unit_test(test_log_of_special_values_is_exact),
     cmocka_unit_test(test_log1p_whole_range_within_two_ulp),
-    cmocka_unit_test(test_log1p_edges),
+    cmocka_unit_test(test_log1p_of_special_values_is_exact),
     cmocka_unit_test(test_sigmoid_whole_range_within_few_ulp),
-    cmocka_unit_test(test_sigmoid_edges),
+    cmocka_unit_test(test_sigmoid_of_special_values_is_exact),
     cmocka_unit_test(test_tanh_whole_range_within_few_ulp),
     cmocka_unit_test(test_tanh_odd_and_saturated),
     cmocka_unit_test(test_erf_whole_range_within_few_ulp),
@@ -459,17 +459,17 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_erf_odd_and_saturated),
     cmocka_unit_test(test_sqrt_correctly_rounded),
     cmocka_unit_test(test_sin_cos_positions_absolute_error_small),
-    cmocka_unit_test(test_sin_cos_multiples_of_quarter_turn),
-    cmocka_unit_test(test_sin_cos_edges),
+    cmocka_unit_test(test_sin_cos_near_multiples_of_a_quarter_turn_are_accurate),
+    cmocka_unit_test(test_sin_cos_of_special_values_are_exact),
     cmocka_unit_test(test_pow_results_in_range_relative_error_small),
     cmocka_unit_test(test_pow_integer_exponents_take_sign),
-    cmocka_unit_test(test_pow_edges),
+    cmocka_unit_test(test_pow_of_special_values_is_exact),
     cmocka_unit_test(test_floor_any_size_exact),
-    cmocka_unit_test(test_abs_and_minimum),
+    cmocka_unit_test(test_abs_and_minimum_are_exact),
     cmocka_unit_test(test_mod_integers_exact),
 #if defined(DEVICE)
     cmocka_unit_test(test_exp_negative_within_two_ulp),
-    cmocka_unit_test(test_bucket_counts_edges),
+    cmocka_unit_test(test_bucket_is_the_number_of_edges_up_to_the_value),
 #else
     cmocka_unit_test(test_masks_choose_lanes),
     cmocka_unit_test(test_tables_read_and_add_in_lane_order),

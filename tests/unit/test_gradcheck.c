@@ -118,7 +118,7 @@ static void close_check(lh_gradcheck_result *results) {
     free(results);
 }
 
-static void test_gradcheck_kinks_of_a_model_pass(void **state) {
+static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
     int kinks = 0;
@@ -149,7 +149,7 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
 
 /* Kinks on either side, on both sides, and nearer than any step. Two kinks at the same distance would cancel in a
  * two-sided difference. The gradient is large at the last kink, which is farther than any step. */
-static void test_gradcheck_kinks_near_the_point(void **state) {
+static void test_gradcheck_passes_near_kinks(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_spec_with(toy_double_list);
     spec.precision = "float64";
@@ -172,9 +172,9 @@ static void test_gradcheck_kinks_near_the_point(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradcheck_kinks_of_a_model_pass),
+        cmocka_unit_test(test_gradcheck_of_a_model_with_kinks_passes),
         cmocka_unit_test(test_gradcheck_one_element_of_a_model_found),
-        cmocka_unit_test(test_gradcheck_kinks_near_the_point),
+        cmocka_unit_test(test_gradcheck_passes_near_kinks),
     };
     return cmocka_run_group_tests_name("gradcheck", tests, NULL, NULL);
 }

@@ -207,7 +207,7 @@ static void check_errors(const lh_spec *spec) {
     engine->ops->close(engine);
 }
 
-static void test_own_answers_continue_from_errors_anywhere(void **state) {
+static void test_own_answers_continue_after_an_error_at_any_token(void **state) {
     (void)state;
     check_errors(&longhand_spec_parity_float64_decoder_alibi);
     check_errors(&longhand_spec_parity_float64_encoder_decoder);
@@ -217,7 +217,7 @@ static void test_own_answers_continue_from_errors_anywhere(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_match_equals_greedy_decoding),
-        cmocka_unit_test(test_own_answers_continue_from_errors_anywhere),
+        cmocka_unit_test(test_own_answers_continue_after_an_error_at_any_token),
     };
     return cmocka_run_group_tests_name("greedy", tests, NULL, NULL);
 }

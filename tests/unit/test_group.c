@@ -217,7 +217,7 @@ static void test_file_system_without_locks_warns_once(void **state) {
     assert_null(strstr(warning + 1, "warning"));
 }
 
-static void test_replicas_resume_each_from_its_own_step(void **state) {
+static void test_replicas_resume_from_different_steps(void **state) {
     train_alone(state);
     run(state, 0, "train --out parts --steps 13 --seed 4 --learning-rate 0.02 --no-eval");
     run(state, 0, "train --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --threads 2 --no-eval");
@@ -266,7 +266,7 @@ static void test_replicas_one_diverges_others_continue(void **state) {
     free(facts);
 }
 
-static void test_replicas_overfit(void **state) {
+static void test_replicas_overfit_fixed_examples_or_explain_why_not(void **state) {
     lh_run_result result = run(state, 1, "train --out . --overfit 50 --seeds 0:1 --steps 20 --threads 2");
     assert_non_null(strstr(result.err, "2 of 2 runs failed"));
     run(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
@@ -314,10 +314,10 @@ int main(void) {
         RUN_TEST(test_missing_trains_only_missing_runs),
         RUN_TEST(test_missing_in_a_folder_with_any_bytes_as_name),
         RUN_TEST(test_file_system_without_locks_warns_once),
-        RUN_TEST(test_replicas_resume_each_from_its_own_step),
+        RUN_TEST(test_replicas_resume_from_different_steps),
         RUN_TEST(test_replicas_existing_run_leaves_all_untouched),
         RUN_TEST(test_replicas_one_diverges_others_continue),
-        RUN_TEST(test_replicas_overfit),
+        RUN_TEST(test_replicas_overfit_fixed_examples_or_explain_why_not),
         RUN_TEST(test_replicas_sigterm_each_resumes),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);

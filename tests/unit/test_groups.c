@@ -125,7 +125,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
 }
 
 /* Groups are of the held-out sets by default; a group never has examples of two sets. */
-static void test_groups_of_sets(void **state) {
+static void test_groups_have_examples_of_one_held_out_set(void **state) {
     const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
     lh_groups g;
@@ -376,7 +376,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         in_directory(test_groups_are_the_occurring_combinations),
         in_directory(test_groups_of_a_range_leave_out_other_values),
-        in_directory(test_groups_of_sets),
+        in_directory(test_groups_have_examples_of_one_held_out_set),
         in_directory(test_invalid_axes_are_refused),
         in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
         in_directory(test_evaluation_by_axes_lines_read_back),

@@ -151,7 +151,7 @@ static void test_initialise_float_is_rounded_double(void **state) {
     for (int i = 0; i < TOY_STORAGE; i++) assert_true(narrow[i] == (float)wide[i]);
 }
 
-static void test_initialise_seed_and_tensor_differ(void **state) {
+static void test_initialise_depends_on_seed_and_tensor(void **state) {
     (void)state;
     static double one[TOY_STORAGE], two[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 1, 8, one);
@@ -170,7 +170,7 @@ int main(void) {
         cmocka_unit_test(test_initialise_counter_as_documented),
         cmocka_unit_test(test_initialise_constants_and_gaps),
         cmocka_unit_test(test_initialise_float_is_rounded_double),
-        cmocka_unit_test(test_initialise_seed_and_tensor_differ),
+        cmocka_unit_test(test_initialise_depends_on_seed_and_tensor),
     };
     return cmocka_run_group_tests(initialise, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
     lh_corpus_close(&c);
 }
 
-static void test_task_follows_from_its_seed(void **state) {
+static void test_task_has_the_same_examples_for_the_same_seed(void **state) {
     (void)state;
     fixture f;
     lh_corpus a, b;
@@ -277,7 +277,7 @@ static void test_file_with_a_byte_0_is_refused(void **state) {
 }
 
 /* The plan's digest covers the bytes of the file; a flag may give another path. */
-static void test_file_must_be_that_of_the_plan(void **state) {
+static void test_file_other_than_the_plan_s_is_refused(void **state) {
     static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
     char digest[LH_SHA256_TEXT];
     fixture f;
@@ -373,12 +373,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_task_splits_by_vectors_and_keeps_the_distance),
         cmocka_unit_test(test_task_has_a_validation_set_of_its_own),
-        cmocka_unit_test(test_task_follows_from_its_seed),
+        cmocka_unit_test(test_task_has_the_same_examples_for_the_same_seed),
         cmocka_unit_test(test_task_reports_progress),
         WITH_DIRECTORY(test_file_is_read_in_both_alphabets),
         WITH_DIRECTORY(test_invalid_file_is_refused),
         WITH_DIRECTORY(test_file_with_a_puzzle_of_several_steps_is_refused),
-        WITH_DIRECTORY(test_file_must_be_that_of_the_plan),
+        WITH_DIRECTORY(test_file_other_than_the_plan_s_is_refused),
         WITH_DIRECTORY(test_file_with_a_byte_0_is_refused),
         WITH_DIRECTORY(test_mutated_files_are_read_or_refused),
         cmocka_unit_test(test_published_file_matches_its_paper),

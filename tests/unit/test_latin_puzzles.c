@@ -94,7 +94,7 @@ static int more_items(int few) {
     return asked != NULL ? atoi(asked) : few;
 }
 
-static void test_squares_are_all_of_order_four(void **state) {
+static void test_squares_are_all_latin_squares_of_order_four(void **state) {
     (void)state;
     for (int i = 0; i < LATIN_SQUARES; i++) {
         for (int line = 0; line < 4; line++) {
@@ -181,7 +181,7 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
 }
 
 /* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
-static void test_similar_is_a_distance_of_at_most_four_fifths(void **state) {
+static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
     (void)state;
     latin_puzzle a = parse_puzzle("1?......2.......");
     latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */
@@ -200,11 +200,11 @@ static void test_similar_is_a_distance_of_at_most_four_fifths(void **state) {
 int main(void) {
     latin_all_squares(squares);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_squares_are_all_of_order_four),
+        cmocka_unit_test(test_squares_are_all_latin_squares_of_order_four),
         cmocka_unit_test(test_classifier_agrees_with_the_paper_and_with_all_squares),
         cmocka_unit_test(test_classifier_takes_the_first_strategy),
         cmocka_unit_test(test_rotation_moves_cells_and_symbols),
-        cmocka_unit_test(test_similar_is_a_distance_of_at_most_four_fifths),
+        cmocka_unit_test(test_similar_puzzles_differ_in_at_most_four_fifths),
     };
     return cmocka_run_group_tests_name("latin_puzzles", tests, NULL, NULL);
 }

@@ -160,7 +160,7 @@ static void test_train_at_chance_reported(void **state) {
     assert_null(strstr(result.err, "at chance"));
 }
 
-static void test_train_overfit(void **state) {
+static void test_train_overfits_fixed_examples_or_explains_why_not(void **state) {
     lh_run_result result =
         run_toy(state, 0, "train --out . --overfit 1 --steps 20000 --learning-rate 0.02 --log-every 100 --threads 1");
     assert_non_null(strstr(result.out, "accuracy 1.0000"));
@@ -183,7 +183,7 @@ int main(void) {
         RUN_TEST(test_train_nan_names_last_checkpoint),
         RUN_TEST(test_train_wild_gradient_warned_once),
         RUN_TEST(test_train_at_chance_reported),
-        RUN_TEST(test_train_overfit),
+        RUN_TEST(test_train_overfits_fixed_examples_or_explains_why_not),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }

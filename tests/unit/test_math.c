@@ -32,7 +32,7 @@ static void test_exp_whole_range_within_one_ulp(void **state) {
     }
 }
 
-static void test_exp_special_values(void **state) {
+static void test_exp_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(lh_exp(0) == 1.0);
     assert_true(lh_exp(710) == INFINITY && lh_exp(INFINITY) == INFINITY);
@@ -50,7 +50,7 @@ static void test_log_whole_range_within_one_ulp(void **state) {
     }
 }
 
-static void test_log_special_values(void **state) {
+static void test_log_of_special_values_is_exact(void **state) {
     (void)state;
     assert_true(lh_log(1) == 0.0);
     assert_true(lh_log(0) == -INFINITY && lh_log(INFINITY) == INFINITY);
@@ -122,7 +122,7 @@ static void mix(uint64_t *hash, double value) {
 }
 
 /* All compilers give the same bits at every level and optimisation: the hash is a constant. */
-static void test_all_functions_bits_fixed(void **state) {
+static void test_all_functions_have_the_recorded_bits(void **state) {
     (void)state;
     uint64_t hash = 0xcbf29ce484222325u;
     for (int i = 1; i < 10000; i++) {
@@ -142,16 +142,16 @@ static void test_all_functions_bits_fixed(void **state) {
 int main(void) {
     const struct CMUnitTest math[] = {
         cmocka_unit_test(test_exp_whole_range_within_one_ulp),
-        cmocka_unit_test(test_exp_special_values),
+        cmocka_unit_test(test_exp_of_special_values_is_exact),
         cmocka_unit_test(test_log_whole_range_within_one_ulp),
-        cmocka_unit_test(test_log_special_values),
+        cmocka_unit_test(test_log_of_special_values_is_exact),
         cmocka_unit_test(test_sincos_whole_range_within_bound),
         cmocka_unit_test(test_sincos_zero_exact),
         cmocka_unit_test(test_power_small_integers_exact),
         cmocka_unit_test(test_normal_quantile_inverts_the_distribution),
         cmocka_unit_test(test_normal_quantile_symmetric),
         cmocka_unit_test(test_normal_cumulative_whole_range_within_bound),
-        cmocka_unit_test(test_all_functions_bits_fixed),
+        cmocka_unit_test(test_all_functions_have_the_recorded_bits),
     };
     return cmocka_run_group_tests(math, NULL, NULL);
 }

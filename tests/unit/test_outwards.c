@@ -34,7 +34,7 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
     }
 }
 
-static void test_chances_far_out_and_nan(void **state) {
+static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **state) {
     (void)state;
     vector x = broadcast((real)-INFINITY), match, miss, grad_factor;
     chances_of(1, &x, &match, &miss, &grad_factor);
@@ -143,7 +143,7 @@ static void test_group_any_length_matches_reference(void **state) {
 
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_chances_whole_range_relative_errors_small),
-    cmocka_unit_test(test_chances_far_out_and_nan),
+    cmocka_unit_test(test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan),
     cmocka_unit_test(test_mirror_rows_any_length_exact),
     cmocka_unit_test(test_group_any_length_matches_reference),
 };

@@ -52,7 +52,7 @@ static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const ch
     if (strstr(error.text, words) == NULL || strstr(error.text, hint) == NULL) fail_msg("%s", error.text);
 }
 
-static void test_judge_every_cause(void **state) {
+static void test_judge_finds_every_cause(void **state) {
     (void)state;
     lh_overfit_facts f = plain;
     check_cause(f, LH_OVERFIT_UNKNOWN, "likely cause: none found", "--overfit 1");
@@ -80,7 +80,7 @@ static void test_judge_every_cause(void **state) {
     check_cause(f, LH_OVERFIT_NOTHING_COUNTED, "no position", "bucket_sort");
 }
 
-static void test_judge_far_parameters_rate_high(void **state) {
+static void test_judge_finds_a_high_rate_by_far_parameters(void **state) {
     (void)state;
     lh_overfit_facts f = plain;
     f.parameter_norm = 221;
@@ -97,7 +97,7 @@ static void test_steps_needed_follows_the_fall(void **state) {
     assert_true(lh_overfit_estimate_steps(&f) == 800.0);
 }
 
-static void test_read_metrics_quarters(void **state) {
+static void test_read_metrics_compares_the_last_two_quarters(void **state) {
     lh_error error;
     lh_overfit_facts f = {0};
     char text[4096] = "";
@@ -246,10 +246,10 @@ static void test_measure_begins_with_checkpoint(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_judge_every_cause),
-        RUN_TEST(test_judge_far_parameters_rate_high),
+        RUN_TEST(test_judge_finds_every_cause),
+        RUN_TEST(test_judge_finds_a_high_rate_by_far_parameters),
         RUN_TEST(test_steps_needed_follows_the_fall),
-        RUN_TEST(test_read_metrics_quarters),
+        RUN_TEST(test_read_metrics_compares_the_last_two_quarters),
         RUN_TEST(test_measure_sound_task_attainable),
         RUN_TEST(test_measure_contradiction_found),
         RUN_TEST(test_measure_masked_contradiction_allowed),

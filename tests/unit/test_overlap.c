@@ -110,7 +110,7 @@ static void assert_count(const lh_overlap_count *actual, const lh_overlap_count 
         assert_int_equal(actual->line[i], expected->line[i]);
 }
 
-static void test_counts_are_those_of_all_pairs(void **state) {
+static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
     int64_t sums[3] = {0, 0, 0};
     for (uint64_t seed = 0; seed < 20; seed++) {
         fixture f;
@@ -137,7 +137,7 @@ static void test_counts_are_those_of_all_pairs(void **state) {
 }
 
 /* eval.by = { trained = true }: two conditions of the test's examples, none of which is left out. */
-static void test_trained_is_an_axis_of_files(void **state) {
+static void test_trained_is_an_axis_of_dataset_files(void **state) {
     static const lh_by by = {1, {{LH_BY_TRAINED, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
     lh_error error;
@@ -162,8 +162,8 @@ static void test_trained_is_an_axis_of_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_counts_are_those_of_all_pairs),
-        in_directory(test_trained_is_an_axis_of_files),
+        in_directory(test_overlap_counts_equal_those_of_all_pairs),
+        in_directory(test_trained_is_an_axis_of_dataset_files),
     };
     return cmocka_run_group_tests_name("overlap", tests, NULL, NULL);
 }

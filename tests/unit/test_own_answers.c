@@ -142,13 +142,13 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     engine->ops->close(engine);
 }
 
-static void test_own_answers_with_cached_decoding(void **state) {
+static void test_own_answers_are_decoded_from_the_cache(void **state) {
     (void)state;
     check(&toy_float, false, false);
     check(&toy_drawn, true, false);
 }
 
-static void test_own_answers_by_passes(void **state) {
+static void test_own_answers_are_decoded_by_passes(void **state) {
     (void)state;
     lh_cpu_program passes = toy_float, drawn = toy_drawn;
     passes.decode_step = drawn.decode_step = NULL;
@@ -157,7 +157,7 @@ static void test_own_answers_by_passes(void **state) {
 }
 
 /* Dropout depends on an example's index in its batch, so every pass of this test has all examples. */
-static void test_own_answers_under_dropout(void **state) {
+static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void **state) {
     (void)state;
     lh_cpu_program drops = toy_drawn;
     drops.decode_step = NULL;
@@ -167,9 +167,9 @@ static void test_own_answers_under_dropout(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_answers_with_cached_decoding),
-        cmocka_unit_test(test_own_answers_by_passes),
-        cmocka_unit_test(test_own_answers_under_dropout),
+        cmocka_unit_test(test_own_answers_are_decoded_from_the_cache),
+        cmocka_unit_test(test_own_answers_are_decoded_by_passes),
+        cmocka_unit_test(test_own_answers_under_dropout_have_all_examples_in_every_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,7 +210,7 @@ static void test_norm_grad_added_to_the_streams(void **state) {
 }
 
 /* The constant 1e-5 matters for small rows, and a row of zeros gives 0. */
-static void test_norms_of_small_rows(void **state) {
+static void test_norms_of_small_rows_match_reference(void **state) {
     (void)state;
     for (int rms = 0; rms < 2; rms++) {
         const variant v = {rms, 0, ALONE};
@@ -323,7 +323,7 @@ static void test_activations_forward_and_backward_match_reference(void **state) 
 }
 
 /* For large arguments activations are 0 and x, and slopes 0 and 1, even if a polynomial is infinite. */
-static void test_activations_of_large_arguments(void **state) {
+static void test_activations_of_large_arguments_are_0_or_the_argument(void **state) {
     (void)state;
     static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
@@ -370,12 +370,12 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_norms_forward_and_backward_match_reference),
     cmocka_unit_test(test_norms_in_place_give_same_bits),
     cmocka_unit_test(test_norm_grad_added_to_the_streams),
-    cmocka_unit_test(test_norms_of_small_rows),
+    cmocka_unit_test(test_norms_of_small_rows_match_reference),
     cmocka_unit_test(test_add_branch_separate_and_in_place),
     cmocka_unit_test(test_copy_rows_takes_all),
     cmocka_unit_test(test_dropout_grad_separate_and_in_place),
     cmocka_unit_test(test_activations_forward_and_backward_match_reference),
-    cmocka_unit_test(test_activations_of_large_arguments),
+    cmocka_unit_test(test_activations_of_large_arguments_are_0_or_the_argument),
     cmocka_unit_test(test_gates_forward_and_backward_match_reference),
 };
 

@@ -159,7 +159,7 @@ static void test_square_root_every_length_found(void **state) {
 }
 
 /* All numbers of up to 12 bits occur, and the root of each is that of its square. */
-static void test_square_root_of_small_numbers(void **state) {
+static void test_square_roots_of_all_small_numbers_are_right(void **state) {
     (void)state;
     static lh_drawn drawn;
     static unsigned char seen[4096];
@@ -240,7 +240,7 @@ int main(void) {
         cmocka_unit_test(test_addition_every_length_added),
         cmocka_unit_test(test_multiplication_every_length_multiplied),
         cmocka_unit_test(test_square_root_every_length_found),
-        cmocka_unit_test(test_square_root_of_small_numbers),
+        cmocka_unit_test(test_square_roots_of_all_small_numbers_are_right),
         cmocka_unit_test(test_operands_uniform),
         cmocka_unit_test(test_radicands_uniform),
         cmocka_unit_test(test_constants_score_as_derived),

@@ -87,14 +87,14 @@ static void test_reverse_string_every_length_reversed(void **state) {
     lh_check_every_length(&reverse_string);
 }
 
-static void test_duplicate_string_every_length_twice(void **state) {
+static void test_duplicate_string_every_length_written_twice(void **state) {
     (void)state;
     lh_check_worked(&duplicate_string, "10", "1010");
     lh_check_worked(&duplicate_string, "011", "011011");
     lh_check_every_length(&duplicate_string);
 }
 
-static void test_odds_first_every_length_in_either_order(void **state) {
+static void test_odds_first_every_length_has_odd_positions_first(void **state) {
     (void)state;
     lh_check_worked(&odds_first, "00110101", "01110100");
     lh_check_worked(&odds_first, "110", "110");
@@ -104,7 +104,7 @@ static void test_odds_first_every_length_in_either_order(void **state) {
     lh_check_every_length(&evens_first);
 }
 
-static void test_missing_duplicate_every_length_filled(void **state) {
+static void test_missing_duplicate_every_length_has_its_hole_filled(void **state) {
     (void)state;
     lh_check_worked(&missing, "01100210", "1");
     lh_check_worked(&missing, "1021003", "0");
@@ -112,7 +112,7 @@ static void test_missing_duplicate_every_length_filled(void **state) {
     lh_check_every_length(&missing);
 }
 
-static void test_stack_manipulation_every_length_left(void **state) {
+static void test_stack_manipulation_every_length_leaves_the_right_stack(void **state) {
     (void)state;
     lh_check_worked(&stack, "0110422", "1102|0000");
     lh_check_worked(&stack, "1223", "02|000");
@@ -212,10 +212,10 @@ static void test_stack_manipulation_constants_score_as_derived(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reverse_string_every_length_reversed),
-        cmocka_unit_test(test_duplicate_string_every_length_twice),
-        cmocka_unit_test(test_odds_first_every_length_in_either_order),
-        cmocka_unit_test(test_missing_duplicate_every_length_filled),
-        cmocka_unit_test(test_stack_manipulation_every_length_left),
+        cmocka_unit_test(test_duplicate_string_every_length_written_twice),
+        cmocka_unit_test(test_odds_first_every_length_has_odd_positions_first),
+        cmocka_unit_test(test_missing_duplicate_every_length_has_its_hole_filled),
+        cmocka_unit_test(test_stack_manipulation_every_length_leaves_the_right_stack),
         cmocka_unit_test(test_bits_uniform),
         cmocka_unit_test(test_bits_come_from_words_lowest_first),
         cmocka_unit_test(test_missing_duplicate_holes_uniform),

@@ -36,7 +36,7 @@ static void test_run_each_index_once(void **state) {
     }
 }
 
-static void test_run_zero_threads_is_one(void **state) {
+static void test_run_with_zero_threads_uses_one(void **state) {
     (void)state;
     log l = {0};
     lh_team_run(0, note, &l);
@@ -63,7 +63,7 @@ static void work_in_phases(void *argument, int index, int count) {
     }
 }
 
-static void test_barrier_many_phases_no_thread_early(void **state) {
+static void test_barrier_of_many_phases_lets_no_thread_pass_early(void **state) {
     (void)state;
     for (int threads = 1; threads <= 4; threads++) {
         phases p = {{0}, 0};
@@ -72,7 +72,7 @@ static void test_barrier_many_phases_no_thread_early(void **state) {
     }
 }
 
-static void test_barrier_more_threads_than_processors_no_thread_early(void **state) {
+static void test_barrier_of_more_threads_than_processors_lets_none_pass_early(void **state) {
     (void)state;
     phases p = {{0}, 0};
     lh_team_run(MOST, work_in_phases, &p);
@@ -89,7 +89,7 @@ static void lag(void *argument, int index, int count) {
     }
 }
 
-static void test_barrier_slow_thread_waited_for(void **state) {
+static void test_barrier_waits_for_a_slow_thread(void **state) {
     (void)state;
     atomic_int passed = 0;
     lh_team_run(3, lag, &passed);
@@ -104,7 +104,7 @@ static void nested(void *argument, int index, int count) {
     if (index == count - 1) l->count[1] = l->total;
 }
 
-static void test_run_within_work_outer_team_kept(void **state) {
+static void test_run_within_work_keeps_the_outer_team(void **state) {
     (void)state;
     log l = {0};
     lh_team_run(2, nested, &l);
@@ -138,11 +138,11 @@ static void test_processors_follow_affinity(void **state) {
 int main(void) {
     const struct CMUnitTest team[] = {
         cmocka_unit_test(test_run_each_index_once),
-        cmocka_unit_test(test_run_zero_threads_is_one),
-        cmocka_unit_test(test_barrier_many_phases_no_thread_early),
-        cmocka_unit_test(test_barrier_more_threads_than_processors_no_thread_early),
-        cmocka_unit_test(test_barrier_slow_thread_waited_for),
-        cmocka_unit_test(test_run_within_work_outer_team_kept),
+        cmocka_unit_test(test_run_with_zero_threads_uses_one),
+        cmocka_unit_test(test_barrier_of_many_phases_lets_no_thread_pass_early),
+        cmocka_unit_test(test_barrier_of_more_threads_than_processors_lets_none_pass_early),
+        cmocka_unit_test(test_barrier_waits_for_a_slow_thread),
+        cmocka_unit_test(test_run_within_work_keeps_the_outer_team),
         cmocka_unit_test(test_barrier_without_team_returns),
         cmocka_unit_test(test_processors_follow_affinity),
     };

@@ -481,7 +481,7 @@ static void test_traces_averages_are_means_of_stored_values(void **state) {
     }
 }
 
-static void test_traces_threads_change_nothing(void **state) {
+static void test_traces_are_equal_for_any_number_of_threads(void **state) {
     lh_engine *one = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
     lh_engine *three = open_engine(&CASES[6], widest(CASES[6].spec), 3, false);
     lh_trace_request request = request_all(5, 7);
@@ -564,7 +564,7 @@ int main(void) {
         cmocka_unit_test(test_entropy_known_rows_give_known_numbers),
         cmocka_unit_test(test_traces_shapes_are_draws_examples_heads_tokens),
         cmocka_unit_test(test_traces_averages_are_means_of_stored_values),
-        cmocka_unit_test(test_traces_threads_change_nothing),
+        cmocka_unit_test(test_traces_are_equal_for_any_number_of_threads),
         cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
         cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_length),
         cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),

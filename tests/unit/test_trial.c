@@ -193,7 +193,7 @@ static void wrong_at_nine(lh_rng *rng, int n, lh_example *example) {
 
 static int none_at_four(int n) { return n == 4 ? 0 : n; }
 
-static void test_wrong_length_is_named(void **state) {
+static void test_trial_of_a_wrong_length_names_it(void **state) {
     (void)state;
     own o;
     lh_error error;
@@ -215,7 +215,7 @@ int main(void) {
         cmocka_unit_test(test_batch_of_a_sampler_with_declared_masks_is_accepted),
         cmocka_unit_test(test_batch_of_evaluation_is_named_in_the_message),
         cmocka_unit_test(test_batch_of_right_sampler_same_as_without_trial),
-        cmocka_unit_test(test_wrong_length_is_named),
+        cmocka_unit_test(test_trial_of_a_wrong_length_names_it),
     };
     return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
 }

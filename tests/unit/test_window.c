@@ -48,7 +48,7 @@ static void test_window_epoch_leaves_out_batches_without_counted_labels(void **s
 }
 
 /* A line of metrics.jsonl for steps without counted labels has neither loss nor accuracy. */
-static void test_window_log_without_counted_labels(void **state) {
+static void test_window_log_without_counted_labels_has_no_loss(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "metrics.jsonl");
     lh_window window = {.steps = 2, .masked = 2, .parameter_norm = 4, .seconds = 1};
@@ -89,7 +89,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_epoch_is_the_mean_of_its_batches),
         cmocka_unit_test(test_window_epoch_leaves_out_batches_without_counted_labels),
-        IN_FOLDER(test_window_log_without_counted_labels),
+        IN_FOLDER(test_window_log_without_counted_labels_has_no_loss),
         IN_FOLDER(test_window_save_load_same_sums),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);
