@@ -2,8 +2,8 @@
 --
 -- Input: a path. Output: M.open gives the header, { path, front, metadata, names, entries }: front, the bytes before
 -- the data; names sorted; entries[name] = { dtype, shape, begin, bytes }. M.read gives elements as a flat list,
--- row-major. M.file gives the bytes of a new file. If a file is damaged, cut short, missing or of another kind, the
--- output is nil and a message that names the file.
+-- row-major. M.make_file gives the bytes of a new file. If a file is damaged, cut short, missing or of another kind,
+-- the output is nil and a message that names the file.
 
 local input = require("base.input")
 local json = require("dkjson")

@@ -30,13 +30,13 @@ for name, row in next, functions.rows do
 end
 
 -- A function that returns whether a node leads to a wanted leaf.
-local function finder(wanted)
+local function make_predicate(wanted)
   local known = {}
-  local function wants(node)
+  local function leads_to_leaf(node)
     if known[node] == nil then
       known[node] = wanted(node) or false
       for _, argument in ipairs(node) do
-        known[node] = wants(argument) or known[node]
+        known[node] = leads_to_leaf(argument) or known[node]
       end
       if flat[node.op] or node.type == "truth" then
         known[node] = false
@@ -44,7 +44,7 @@ local function finder(wanted)
     end
     return known[node]
   end
-  return wants
+  return leads_to_leaf
 end
 
 local Walk = {}
@@ -55,7 +55,7 @@ function Walk:add(gradients, node, gradient)
 end
 
 -- The node of largest id that has a gradient. The gradient is complete: all users of a node have larger ids.
-local function last(gradients)
+local function find_last(gradients)
   local found
   for node in next, gradients do
     if not found or node.id > found.id then
@@ -67,17 +67,17 @@ end
 
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
 
-function Walk:sum(outer, node, gradient, loops)
+function Walk:add_sum(outer, node, gradient, loops)
   local inner, constant = { [node[1]] = gradient }, {}
   self:descend(inner, lists.join(loops, { node.index }), function(child, part)
-    if ir.depends(child, node.index) then
+    if ir.depends_on(child, node.index) then
       return false
     end
     self:add(constant, child, part)
     return true
   end)
   while next(constant) do
-    local child = last(constant)
+    local child = find_last(constant)
     self:add(outer, child, self.builder:sum_over(node.index, constant[child]))
     constant[child] = nil
   end
@@ -86,14 +86,14 @@ end
 -- Sends gradients down to the leaves; `leaves_loop` takes the gradients of nodes that do not need the innermost index.
 function Walk:descend(gradients, loops, leaves_loop)
   while next(gradients) do
-    local node = last(gradients)
+    local node = find_last(gradients)
     local gradient = gradients[node]
     gradients[node] = nil
     if leaves_loop and leaves_loop(node, gradient) then -- luacheck: ignore 542
     elseif LEAVES[node.op] or self.stops[node] then
       self.found[#self.found + 1] = { leaf = node, gradient = gradient, loops = loops }
     elseif node.op == "sum" then
-      self:sum(gradients, node, gradient, loops)
+      self:add_sum(gradients, node, gradient, loops)
     else
       local parts = table.pack(rules[node.op](self.builder, node, gradient, self.wants))
       for i, argument in ipairs(node) do
@@ -106,14 +106,14 @@ function Walk:descend(gradients, loops, leaves_loop)
 end
 
 -- Gradients of the leaves for which wanted(leaf) is true; stops: a set of nodes that also count as leaves.
-function M.gradients(builder, root, gradient, wanted, stops)
+function M.derive(builder, root, gradient, wanted, stops)
   stops = stops or {}
-  local walk = setmetatable({ builder = builder, found = {}, wants = finder(wanted), stops = stops }, Walk)
+  local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(wanted), stops = stops }, Walk)
   if walk.wants(root) then
     walk:descend({ [root] = gradient }, {})
   end
   local kept = lists.filter(walk.found, function(entry)
-    return (wanted(entry.leaf) or stops[entry.leaf]) and not functions.is(entry.gradient, 0)
+    return (wanted(entry.leaf) or stops[entry.leaf]) and not functions.is_number(entry.gradient, 0)
   end)
   table.sort(kept, function(x, y)
     return x.leaf.id < y.leaf.id or x.leaf.id == y.leaf.id and x.gradient.id < y.gradient.id

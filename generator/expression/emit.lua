@@ -52,60 +52,60 @@ function Emitter:type(node)
   return vector and "vector" or "real"
 end
 
-function Emitter:level(node)
+function Emitter:find_level(node)
   if self.environment.flat then
     return "lane"
   end
-  local needs = self:needs(node)
+  local needs = self:find_needs(node)
   return needs.a and "after" or needs.h and "head" or self:varies(node) and "lane" or needs.k and "key" or "outer"
 end
 
-function Emitter:fresh(name)
+function Emitter:make_name(name)
   self.names[name] = (self.names[name] or 0) + 1
   return self.names[name] > 1 and name .. "_" .. self.names[name] or name
 end
 
 -- The scope that a node belongs to: the innermost open loop whose index the node needs; without such a loop, its level.
-function Emitter:scope(node)
-  local needs = self:needs(node)
+function Emitter:find_scope(node)
+  local needs = self:find_needs(node)
   for i = #self.open, 1, -1 do
     if needs[self.open[i].index] then
       return self.open[i]
     end
   end
-  return self.levels[self:level(node)]
+  return self.levels[self:find_level(node)]
 end
 
-function Emitter:named(node)
-  return self.arrays[node] or self:scope(node).known[node]
+function Emitter:find_name(node)
+  return self.arrays[node] or self:find_scope(node).known[node]
 end
 
-function Emitter:set(node)
+function Emitter:add_set(node)
   local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
     or NAMES[node.op] or node.name or node.op
-  local text = self:line(node, true)
-  local scope, name = self:scope(node), self:fresh(base)
+  local text = self:print_line(node, true)
+  local scope, name = self:find_scope(node), self:make_name(base)
   table.insert(scope.list, { kind = "set", type = self:type(node), name = name, value = text })
   scope.known[node] = name
   return name
 end
 
 -- The body of a loop over an index; fill makes its statements.
-function Emitter:loop(index, scope, fill)
+function Emitter:add_loop(index, scope, fill)
   local loop = { index = index, list = {}, known = {} }
   self.open[#self.open + 1] = loop
   local result = fill()
   self.open[#self.open] = nil
-  local statement = { kind = "loop", index = syntax.index_name(index), count = index.count, body = loop.list }
+  local statement = { kind = "loop", index = syntax.name_index(index), count = index.count, body = loop.list }
   table.insert(scope.list, statement)
   return statement, result
 end
 
-function Emitter:set_sum(node)
-  local scope, name = self:scope(node), self:fresh(NAMES.sum)
+function Emitter:add_sum(node)
+  local scope, name = self:find_scope(node), self:make_name(NAMES.sum)
   local type = self:type(node)
   local before = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
-  local statement, value = self:loop(node.index, { list = {} }, function() return self:line(node[1]) end)
+  local statement, value = self:add_loop(node.index, { list = {} }, function() return self:print_line(node[1]) end)
   table.insert(statement.body, { kind = "add", target = name, value = value })
   table.insert(scope.list, before)
   table.insert(scope.list, statement)
@@ -114,7 +114,7 @@ function Emitter:set_sum(node)
 end
 
 -- Whether a part has at least two operations, not counting loads and leaves.
-local function is_work(root)
+local function has_two_operations(root)
   local count = 0
   walk(root, function(node)
     count = count + ((#node > 0 and node.op ~= "lookup") and 1 or 0)
@@ -126,24 +126,24 @@ end
 local LONGEST_ARRAY = 64
 
 -- Whether a part of a sum for one head is equal for all heads, and has at least two operations.
-function Emitter:shared_by_heads(node, level)
-  if level ~= "head" or self.environment.flat or self:level(node) == "head" or #self.open == 0 then
+function Emitter:is_shared_by_heads(node, level)
+  if level ~= "head" or self.environment.flat or self:find_level(node) == "head" or #self.open == 0 then
     return false
   end
-  local index = lower.index_of(self:needs(node))
-  return index and index.count <= LONGEST_ARRAY and is_work(node)
+  local index = lower.find_index(self:find_needs(node))
+  return index and index.count <= LONGEST_ARRAY and has_two_operations(node)
 end
 
 -- Makes an array of a part's values by its index, at a level outside the loop over heads.
-function Emitter:array(node)
-  local index = lower.index_of(self:needs(node))
-  local scope, open = self.levels[self:level(node)], self.open
-  local base = self:fresh(NAMES[node.op] or node.op)
+function Emitter:add_array(node)
+  local index = lower.find_index(self:find_needs(node))
+  local scope, open = self.levels[self:find_level(node)], self.open
+  local base = self:make_name(NAMES[node.op] or node.op)
   self.open = {}
   local statement = { kind = "array", type = self:type(node), name = base, count = index.count }
   local outside = { list = {} }
-  local loop, value = self:loop(index, outside, function() return self:line(node, true) end)
-  local element = ("%s[%s]"):format(base, syntax.index_name(index))
+  local loop, value = self:add_loop(index, outside, function() return self:print_line(node, true) end)
+  local element = ("%s[%s]"):format(base, syntax.name_index(index))
   table.insert(loop.body, { kind = "assign", target = element, value = value })
   table.insert(scope.list, statement)
   table.insert(scope.list, loop)
@@ -153,12 +153,12 @@ function Emitter:array(node)
 end
 
 -- The number of operations and leaves in a part's text, in which shared parts are names.
-function Emitter:written(node)
+function Emitter:count_written(node)
   local known = self.sizes[node]
   if not known then
     known = 1
     for _, argument in ipairs(node) do
-      known = known + (self:is_shared(argument) and 1 or self:written(argument))
+      known = known + (self:is_shared(argument) and 1 or self:count_written(argument))
     end
     self.sizes[node] = known
   end
@@ -167,7 +167,7 @@ end
 
 -- Whether a part has a name because it is used more than once. A short part with a minus has none.
 function Emitter:is_shared(node)
-  return self.uses[node] > 1 and (node.op ~= "neg" or self:written(node) > LONGEST_NEGATIVE)
+  return self.uses[node] > 1 and (node.op ~= "neg" or self:count_written(node) > LONGEST_NEGATIVE)
 end
 
 -- Whether a part deserves a name where a statement of this level uses it.
@@ -180,67 +180,67 @@ function Emitter:deserves_name(node, level)
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
   elseif self:is_shared(node) then
-    return op ~= "symbol" or not self:needs(node).s -- symbols that scores of pairs get as arguments have names
+    return op ~= "symbol" or not self:find_needs(node).s -- symbols that scores of pairs get as arguments have names
   end
   local loop = self.open[#self.open]
-  if loop and self:needs(node)[loop.index] then
+  if loop and self:find_needs(node)[loop.index] then
     return false
   end
-  local further_out = loop ~= nil or RANK[self:level(node)] < RANK[level]
-  return further_out and (#node > 0 or op == "symbol" and not self:needs(node).s)
+  local further_out = loop ~= nil or RANK[self:find_level(node)] < RANK[level]
+  return further_out and (#node > 0 or op == "symbol" and not self:find_needs(node).s)
 end
 
 -- The text of a whole expression for one line; the line defines a name or uses the expression. Parts that make the line
 -- too long get names. taken: characters of the line for other text; binding: how tightly the context binds.
-function Emitter:line(node, defines, taken, binding)
+function Emitter:print_line(node, defines, taken, binding)
   for _, argument in ipairs(node) do -- parts that no line can hold get names first
-    self.forced[argument] = self.forced[argument] or self:written(argument) > LONGEST_PART or nil
+    self.forced[argument] = self.forced[argument] or self:count_written(argument) > LONGEST_PART or nil
   end
-  local level = self:level(node)
-  local function whole()
+  local level = self:find_level(node)
+  local function write()
     return defines and (self:bare(node, level)) or self:print(node, binding or 0, level)
   end
-  local text = whole()
+  local text = write()
   local indent = self.environment.flat and 4
     or INDENT[level] + (self.environment.under_keys and RANK[level] > RANK.key and 4 or 0)
   local room = LINE - indent - 4 * #self.open - (taken or 0)
   while #text > room do
     local longest, most
     for _, argument in ipairs(node) do
-      local part = self:print(argument, 0, self:level(node))
-      if #argument > 0 and not self:named(argument) and (not most or #part > most) then
+      local part = self:print(argument, 0, self:find_level(node))
+      if #argument > 0 and not self:find_name(argument) and (not most or #part > most) then
         longest, most = argument, #part
       end
     end
-    if not longest and not defines and #node > 0 and not self:named(node) then
+    if not longest and not defines and #node > 0 and not self:find_name(node) then
       longest = node
     elseif not longest then
       break
     end
     self.forced[longest] = true
-    text = whole()
+    text = write()
   end
   return text
 end
 
-function Emitter:whole(node, level)
-  local text = self:integer(node, level)
+function Emitter:print_index(node, level)
+  local text = self:print_integer(node, level)
   if #text > LINE // 2 then
-    self:set(node)
-    text = self:integer(node, level)
+    self:add_set(node)
+    text = self:print_integer(node, level)
   end
   return text
 end
 
 -- The text of a node in a statement of this level, with parentheses if it binds less tightly than `binding`.
 function Emitter:print(node, binding, level)
-  local name = self:named(node)
+  local name = self:find_name(node)
   if name then
     return name
-  elseif self:shared_by_heads(node, level) then
-    return self:array(node)
+  elseif self:is_shared_by_heads(node, level) then
+    return self:add_array(node)
   elseif self:deserves_name(node, level) then
-    return node.op == "sum" and self:set_sum(node) or self:set(node)
+    return node.op == "sum" and self:add_sum(node) or self:add_set(node)
   end
   local text, own = self:bare(node, level)
   return own < binding and "(" .. text .. ")" or text
@@ -250,14 +250,14 @@ function Emitter:perform(effect, level)
   local statement = lists.merge(effect)
   if effect.index_node then
     statement.index = self:is_vector(effect.index_node) and self:print(effect.index_node, 0, level)
-      or (self:integer(effect.index_node, level))
+      or (self:print_integer(effect.index_node, level))
   end
   statement.place = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
   local room = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
   local added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
-  statement.value = effect.integer and self:whole(effect.node, level)
-    or self:line(effect.node, false, room and #statement.target or effect.wide and #statement.target - WIDE or 0,
+  statement.value = effect.integer and self:print_index(effect.node, level)
+    or self:print_line(effect.node, false, room and #statement.target or effect.wide and #statement.target - WIDE or 0,
       added and 12 or 0)
   if effect.kind == "result" and not self.environment.scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
@@ -266,32 +266,32 @@ function Emitter:perform(effect, level)
   table.insert(scope.list, statement)
 end
 
-function Emitter:effect_level(effect)
-  return effect.per_head and not self.environment.flat and "head" or self:level(effect.node)
+function Emitter:find_effect_level(effect)
+  return effect.per_head and not self.environment.flat and "head" or self:find_level(effect.node)
 end
 
 -- Emits effects of one level within the same loops.
-function Emitter:effects(group)
+function Emitter:emit_group(group)
   local loops = group[1].loops or {}
-  local level = self:effect_level(group[1])
-  local function nest(depth)
+  local level = self:find_effect_level(group[1])
+  local function emit_loops(depth)
     if loops[depth] then
-      self:loop(loops[depth], self.open[#self.open] or self.levels[level], function() nest(depth + 1) end)
+      self:add_loop(loops[depth], self.open[#self.open] or self.levels[level], function() emit_loops(depth + 1) end)
       return
     end
     for _, effect in ipairs(group) do
       self:perform(effect, level)
     end
   end
-  nest(1)
+  emit_loops(1)
 end
 
 -- Groups effects that can share their loops, in the order of their first effects; an effect without loops has its own
 -- group.
-function Emitter:groups(effects)
+function Emitter:group_effects(effects)
   return lists.group(effects, function(effect)
     local loops = lists.map(effect.loops or {}, function(index) return index.id end)
-    return loops[1] and self:effect_level(effect) .. " " .. table.concat(loops, " ") or effect
+    return loops[1] and self:find_effect_level(effect) .. " " .. table.concat(loops, " ") or effect
   end)
 end
 
@@ -309,16 +309,18 @@ local function flatten(list, indent, out)
 end
 
 -- Statements by level for a list of effects. state: the state of lower.lua.
-function M.statements(state, environment, effects)
+function M.make_statements(state, environment, effects)
   local levels = {}
   for name in next, RANK do
     levels[name] = { list = {}, known = {} }
   end
   local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
     arrays = {}, forced = {}, sizes = {}, zero = environment.literal(0) }, Emitter)
-  emitter.uses = formulas.uses(lists.collect(effects, function(effect) return { effect.node, effect.index_node } end))
-  for _, group in ipairs(emitter:groups(effects)) do
-    emitter:effects(group)
+  emitter.uses = formulas.count_uses(lists.collect(effects, function(effect)
+    return { effect.node, effect.index_node }
+  end))
+  for _, group in ipairs(emitter:group_effects(effects)) do
+    emitter:emit_group(group)
   end
   local flat = {}
   for name in next, RANK do

@@ -27,23 +27,23 @@ local KEPT_AWAY = "max keeps it away from there; both branches of select are com
 -- ---- on plain numbers ----
 
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
-local function expm1(x)
+local function compute_expm1(x)
   local u = math.exp(x)
   return u == 1 and x or u - 1 == -1 and -1.0 or u == HUGE and u or (u - 1) * x / math.log(u)
 end
 
-local function log1p(x)
+local function compute_log1p(x)
   local u = 1 + x
   return u == 1 and x or math.log(u) * x / (u - 1)
 end
 
-local function tanh(x)
-  local e = expm1(-2 * math.abs(x))
+local function compute_tanh(x)
+  local e = compute_expm1(-2 * math.abs(x))
   return (x < 0 and 1 or -1) * e / (e + 2)
 end
 
 -- erf(x) by a series without cancellation: all its terms have the sign of x (Abramowitz and Stegun, 7.1.6).
-local function erf(x)
+local function compute_erf(x)
   if math.abs(x) > 6 then
     return x > 0 and 1.0 or -1.0
   end
@@ -57,24 +57,24 @@ end
 
 -- ---- simplification of calls ----
 
-function M.problem(what, expected, hint)
+function M.refuse(what, expected, hint)
   return nil, { what = what, expected = expected, hint = hint }
 end
 
-local problem = M.problem
+local refuse = M.refuse
 
 -- Whether a node is the number `value`; without `value`, whether the node is any number.
-function M.is(node, value)
+function M.is_number(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end
 
-local is = M.is
+local is_number = M.is_number
 
 -- The smaller of two nodes (sign -1: the larger): one of the two if their ranges decide, otherwise a new node.
-local function extreme(op, sign)
+local function make_extreme(op, sign)
   return function(b, x, y)
     local pick = sign > 0 and math.min or math.max
-    if is(x) and is(y) then
+    if is_number(x) and is_number(y) then
       return b:number(pick(x.value, y.value))
     elseif x == y or (sign > 0 and x.high <= y.low) or (sign < 0 and x.low >= y.high) then
       return x
@@ -85,7 +85,7 @@ local function extreme(op, sign)
   end
 end
 
-local function extreme_gradient(first, second)
+local function make_extreme_gradient(first, second)
   return function(b, node, a)
     local wins = b:apply("less_equal", node[first], node[second])
     return b:apply("select", wins, a, 0), b:apply("select", wins, 0, a)
@@ -93,7 +93,7 @@ local function extreme_gradient(first, second)
 end
 
 local function simplify_abs(b, x)
-  if is(x) then
+  if is_number(x) then
     return b:number(math.abs(x.value))
   elseif x.low >= 0 then
     return x
@@ -106,21 +106,21 @@ local function simplify_abs(b, x)
 end
 
 local function simplify_floor(b, x)
-  if is(x) then
+  if is_number(x) then
     return b:number(math.floor(x.value))
   elseif x.type == "integer" then
     return x
   end
-  local function whole(v)
+  local function floor(v)
     return math.abs(v) == HUGE and v or math.floor(v) + 0.0
   end
-  return b:make("floor", { x }, nil, { type = "integer", low = whole(x.low), high = whole(x.high), sure = x.sure })
+  return b:make("floor", { x }, nil, { type = "integer", low = floor(x.low), high = floor(x.high), sure = x.sure })
 end
 
 local function simplify_mod(b, x, n)
-  if not is(n) or n.value <= 0 then
-    return problem("the second argument of mod is " .. text.brief(n), "a positive constant")
-  elseif is(x) then
+  if not is_number(n) or n.value <= 0 then
+    return refuse("the second argument of mod is " .. text.format_briefly(n), "a positive constant")
+  elseif is_number(x) then
     return b:number(x.value - n.value * math.floor(x.value / n.value))
   elseif x.low >= 0 and x.high < n.value then
     return x
@@ -138,33 +138,35 @@ local constant_powers = {
 }
 
 local function simplify_pow(b, x, y)
-  if is(x) and is(y) then
+  if is_number(x) and is_number(y) then
     local value = x.value ^ y.value
     if value ~= value or math.abs(value) == HUGE then
-      return problem(("pow(%s, %s) is no number"):format(text.brief(x), text.brief(y)), "a finite power")
+      return refuse(("pow(%s, %s) is no number"):format(text.format_briefly(x), text.format_briefly(y)),
+        "a finite power")
     end
     return b:number(value)
-  elseif is(y) and constant_powers[y.value] then
+  elseif is_number(y) and constant_powers[y.value] then
     return constant_powers[y.value](b, x)
-  elseif is(x) and x.value > 0 then
+  elseif is_number(x) and x.value > 0 then
     return b:apply("exp", b:apply("mul", math.log(x.value), y))
   end
-  local whole = is(y) and y.value == math.floor(y.value)
-  if not b.trusted and (is(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0 and x.high >= 0)) then
-    return problem(("the base of pow can be %s: %s"):format(text.number(x.low), text.brief(x)), "a base above 0",
-      KEPT_AWAY)
+  local whole = is_number(y) and y.value == math.floor(y.value)
+  if not b.trusted and (is_number(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0
+    and x.high >= 0)) then
+    return refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
+      "a base above 0", KEPT_AWAY)
   end
   local low, high = -HUGE, HUGE
   if x.low >= 0 then
     low = 0.0
-    if is(y) and y.value > 0 then
+    if is_number(y) and y.value > 0 then
       low, high = x.low ^ y.value, x.high ^ y.value
     end
   end
   return b:result("pow", { x, y }, false, low, high)
 end
 
-local function pow_gradient(b, node, a, wants)
+local function derive_pow(b, node, a, wants)
   local x, y = node[1], node[2]
   local dx = wants(x) and b:apply("mul", b:apply("mul", a, y), b:apply("pow", x, b:apply("sub", y, 1)))
   local dy = wants(y) and b:apply("mul", b:apply("mul", a, node), b:apply("log", b:apply("max", x, TINY)))
@@ -174,10 +176,10 @@ end
 M.rows = {
   abs = { most = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
     gradient = function(b, node, a) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a) end },
-  min = { most = false, value = math.min, simplify = extreme("min", 1), commutes = true, cheap = true,
-    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = extreme_gradient(1, 2) },
-  max = { most = false, value = math.max, simplify = extreme("max", -1), commutes = true, cheap = true,
-    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = extreme_gradient(2, 1) },
+  min = { most = false, value = math.min, simplify = make_extreme("min", 1), commutes = true, cheap = true,
+    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient(1, 2) },
+  max = { most = false, value = math.max, simplify = make_extreme("max", -1), commutes = true, cheap = true,
+    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient(2, 1) },
   floor = { most = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
   mod = { most = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
     expected = "a positive number behind the comma", word = "remainder", torch = "remainder",
@@ -186,15 +188,15 @@ M.rows = {
     gradient = function(b, node, a) return b:apply("mul", a, node) end },
   log = { most = 1, value = math.log, low = -HUGE, high = HUGE, above = 0, word = "logarithm",
     gradient = function(b, node, a) return b:apply("div", a, node[1]) end },
-  log1p = { most = 1, value = log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
+  log1p = { most = 1, value = compute_log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
     gradient = function(b, node, a) return b:apply("div", a, b:apply("add", node[1], 1)) end },
   sqrt = { most = 1, value = math.sqrt, low = 0, high = HUGE, from = 0, word = "root",
     gradient = function(b, node, a) return b:apply("div", b:apply("mul", 0.5, a), node) end },
-  tanh = { most = 1, value = tanh, low = -1, high = 1, word = "tangent",
+  tanh = { most = 1, value = compute_tanh, low = -1, high = 1, word = "tangent",
     gradient = function(b, node, a) return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node))) end },
   sigmoid = { most = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
     gradient = function(b, node, a) return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node)) end },
-  erf = { most = 1, value = erf, low = -1, high = 1, word = "error_function",
+  erf = { most = 1, value = compute_erf, low = -1, high = 1, word = "error_function",
     gradient = function(b, node, a)
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
       return b:apply("mul", b:apply("mul", a, 2 / math.sqrt(math.pi)), density)
@@ -204,31 +206,31 @@ M.rows = {
   cos = { most = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
     gradient = function(b, node, a) return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1]))) end },
   pow = { most = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
-    gradient = pow_gradient },
+    gradient = derive_pow },
 }
 
 -- The problem with an argument outside the function's domain, or nil.
-local function outside(name, row, x)
+local function find_outside(name, row, x)
   local limit = row.above or row.from
   local function is_outside(v)
     return row.from and v < limit or row.above and v <= limit
   end
   local bound = ("a number %s %g"):format(row.from and "from" or "above", limit)
-  if is(x) and is_outside(x.value) or is_outside(x.high) then
-    return { what = ("%s of %s"):format(name, text.brief(x)), expected = bound }
+  if is_number(x) and is_outside(x.value) or is_outside(x.high) then
+    return { what = ("%s of %s"):format(name, text.format_briefly(x)), expected = bound }
   elseif x.sure and is_outside(x.low) then
-    return { what = ("the argument of %s can be %s: %s"):format(name, text.number(x.low), text.brief(x)),
-      expected = bound, hint = KEPT_AWAY }
+    return { what = ("the argument of %s can be %s: %s"):format(name, text.format_number(x.low),
+      text.format_briefly(x)), expected = bound, hint = KEPT_AWAY }
   end
 end
 
 -- The row of a function of one real, from its range and the bound of its argument.
-local function elementary(name, row)
+local function make_elementary(name, row)
   return function(b, x)
-    local message = (row.above or row.from) and not b.trusted and outside(name, row, x)
+    local message = (row.above or row.from) and not b.trusted and find_outside(name, row, x)
     if message then
       return nil, message
-    elseif is(x) then
+    elseif is_number(x) then
       return b:number(row.value(x.value))
     elseif row.bounded then
       return b:result(name, { x }, false, row.low, row.high)
@@ -240,7 +242,7 @@ local function elementary(name, row)
 end
 
 for name, row in next, M.rows do
-  row.simplify = row.simplify or elementary(name, row)
+  row.simplify = row.simplify or make_elementary(name, row)
   row.vector, row.scalar = row.vector or name .. "_of", row.scalar or name .. "_real"
 end
 

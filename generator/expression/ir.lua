@@ -39,7 +39,7 @@ function M.new(context)
   return setmetatable({ context = context, known = {}, count = 0 }, Builder)
 end
 
-local problem = functions.problem
+local refuse = functions.refuse
 
 local COMMUTES = { add = true, mul = true, all = true, any = true, equal = true }
 for name, row in next, functions.rows do
@@ -62,7 +62,7 @@ function Builder:make(op, arguments, payload, fields)
     error({ problem = true, what = ("the formula and its gradients come to more than %d operations"):format(M.DERIVED),
       expected = "a smaller formula" })
   elseif not self.trusted and self.count >= M.NODES then
-    return problem(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
+    return refuse(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
   end
   self.count = self.count + 1
   self.known[key] = lists.update(table.move(arguments, 1, #arguments, 1, { op = op, id = self.count }), fields)
@@ -95,7 +95,7 @@ function Builder:truth(value)
 end
 
 -- A symbol that is a whole number; row: the coefficients of a raw position, or of a combination of both.
-local function whole(b, name, low, high, row, shown)
+local function make_integer(b, name, low, high, row, shown)
   return b:make("symbol", {}, name,
     { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
 end
@@ -104,34 +104,34 @@ local LAST = M.LONGEST - 1
 
 local symbols = {
   score = function(b) return b:leaf("symbol", "score", { name = "score" }) end,
-  query_index = function(b) return whole(b, "query_index", 0, LAST, { 1, 0, 0 }) end,
-  key_index = function(b) return whole(b, "key_index", 0, LAST, { 0, 1, 0 }) end,
-  total = function(b) return whole(b, "total", 0, 2 * LAST, { 1, 1, 0 }, "(x.query_index + x.key_index)") end,
-  head = function(b) return whole(b, "head", 0, b.context.heads - 1) end,
-  layer = function(b) return whole(b, "layer", 0, b.context.layers - 1) end,
-  query_length = function(b) return whole(b, "length", 1, M.LONGEST, nil, "x.query_length") end,
+  query_index = function(b) return make_integer(b, "query_index", 0, LAST, { 1, 0, 0 }) end,
+  key_index = function(b) return make_integer(b, "key_index", 0, LAST, { 0, 1, 0 }) end,
+  total = function(b) return make_integer(b, "total", 0, 2 * LAST, { 1, 1, 0 }, "(x.query_index + x.key_index)") end,
+  head = function(b) return make_integer(b, "head", 0, b.context.heads - 1) end,
+  layer = function(b) return make_integer(b, "layer", 0, b.context.layers - 1) end,
+  query_length = function(b) return make_integer(b, "length", 1, M.LONGEST, nil, "x.query_length") end,
 }
 
 -- The position of a token, as distances are computed from it.
-local function place(name)
+local function make_position(name)
   return function(b)
     local context = b.context
     if context.positions == "index" then
       return symbols[name .. "_index"](b)
     elseif context.positions == "difference" then
-      return whole(b, name, context.first_position, context.max_position - 1)
+      return make_integer(b, name, context.first_position, context.max_position - 1)
     end
-    return problem(("x.%s is not defined if distances are sampled"):format(name), "x.distance, x." .. name .. "_index",
+    return refuse(("x.%s is not defined if distances are sampled"):format(name), "x.distance, x." .. name .. "_index",
       'encoding.positions.reading = "difference" samples positions, and x.distance is their difference')
   end
 end
 
-symbols.query, symbols.key = place("query"), place("key")
+symbols.query, symbols.key = make_position("query"), make_position("key")
 
 -- key - query and key + query of the raw indices. Specs have no names for these two, but formulas simplify to them.
 -- offset is the distance only if positions are the indices.
 function symbols.offset(b)
-  return whole(b, "offset", -LAST, LAST, { -1, 1, 0 },
+  return make_integer(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
 end
 
@@ -142,13 +142,13 @@ function symbols.distance(b)
   elseif context.positions == "difference" then
     return b:apply("sub", symbols.key(b), symbols.query(b))
   end
-  return whole(b, "distance", context.positions == "clamped" and 1 or 1 - context.max_position,
+  return make_integer(b, "distance", context.positions == "clamped" and 1 or 1 - context.max_position,
     context.max_position - 1)
 end
 
 -- The length of the keys' sequence, for a sequence that attends to itself or to another sequence.
 function symbols.key_length(b)
-  return b.context.cross and whole(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
+  return b.context.cross and make_integer(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
 end
 
 function Builder:symbol(name)
@@ -164,13 +164,13 @@ end
 function Builder:lookup(p, index)
   local first, last = p.first or 0, (p.first or 0) + p.size - 1
   if index.type ~= "integer" then
-    return problem(("an index of x.%s is not an integer"):format(p.name), "an integer expression", "floor makes one")
+    return refuse(("an index of x.%s is not an integer"):format(p.name), "an integer expression", "floor makes one")
   end
   local inside = index
   if index.low < first or index.high > last then
     if p.outside == nil then
-      return problem(("the index of x.%s can be %s, and its values are %d to %d"):format(p.name,
-        index.low < first and text.number(index.low) or text.number(index.high), first, last),
+      return refuse(("the index of x.%s can be %s, and its values are %d to %d"):format(p.name,
+        index.low < first and text.format_number(index.low) or text.format_number(index.high), first, last),
         "an index that stays inside the table", 'outside = "clip" or a number sets the value beyond the table')
     end
     inside = self:apply("min", self:apply("max", index, first), last)
@@ -193,16 +193,16 @@ function Builder:sum(count, body)
   self.depth = depth
   if not term then
     return nil, message
-  elseif M.depends(term, self:symbol("score")) then
-    return self:written_out(count, body)
+  elseif M.depends_on(term, self:symbol("score")) then
+    return self:write_out(count, body)
   elseif term.type == "truth" then
-    return problem("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
+    return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
   end
   return self:sum_over(index, term)
 end
 
 -- A sum whose terms need the logit: the pair loop computes the sum term by term.
-function Builder:written_out(count, body)
+function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
     local term, message = body(self:number(m))
@@ -216,14 +216,14 @@ end
 
 -- The sum of a term over an index that exists already.
 function Builder:sum_over(index, term)
-  if not M.depends(term, index) then
+  if not M.depends_on(term, index) then
     return self:apply("mul", term, index.count)
   end
   return self:make("sum", { term }, index.depth .. " " .. index.count, { index = index, type = term.type,
     low = index.count * term.low, high = index.count * term.high, sure = term.sure })
 end
 
-function M.depends(root, leaf)
+function M.depends_on(root, leaf)
   local found = false
   walk(root, function(node)
     found = found or node == leaf
@@ -240,7 +240,7 @@ end
 local TRUTH = { all = true, any = true, negate = true }
 
 -- The problem with the types of arguments, or nil.
-local function misfit(op, arguments)
+local function find_misfit(op, arguments)
   for i, argument in ipairs(arguments) do
     local wants_truth = TRUTH[op] or op == "select" and i == 1
     if wants_truth and argument.type ~= "truth" then
@@ -258,13 +258,13 @@ function Builder:apply(op, ...)
   for i = 1, select("#", ...) do
     arguments[i] = type(arguments[i]) == "number" and self:number(arguments[i]) or arguments[i]
   end
-  local message = op ~= "bucket" and misfit(op, arguments)
+  local message = op ~= "bucket" and find_misfit(op, arguments)
   if message then
     return nil, message
   end
   return simplify[op](self, table.unpack(arguments))
 end
 
-M.text, M.written = text.formula, text.written
+M.text, M.written = text.format, text.count_written
 
 return M

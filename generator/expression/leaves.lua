@@ -11,7 +11,7 @@ function M.has_layer(p)
 end
 
 -- The text of a learned parameter in `set`, p (values) or g (gradients). build.stack: the member with its layers.
-function M.member(build, set, p)
+function M.write_member(build, set, p)
   local layer = M.has_layer(p) and build.stack .. "[l]." or ""
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
@@ -20,18 +20,18 @@ local OWN = { query = "i", key = "j", distance = "o", sum = "t" }
 local OF_PAIR = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
 -- The place of the entry at which a loop nest is: of a table of the nest's own class, or of a table of pairs.
-function M.place(of_table, class)
+function M.find_place(of_table, class)
   return (of_table == class and OWN or OF_PAIR)[of_table]
 end
 
 -- The environment (emit.lua) of a loop nest, without symbols and tables.
-function M.environment(build, lanes)
+function M.make_environment(build, lanes)
   return {
     lanes = lanes,
     edges = build.edges_name,
     literal = function(value) return (assert(build.real(value))) end,
     parameter = function(p)
-      return p.learned and M.member(build, "p", p) or build.prefix .. p.name .. "_values"
+      return p.learned and M.write_member(build, "p", p) or build.prefix .. p.name .. "_values"
     end,
   }
 end

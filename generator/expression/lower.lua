@@ -35,7 +35,7 @@ local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
 local DRAWN = { query = true, key = true, distance = true }
 
-local function leaf_needs(state, node)
+local function get_leaf_needs(state, node)
   if node.op == "symbol" then
     return SYMBOLS[node.name] .. (state.draws_per_layer and DRAWN[node.name] and "l" or "")
   elseif node.parameter then
@@ -51,17 +51,17 @@ local function leaf_needs(state, node)
 end
 
 -- Dependencies of a node, as a set of letters (p: a learned number), and the indices of sums that the node needs.
-function M.needs(state, node)
+function M.find_needs(state, node)
   local known = state.needs[node]
   if known then
     return known
   end
-  local set = lists.to_set(lists.find_all(leaf_needs(state, node), "."))
+  local set = lists.to_set(lists.find_all(get_leaf_needs(state, node), "."))
   if node.op == "index" then
     set[node] = true
   end
   for _, argument in ipairs(node) do
-    for letter in next, M.needs(state, argument) do
+    for letter in next, M.find_needs(state, argument) do
       set[letter] = true
     end
   end
@@ -72,7 +72,7 @@ function M.needs(state, node)
   return set
 end
 
-function M.class_of(needs)
+function M.find_class(needs)
   local found
   for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
     if needs[letter] then
@@ -83,7 +83,7 @@ function M.class_of(needs)
 end
 
 -- The index of a sum that a node needs; nil if it needs none, false if it needs more than one.
-function M.index_of(needs)
+function M.find_index(needs)
   local found
   for key in next, needs do
     if type(key) == "table" then
@@ -97,12 +97,12 @@ function M.index_of(needs)
 end
 
 local function has_index(needs)
-  return M.index_of(needs) ~= nil
+  return M.find_index(needs) ~= nil
 end
 
 -- Whether a node differs from lane to lane.
 function M.varies(state, node, lanes)
-  for letter in next, M.needs(state, node) do
+  for letter in next, M.find_needs(state, node) do
     if lanes[letter] then
       return true
     end
@@ -111,16 +111,16 @@ function M.varies(state, node, lanes)
 end
 
 -- The number of operations of a node, not counting parts of classes below `class`, and whether one is expensive.
-local function work(state, node, class, seen)
+local function count_operations(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
-  elseif class and M.RANK[M.class_of(M.needs(state, node))] < M.RANK[class] then
+  elseif class and M.RANK[M.find_class(M.find_needs(state, node))] < M.RANK[class] then
     return 0, false
   end
   seen[node] = true
   local count, expensive = 1, EXPENSIVE[node.op] or false
   for _, argument in ipairs(node) do
-    local inner, dear = work(state, argument, class, seen)
+    local inner, dear = count_operations(state, argument, class, seen)
     count, expensive = count + inner, expensive or dear
   end
   return count, expensive
@@ -146,26 +146,26 @@ end
 
 local tabulate
 
-local inside
+local move_inside
 
-local function inside_anew(state, node, class)
-  local needs = M.needs(state, node)
-  local own = M.class_of(needs)
+local function move_inside_anew(state, node, class)
+  local needs = M.find_needs(state, node)
+  local own = M.find_class(needs)
   local hoistable = node.type ~= "truth" and not has_index(needs) and next(needs)
   if hoistable and M.RANK[own] < M.RANK[class] then
-    local count, expensive = work(state, node, nil, {})
+    local count, expensive = count_operations(state, node, nil, {})
     local drawn = class == "pair" and node.op == "symbol" and DRAWN[node.name]
     if expensive or count > 2 or drawn then
       return tabulate(state, node)
     end
   end
-  return rebuild(state, node, lists.map(node, function(argument) return inside(state, argument, class) end))
+  return rebuild(state, node, lists.map(node, function(argument) return move_inside(state, argument, class) end))
 end
 
 -- A part of a table's value; its worthwhile parts of lower classes are moved into tables of their own.
-function inside(state, node, class)
+function move_inside(state, node, class)
   local known = state.inside[class]
-  known[node] = known[node] or inside_anew(state, node, class)
+  known[node] = known[node] or move_inside_anew(state, node, class)
   return known[node]
 end
 
@@ -177,9 +177,9 @@ function tabulate(state, node)
   if state.loads[node] then
     return state.loads[node]
   end
-  local needs = M.needs(state, node)
-  local class = M.class_of(needs)
-  local value = inside(state, node, class)
+  local needs = M.find_needs(state, node)
+  local class = M.find_class(needs)
+  local value = move_inside(state, node, class)
   local name = class == "uniform" and not needs.h and "scalar" or NAMES[class]
   state.names[name] = (state.names[name] or 0) + 1
   if state.names[name] > 1 then
@@ -194,22 +194,22 @@ end
 
 -- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, or divided by. Shared parts
 -- are opened while the list is short: otherwise s = s * s, repeated twenty times, would give a million factors.
-local function operands(state, node, kind, inverse, out)
+local function collect_operands(state, node, kind, inverse, out)
   local down, up = kind == "sum" and "sub" or "div", kind == "sum" and "add" or "mul"
   if #out >= OPENED and state.uses[node] > 1 then
     out[#out + 1] = { node, inverse }
   elseif node.op == up then
-    operands(state, node[1], kind, inverse, out)
-    operands(state, node[2], kind, inverse, out)
-  elseif node.op == down and (kind == "sum" or not M.needs(state, node[2]).s) then
-    operands(state, node[1], kind, inverse, out)
+    collect_operands(state, node[1], kind, inverse, out)
+    collect_operands(state, node[2], kind, inverse, out)
+  elseif node.op == down and (kind == "sum" or not M.find_needs(state, node[2]).s) then
+    collect_operands(state, node[1], kind, inverse, out)
     out[#out + 1] = { node[2], not inverse }
   elseif node.op == "neg" then
     if kind == "sum" then
-      operands(state, node[1], kind, not inverse, out)
+      collect_operands(state, node[1], kind, not inverse, out)
     else
       out[#out + 1] = { state.builder:number(-1), false }
-      operands(state, node[1], kind, inverse, out)
+      collect_operands(state, node[1], kind, inverse, out)
     end
   else
     out[#out + 1] = { node, inverse }
@@ -234,12 +234,12 @@ local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 local function gather(state, node, kind)
   local total
   local groups = {}
-  for _, operand in ipairs(operands(state, node, kind, false, {})) do
-    local needs = M.needs(state, operand[1])
+  for _, operand in ipairs(collect_operands(state, node, kind, false, {})) do
+    local needs = M.find_needs(state, operand[1])
     if needs.s then
       total = combine(state, kind, total, lower(state, operand[1]), operand[2])
     else
-      local class = M.class_of(needs)
+      local class = M.find_class(needs)
       groups[class] = combine(state, kind, groups[class], operand[1], operand[2])
     end
   end
@@ -259,18 +259,18 @@ end
 
 local function lower_arguments(state, node)
   return rebuild(state, node, lists.map(node, function(argument)
-    return has_index(M.needs(state, argument)) and argument or lower(state, argument)
+    return has_index(M.find_needs(state, argument)) and argument or lower(state, argument)
   end))
 end
 
 -- A part without the logit: a number, a load, or a cheap combination of loads. Tables hold no truth values.
-local function free(state, node)
+local function lower_free(state, node)
   if node.op == "number" or node.op == "truth" then
     return node
   elseif node.type == "truth" then
     return lower_arguments(state, node)
-  elseif M.class_of(M.needs(state, node)) == "pair" then
-    local count, expensive = work(state, node, "pair", {})
+  elseif M.find_class(M.find_needs(state, node)) == "pair" then
+    local count, expensive = count_operations(state, node, "pair", {})
     if not expensive and count <= CHEAP_OPERATIONS then
       return lower_arguments(state, node)
     end
@@ -279,14 +279,14 @@ local function free(state, node)
 end
 
 local function lower_anew(state, node)
-  local needs = M.needs(state, node)
+  local needs = M.find_needs(state, node)
   if not needs.s then
-    return free(state, node)
+    return lower_free(state, node)
   elseif #node == 0 then
     return node
   elseif node.op == "add" or node.op == "sub" or node.op == "neg" then
     return gather(state, node, "sum")
-  elseif node.op == "mul" or node.op == "div" and not M.needs(state, node[2]).s then
+  elseif node.op == "mul" or node.op == "div" and not M.find_needs(state, node[2]).s then
     return gather(state, node, "product")
   end
   return lower_arguments(state, node)
@@ -303,7 +303,8 @@ function M.lower(builder, root, options)
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
     number = builder.lowered, names = {}, inside = {}, lowered = {},
-    uses = setmetatable(text.uses({ root }), { __index = function() return 1 end }) } -- nodes of `combine` have one use
+    uses = setmetatable(text.count_uses({ root }),
+      { __index = function() return 1 end }) } -- nodes of `combine` have one use
   for class in next, M.RANK do
     state.inside[class] = {}
   end

@@ -19,11 +19,11 @@ local M = {}
 
 -- Whether a node differs from entry to entry of a class.
 local function varies(build, class, node)
-  return lower.varies(build.state, node, build.target.environment(build, class).lanes)
+  return lower.varies(build.state, node, build.target.make_environment(build, class).lanes)
 end
 
 -- The words in texts of statements; among them are the arguments and locals that the statements need.
-function M.words(...)
+function M.collect_words(...)
   local words = {}
   for _, list in ipairs({ ... }) do
     for _, one in ipairs(list) do
@@ -38,32 +38,33 @@ function M.words(...)
 end
 
 -- The loop nest of some effects on tables of a class.
-local function nest_of(build, class, found)
-  local nest = emit.statements(build.state, build.target.environment(build, class), found.effects)
+local function make_nest(build, class, found)
+  local nest = emit.make_statements(build.state, build.target.make_environment(build, class), found.effects)
   nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, found.sums or {}, found.gathered or {},
     found.parts or {}, found.scatters or {}
-  nest.mentioned = M.words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts, nest.scatters)
+  nest.mentioned = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts,
+    nest.scatters)
   nest.block = #nest.outer + #nest.sums > 0
   return nest
 end
 
 -- The loop nest that fills all tables of a class.
-function M.making(build, class, tables)
-  return nest_of(build, class, { effects = lists.map(tables, function(t)
-    return lists.merge(build.target.fill(build, t, class), { node = t.value, per_head = t.per_head })
+function M.make_filling(build, class, tables)
+  return make_nest(build, class, { effects = lists.map(tables, function(t)
+    return lists.merge(build.target.make_filling(build, t, class), { node = t.value, per_head = t.per_head })
   end) })
 end
 
-local function gradient_leaf(build, t)
+local function make_gradient_leaf(build, t)
   local of = { name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t }
   return build.builder:leaf("table", "d_" .. t.key, { table = of })
 end
 
 -- The effects that add a gradient to a learned parameter; loops over entries first sum it in `sums`.
-local function to_parameter(build, nest, class, entry)
+local function make_parameter_effects(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
-  local count, member = p.size or 1, leaves.member(build, "g", p)
+  local count, member = p.size or 1, leaves.write_member(build, "g", p)
   effect.base = effect.per_head and (p.size and ("h * %d"):format(count) or "h") or nil
   if leaf.op == "lookup" then
     effect.index_node = leaf[1]
@@ -79,22 +80,22 @@ local function to_parameter(build, nest, class, entry)
   return { effect }
 end
 
-local function learned_leaf(leaf)
+local function is_learned(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
 -- Parts that are equal for all heads within parts that differ by head, in the order of their ids. The gradients of
 -- equal parts are first summed over the heads, and then propagated once.
-local function shared_parts(build, class, root)
+local function find_shared_parts(build, class, root)
   local list, set = {}, {}
   walk(root, function(node)
-    if not lower.needs(build.state, node).h then
+    if not lower.find_needs(build.state, node).h then
       return true
     end
     for _, argument in ipairs(node) do
-      local needs = lower.needs(build.state, argument)
+      local needs = lower.find_needs(build.state, argument)
       local shared = not needs.h and needs.p and varies(build, class, argument) and argument.type ~= "truth"
-        and lower.index_of(needs) ~= false and #argument > 0 and argument.op ~= "lookup"
+        and lower.find_index(needs) ~= false and #argument > 0 and argument.op ~= "lookup"
       if shared and not set[argument] then
         set[argument] = true
         list[#list + 1] = argument
@@ -106,10 +107,10 @@ local function shared_parts(build, class, root)
 end
 
 -- Sums of a part's gradient over the heads: { part, index, name, count, leaf }.
-local function gathering(build, class, part, number)
-  local index = lower.index_of(lower.needs(build.state, part))
+local function make_gathering(build, class, part, number)
+  local index = lower.find_index(lower.find_needs(build.state, part))
   local letters = "a"
-  for letter in next, build.target.environment(build, class).lanes do
+  for letter in next, build.target.make_environment(build, class).lanes do
     letters = letters .. letter
   end
   local name = number == 1 and "from_heads" or "from_heads_" .. number
@@ -121,26 +122,26 @@ end
 local function add_effects(build, nest, class, entry)
   local t = entry.leaf.table
   if not t then
-    lists.append(nest.effects, to_parameter(build, nest, class, entry))
+    lists.append(nest.effects, make_parameter_effects(build, nest, class, entry))
     return
   end
   local effect = { node = entry.gradient, per_head = t.per_head, loops = entry.loops }
-  build.target.to_table(build, nest, t, class, effect)
+  build.target.complete_effect(build, nest, t, class, effect)
   table.insert(nest.effects, effect)
 end
 
 -- The effects that propagate one table's gradient to its leaves; sums over its heads are appended to `gathered`.
-local function table_effects(build, nest, class, t)
+local function add_table_effects(build, nest, class, t)
   local parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
-    parts, stops = shared_parts(build, class, t.value)
+    parts, stops = find_shared_parts(build, class, t.value)
   end
   local of = {}
   for _, part in ipairs(parts) do
-    of[part] = gathering(build, class, part, #nest.gathered + 1)
+    of[part] = make_gathering(build, class, part, #nest.gathered + 1)
     table.insert(nest.gathered, of[part])
   end
-  for _, entry in ipairs(derive.gradients(build.builder, t.value, gradient_leaf(build, t), learned_leaf, stops)) do
+  for _, entry in ipairs(derive.derive(build.builder, t.value, make_gradient_leaf(build, t), is_learned, stops)) do
     local to = of[entry.leaf]
     if to then
       table.insert(nest.effects, { kind = to.index and "add_element" or "add", target = to.name, index_node = to.index,
@@ -152,14 +153,14 @@ local function table_effects(build, nest, class, t)
   for _, part in ipairs(parts) do
     local to = of[part]
     local whole = to.index and build.builder:sum_over(to.index, part) or part
-    for _, entry in ipairs(derive.gradients(build.builder, whole, to.leaf, learned_leaf)) do
+    for _, entry in ipairs(derive.derive(build.builder, whole, to.leaf, is_learned)) do
       add_effects(build, nest, class, entry)
     end
   end
 end
 
 -- The sums that effects add to, in the order of their parameters' names.
-local function used_sums(sums, effects, heads)
+local function find_used_sums(sums, effects, heads)
   local used = lists.to_set(lists.map(effects, function(effect) return effect.target end))
   return lists.map(canonical.sort_keys(sums), function(name)
     local one = sums[name]
@@ -169,57 +170,57 @@ local function used_sums(sums, effects, heads)
   end)
 end
 
-function M.gradients(build, class, tables)
+function M.make_gradients(build, class, tables)
   local found = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
   for _, t in ipairs(tables) do
     if t.learned then
-      table_effects(build, found, class, t)
+      add_table_effects(build, found, class, t)
     end
   end
   if #found.effects == 0 then
     return nil
   end
   build.target.finish(build, found, class)
-  found.sums = used_sums(found.sums, found.effects, build.heads)
-  return nest_of(build, class, found)
+  found.sums = find_used_sums(found.sums, found.effects, build.heads)
+  return make_nest(build, class, found)
 end
 
-function M.pair(build, score, class)
-  local environment = build.target.environment(build, class or "score")
-  return emit.statements(build.state, environment, { { kind = "result", node = score } }).lane
+function M.score_pair(build, score, class)
+  local environment = build.target.make_environment(build, class or "score")
+  return emit.make_statements(build.state, environment, { { kind = "result", node = score } }).lane
 end
 
 local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
   key_index = true, offset = true, total = true }
 
--- The statements that compute the score of one query with consecutive keys, in the form of M.pair's; nil if the score
--- reads a table of pairs or a sampled position.
-function M.row(build, score)
+-- The statements that compute the score of one query with consecutive keys, in the form of M.score_pair's; nil if the
+-- score reads a table of pairs or a sampled position.
+function M.score_row(build, score)
   local possible = true
   walk(score, function(node)
     possible = possible and not (node.op == "symbol" and not ROW_SYMBOLS[node.name]
       or node.op == "table" and node.table.class == "pair")
   end)
-  return possible and M.pair(build, score, "row") or nil
+  return possible and M.score_pair(build, score, "row") or nil
 end
 
 -- An incoming gradient, as a leaf.
-function M.given(build, name)
+function M.make_given(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 
 -- The gradients of the tables that the pair loop gathers, derived from the score's gradient: entries of derive.lua.
-function M.table_gradients(build, score, dscore)
-  return derive.gradients(build.builder, score, dscore, function(leaf)
+function M.derive_tables(build, score, dscore)
+  return derive.derive(build.builder, score, dscore, function(leaf)
     return leaf.op == "table" and leaf.table.learned
   end)
 end
 
 -- The gradient of the logit, derived from the score's gradient.
-function M.logit_gradient(build, score, dscore)
+function M.derive_logit(build, score, dscore)
   local b = build.builder
   local logit = b:number(0)
-  for _, entry in ipairs(derive.gradients(b, score, dscore, function(leaf)
+  for _, entry in ipairs(derive.derive(b, score, dscore, function(leaf)
     return leaf.op == "symbol" and leaf.name == "score"
   end)) do
     logit = b:apply("add", logit, entry.gradient)
@@ -229,7 +230,7 @@ end
 
 function M.needs_logit(build, effects)
   local score = build.builder:symbol("score")
-  return lists.any(effects, function(effect) return ir.depends(effect.node, score) end)
+  return lists.any(effects, function(effect) return ir.depends_on(effect.node, score) end)
 end
 
 return M

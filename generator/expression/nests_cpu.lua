@@ -2,9 +2,9 @@
 --
 -- A target gives nests.lua the text of leaves in a loop nest, and the places of results, with these functions:
 --
---   environment(build, class)      the environment for emit.lua
---   fill(t, class)                 the effect that stores a table's entry, without the value
---   to_table(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
+--   make_environment(build, class)   the environment for emit.lua
+--   make_filling(build, t, class)  the effect that stores a table's entry, without the value
+--   complete_effect(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
 --   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p, where the
 --                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
@@ -56,22 +56,23 @@ local STRIDE = { query = "%s->queries", key = "%s->queries", distance = "%s->dis
   pair = "%s->pairs" }
 
 -- The address of a table's entry in a loop nest: in `set`, s (values) or d (gradients).
-function M.address(set, t, class)
-  local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.place(t.class, class)
+function M.write_address(set, t, class)
+  local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
   local head = t.per_head and "h * " .. (t.stride or STRIDE[t.class]):format(set) .. " + " or ""
   return ("%s->%s + %s%s%s"):format(set, t.name, head, place,
     t.class == "distance" and class == "row" and " - LANES + 1" or "")
 end
 
-function M.element(set, t, class)
+function M.write_element(set, t, class)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
-  return M.address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
+  return M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
-function M.environment(build, class)
-  local out, own, cross = leaves.environment(build, LANES[class]), SYMBOLS[class], build.cross and CROSS[class] or {}
+function M.make_environment(build, class)
+  local out, own, cross = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
+    build.cross and CROSS[class] or {}
   out.flat, out.under_keys = class == "score" or class == "row", class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "") .. assert(cross[name] or own[name] or ANY[name], name)
@@ -83,36 +84,37 @@ function M.environment(build, class)
   function out.load(t)
     local set, whole = t.of and "d" or "s", t.of or t
     if class == "row" and t.class == "query" then
-      return ("broadcast(%s)"):format(M.element(set, whole, class))
+      return ("broadcast(%s)"):format(M.write_element(set, whole, class))
     elseif class == "row" and t.class == "distance" then
-      return ("reversed(load(%s))"):format(M.address(set, whole, class))
+      return ("reversed(load(%s))"):format(M.write_address(set, whole, class))
     end
     local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
-    return in_lanes and ("load(%s)"):format(M.address(set, whole, class)) or M.element(set, whole, class)
+    return in_lanes and ("load(%s)"):format(M.write_address(set, whole, class)) or M.write_element(set, whole, class)
   end
   return out
 end
 
-function M.fill(_, t, class)
+function M.make_filling(_, t, class)
   if class == "uniform" then
-    return { kind = "assign", target = M.element("s", t, class) }
+    return { kind = "assign", target = M.write_element("s", t, class) }
   end
-  return { kind = "store", target = M.address("s", t, class) }
+  return { kind = "store", target = M.write_address("s", t, class) }
 end
 
-function M.to_table(_, nest, t, class, effect)
+function M.complete_effect(_, nest, t, class, effect)
   if t.class == "uniform" then
     effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
     nest.sums[t.name] = { name = effect.target, member = "d->" .. t.name, count = 1, heads = t.per_head }
   elseif t.class == "key" and class == "pair" then
-    effect.kind, effect.target = "add_lanes", M.element("d", t, class)
+    effect.kind, effect.target = "add_lanes", M.write_element("d", t, class)
   else
-    effect.kind, effect.target = "add_at", M.address("d", t, class)
+    effect.kind, effect.target = "add_at", M.write_address("d", t, class)
   end
 end
 
 function M.scatter(build, _, _, effect, p)
-  effect.kind, effect.target = "scatter", leaves.member(build, "g", p) .. (effect.base and " + " .. effect.base or "")
+  effect.kind, effect.target = "scatter", leaves.write_member(build, "g", p)
+    .. (effect.base and " + " .. effect.base or "")
   return { effect }
 end
 
@@ -123,18 +125,18 @@ local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "ga
 
 -- The statements for the gradients of the logit and of the learned tables, whether they need the logit, and whether the
 -- logit's gradient differs from the score's. `weighted` is dscore times inverse_sum.
-function M.pair_gradient(build, score)
+function M.derive_pair(build, score)
   local effects = {}
-  local weighted, dscore = nests.given(build, "weighted"), nests.given(build, "dscore")
-  for _, entry in ipairs(nests.table_gradients(build, score, weighted)) do
+  local weighted, dscore = nests.make_given(build, "weighted"), nests.make_given(build, "dscore")
+  for _, entry in ipairs(nests.derive_tables(build, score, weighted)) do
     local t = entry.leaf.table
     effects[#effects + 1] = { kind = GATHERED[t.class], node = entry.gradient, table = t, loops = entry.loops,
-      target = t.class == "pair" and M.address("d", t, "score")
-        or t.class == "key" and M.element("d", t, "score"), name = t.name }
+      target = t.class == "pair" and M.write_address("d", t, "score")
+        or t.class == "key" and M.write_element("d", t, "score"), name = t.name }
   end
-  local logit = nests.logit_gradient(build, score, dscore)
+  local logit = nests.derive_logit(build, score, dscore)
   effects[#effects + 1] = { kind = "result", node = logit }
-  local list = emit.statements(build.state, M.environment(build, "score"), effects).lane
+  local list = emit.make_statements(build.state, M.make_environment(build, "score"), effects).lane
   return list, nests.needs_logit(build, effects), logit ~= dscore
 end
 

@@ -50,34 +50,34 @@ local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(
 local CROSS_OVER = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
   distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 
-local function stride(build, class, set)
+local function write_stride(build, class, set)
   return (build.cross and class == "key" and "%s->keys" or STRIDE[class]):format(set)
 end
 
-local function count_of(build, class)
+local function write_count(build, class)
   return (build.cross and CROSS_COUNT or COUNT)[class]
 end
 
-local function place(t, class, set)
-  return leaves.place(t.class, class) or class == "pair" and "e" or ("(size_t)j * %s->tokens + i"):format(set)
+local function write_place(t, class, set)
+  return leaves.find_place(t.class, class) or class == "pair" and "e" or ("(size_t)j * %s->tokens + i"):format(set)
 end
 
 -- A table's entry in a loop nest: in `set`, s (values) or d (gradients).
-local function element(build, set, t, class)
+local function write_element(build, set, t, class)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
-  local head = t.per_head and "h * " .. stride(build, t.class, set) .. " + " or ""
-  return ("%s->%s[%s%s]"):format(set, t.name, head, place(t, class, set))
+  local head = t.per_head and "h * " .. write_stride(build, t.class, set) .. " + " or ""
+  return ("%s->%s[%s%s]"):format(set, t.name, head, write_place(t, class, set))
 end
 
 -- The gradient of a table's entry: the pair loop's gathered gradient, for each head, plus gradients from other tables.
-local function gradient(build, t, class)
+local function write_gradient(build, t, class)
   local gathered, sent
   if build.gathered[t] then
-    local at = t.class == "uniform" and "" or " + " .. place(t, class, "d")
-    gathered = t.per_head and element(build, "d", t, class)
-      or ("sum_heads(d->%s%s, %s)"):format(t.name, at, stride(build, t.class, "d"))
+    local at = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
+    gathered = t.per_head and write_element(build, "d", t, class)
+      or ("sum_heads(d->%s%s, %s)"):format(t.name, at, write_stride(build, t.class, "d"))
   end
   if build.parts[t] and t.class == "uniform" then
     sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
@@ -88,8 +88,8 @@ local function gradient(build, t, class)
   return gathered and sent and ("(%s + %s)"):format(gathered, sent) or gathered or sent
 end
 
-function M.environment(build, class)
-  local out = leaves.environment(build, LANES[class])
+function M.make_environment(build, class)
+  local out = leaves.make_environment(build, LANES[class])
   out.scalar, out.flat = true, class == "score"
   function out.integer(name)
     local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or ANY[name]
@@ -103,32 +103,32 @@ function M.environment(build, class)
     return "(real)" .. (binds < 13 and "(" .. integer .. ")" or integer)
   end
   function out.load(t)
-    return t.of and gradient(build, t.of, class) or element(build, "s", t, class)
+    return t.of and write_gradient(build, t.of, class) or write_element(build, "s", t, class)
   end
   return out
 end
 
-function M.fill(build, t, class)
-  return { kind = "assign", target = element(build, "s", t, class), wide = true }
+function M.make_filling(build, t, class)
+  return { kind = "assign", target = write_element(build, "s", t, class), wide = true }
 end
 
 -- Adds an array that end_score needs; `count` has the form that lay_out_score_work defines.
-local function work(build, type, name, count)
+local function add_work(build, type, name, count)
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
   table.insert(build.work, { type = type, name = unique, count = "(size_t)" .. count })
   return "w." .. unique
 end
 
-local function heads(build, count, per_head)
+local function write_heads(build, count, per_head)
   return per_head and build.heads .. " * " .. count or count
 end
 
-function M.to_table(build, nest, t, class, effect)
+function M.complete_effect(build, nest, t, class, effect)
   local part = build.parts[t]
   if t.class == "uniform" then
     if not part then
-      build.parts[t] = { array = work(build, "real", t.name, t.per_head and build.heads or "1"),
+      build.parts[t] = { array = add_work(build, "real", t.name, t.per_head and build.heads or "1"),
         extent = t.per_head and build.heads or "1" }
       table.insert(build.uniform_work, build.parts[t])
     end
@@ -136,8 +136,8 @@ function M.to_table(build, nest, t, class, effect)
     nest.sums[t.name] = { name = effect.target, member = build.parts[t].array, count = 1, heads = t.per_head }
     return
   elseif not part then
-    local count = heads(build, count_of(build, "pair"), t.per_head)
-    part = { array = work(build, "real", t.name, count), effects = {}, table = t,
+    local count = write_heads(build, write_count(build, "pair"), t.per_head)
+    part = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
       place = t.per_head and "h * s->pairs + e" or "e" }
     build.parts[t] = part
     table.insert(nest.parts, part)
@@ -151,7 +151,8 @@ function M.finish(build, nest)
   local kept = {}
   for _, part in ipairs(nest.parts) do
     local effect, t = part.effects[1], part.table
-    if #part.effects == 1 and #effect.loops == 0 and (t.per_head or not lower.needs(build.state, effect.node).h) then
+    if #part.effects == 1 and #effect.loops == 0
+      and (t.per_head or not lower.find_needs(build.state, effect.node).h) then
       effect.kind, effect.target, effect.wide = "assign", ("%s[%s]"):format(part.array, part.place), true
     else
       part.name, part.per_head = "to_" .. t.name, t.per_head
@@ -165,39 +166,39 @@ function M.finish(build, nest)
 end
 
 -- The place in a list that has a number for every entry, every iteration of the entry's loops, and every head.
-local function list_place(build, class, loops, per_head)
+local function write_list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
-  local function within(count, inner)
+  local function enter_loop(count, inner)
     text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "") .. inner
   end
   for _, index in ipairs(loops) do
-    within(index.count, syntax.index_name(index))
+    enter_loop(index.count, syntax.name_index(index))
   end
-  within(stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
-    or leaves.place(class, class) or "e")
+  enter_loop(write_stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
+    or leaves.find_place(class, class) or "e")
   return text
 end
 
 function M.scatter(build, nest, class, effect, p)
   local loops, of_head = effect.loops or {}, leaves.has_head(p)
-  local value_heads = of_head or lower.needs(build.state, effect.node).h or false
-  local index_heads = lower.needs(build.state, effect.index_node).h or value_heads and not of_head
-  local turns, count = "", count_of(build, class)
+  local value_heads = of_head or lower.find_needs(build.state, effect.node).h or false
+  local index_heads = lower.find_needs(build.state, effect.index_node).h or value_heads and not of_head
+  local turns, count = "", write_count(build, class)
   for _, index in ipairs(loops) do
     turns = turns .. index.count .. " * "
   end
-  local values = work(build, "real", p.name .. "_values", heads(build, turns .. count, value_heads))
-  local indices = work(build, "int", p.name .. "_indices", heads(build, turns .. count, index_heads))
-  local list = turns .. stride(build, class, "s")
-  table.insert(nest.scatters, { member = leaves.member(build, "g", p), heads = of_head and build.heads or "1",
+  local values = add_work(build, "real", p.name .. "_values", write_heads(build, turns .. count, value_heads))
+  local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, turns .. count, index_heads))
+  local list = turns .. write_stride(build, class, "s")
+  table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), heads = of_head and build.heads or "1",
     size = p.size,
     index = indices, index_stride = index_heads and of_head and list or "0", value = values,
     count = value_heads and not of_head and build.heads .. " * " .. list or list })
   return {
     { kind = "assign", node = effect.index_node, integer = true, per_head = index_heads, loops = loops, wide = true,
-      target = ("%s[%s]"):format(indices, list_place(build, class, loops, index_heads)) },
+      target = ("%s[%s]"):format(indices, write_list_place(build, class, loops, index_heads)) },
     { kind = "assign", node = effect.node, per_head = value_heads, loops = loops, wide = true,
-      target = ("%s[%s]"):format(values, list_place(build, class, loops, value_heads)) },
+      target = ("%s[%s]"):format(values, write_list_place(build, class, loops, value_heads)) },
   }
 end
 
@@ -205,10 +206,10 @@ local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 
 -- Gradients that the pair loop gathers: by class, a list of tables { name, target } with statements and needs_logit;
 -- and the statements of the gradient of the logit, and whether it differs from the score's gradient.
-function M.pair_gradient(build, score)
-  local dscore = nests.given(build, "dscore")
+function M.derive_pair(build, score)
+  local dscore = nests.make_given(build, "dscore")
   local effects, gathers = {}, {}
-  for _, entry in ipairs(nests.table_gradients(build, score, dscore)) do
+  for _, entry in ipairs(nests.derive_tables(build, score, dscore)) do
     local t = entry.leaf.table
     build.gathered[t] = true
     local list, own = gathers[t.class] or {}, effects[t.class] or {}
@@ -216,20 +217,20 @@ function M.pair_gradient(build, score)
     own[#own + 1] = { kind = "add", node = entry.gradient, loops = entry.loops, target = ("out[%d]"):format(#list) }
     local of_head = { name = t.name, class = t.class, per_head = true }
     list[#list + 1] = { name = t.name, table = t,
-      target = element(build, "d", of_head, t.class == "pair" and "score" or t.class) }
+      target = write_element(build, "d", of_head, t.class == "pair" and "score" or t.class) }
   end
-  local function statements(of)
-    return emit.statements(build.state, M.environment(build, "score"), of).lane
+  local function make_statements(of)
+    return emit.make_statements(build.state, M.make_environment(build, "score"), of).lane
   end
   for _, class in ipairs(OWNERS) do
     local list = gathers[class]
     if list then
-      list.statements, list.needs_logit = statements(effects[class]), nests.needs_logit(build, effects[class])
-      list.statements.mentioned = nests.words(list.statements)
+      list.statements, list.needs_logit = make_statements(effects[class]), nests.needs_logit(build, effects[class])
+      list.statements.mentioned = nests.collect_words(list.statements)
     end
   end
-  local logit = nests.logit_gradient(build, score, dscore)
-  return gathers, statements({ { kind = "result", node = logit } }), logit ~= dscore
+  local logit = nests.derive_logit(build, score, dscore)
+  return gathers, make_statements({ { kind = "result", node = logit } }), logit ~= dscore
 end
 
 return M

@@ -49,12 +49,12 @@ local function call_as(ours, f, ...)
 end
 
 -- Wraps one of our functions so that a spec may call it.
-function M.exported(f)
+function M.export(f)
   return function(...) return (call_as(true, f, ...)) end -- no tail call: sandbox.lua finds the line of a failure
 end
 
 -- Wraps a function of the spec for our code.
-function M.imported(f)
+function M.import(f)
   return function(...) return (call_as(false, f, ...)) end
 end
 
@@ -72,7 +72,7 @@ function M.is_finite(value)
 end
 
 -- The number or the node of an argument; other arguments raise a mistake.
-function M.number_of(word, value)
+function M.read_number(word, value)
   if nodes[value] then
     return nodes[value]
   elseif type(value) == "number" then
@@ -93,14 +93,14 @@ function M.number_of(word, value)
 end
 
 -- A truth value: a boolean or a node.
-function M.truth_of(word, value)
+function M.read_truth(word, value)
   if type(value) == "boolean" then
     return value
   elseif nodes[value] and nodes[value].type == "truth" then
     return nodes[value]
   end
   if not nodes[value] then
-    M.number_of(word, value)
+    M.read_number(word, value)
   end
   refuse(word, ("%s takes a number for a truth value"):format(word),
     "what less, less_equal, equal, all, any and negate give")

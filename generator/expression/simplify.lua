@@ -13,20 +13,20 @@ local M = {}
 
 local HUGE = math.huge
 
-local is, problem = functions.is, functions.problem
+local is_number, refuse = functions.is_number, functions.refuse
 
 -- The product of two bounds of ranges, in which 0 times infinity is 0.
-local function times(x, y)
+local function multiply(x, y)
   return (x == 0 or y == 0) and 0 or x * y
 end
 
-local function product_range(a, c)
-  local w, x, y, z = times(a.low, c.low), times(a.low, c.high), times(a.high, c.low), times(a.high, c.high)
+local function find_product_range(a, c)
+  local w, x, y, z = multiply(a.low, c.low), multiply(a.low, c.high), multiply(a.high, c.low), multiply(a.high, c.high)
   return math.min(w, x, y, z), math.max(w, x, y, z)
 end
 
 -- The node for q query + k key + c of the raw indices if it is a multiple of their difference or sum; else nil.
-local function from_row(b, row)
+local function simplify_row(b, row)
   local q, k, c = row[1], row[2], row[3]
   local symbol = q == -k and "offset" or q == k and "total"
   if q == 0 and k == 0 then
@@ -36,7 +36,7 @@ local function from_row(b, row)
   end
   local node = b:symbol(symbol)
   if k ~= 1 then
-    node = k == -1 and M.plain_neg(b, node) or b:result("mul", { b:number(k), node }, true,
+    node = k == -1 and M.negate_number(b, node) or b:result("mul", { b:number(k), node }, true,
       math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), { q, k, 0 })
   end
   if c == 0 then
@@ -45,14 +45,14 @@ local function from_row(b, row)
   return b:result("add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
 end
 
-local function combine(x, y, sign)
+local function combine_rows(x, y, sign)
   if x.row and y.row then
     return { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] }
   end
 end
 
-local function mixes(x, y)
-  return x.row and y.row and not (is(x) or is(y))
+local function are_both_rows(x, y)
+  return x.row and y.row and not (is_number(x) or is_number(y))
 end
 
 -- Whether the reciprocal of a constant is exact.
@@ -60,102 +60,102 @@ local function is_power_of_two(value)
   return ("%a"):format(math.abs(value)):find("^0x1p") ~= nil
 end
 
-function M.plain_neg(b, x)
+function M.negate_number(b, x)
   local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
   return b:result("neg", { x }, true, -x.high, -x.low, row)
 end
 
 function M.neg(b, x)
-  if is(x) then
+  if is_number(x) then
     return b:number(-x.value)
   elseif x.op == "neg" then
     return x[1]
   elseif x.op == "sub" then
     return M.sub(b, x[2], x[1])
-  elseif x.op == "mul" and is(x[1]) then
+  elseif x.op == "mul" and is_number(x[1]) then
     return M.mul(b, b:number(-x[1].value), x[2])
   end
-  return M.plain_neg(b, x)
+  return M.negate_number(b, x)
 end
 
 -- The constant that a node x + c or x - c adds to x, or nil.
-local function added_constant(node)
-  if (node.op == "add" or node.op == "sub") and is(node[2]) then
+local function find_added_constant(node)
+  if (node.op == "add" or node.op == "sub") and is_number(node[2]) then
     return node.op == "add" and node[2].value or -node[2].value
   end
 end
 
 function M.add(b, x, y)
-  if is(x) and not is(y) then
+  if is_number(x) and not is_number(y) then
     x, y = y, x
   end
-  if is(y) and added_constant(x) then
-    return M.add(b, x[1], b:number(added_constant(x) + y.value))
-  elseif is(x) and is(y) then
+  if is_number(y) and find_added_constant(x) then
+    return M.add(b, x[1], b:number(find_added_constant(x) + y.value))
+  elseif is_number(x) and is_number(y) then
     return b:number(x.value + y.value)
-  elseif is(y, 0) then
+  elseif is_number(y, 0) then
     return x
   elseif y.op == "neg" then
     return M.sub(b, x, y[1])
   elseif x.op == "neg" then
     return M.sub(b, y, x[1])
-  elseif is(y) and y.value < 0 then
+  elseif is_number(y) and y.value < 0 then
     return M.sub(b, x, b:number(-y.value))
   elseif x == y then
     return M.mul(b, b:number(2), x)
   end
-  local row = combine(x, y, 1)
-  return mixes(x, y) and from_row(b, row)
+  local row = combine_rows(x, y, 1)
+  return are_both_rows(x, y) and simplify_row(b, row)
     or b:result("add", { x, y }, true, x.low + y.low, x.high + y.high, row)
 end
 
 function M.sub(b, x, y)
-  if is(x) and is(y) then
+  if is_number(x) and is_number(y) then
     return b:number(x.value - y.value)
-  elseif is(y, 0) then
+  elseif is_number(y, 0) then
     return x
-  elseif is(x, 0) then
+  elseif is_number(x, 0) then
     return M.neg(b, y)
-  elseif is(y) and added_constant(x) then
+  elseif is_number(y) and find_added_constant(x) then
     return M.add(b, x, b:number(-y.value))
   elseif x == y then
     return b:number(0)
   elseif y.op == "neg" then
     return M.add(b, x, y[1])
-  elseif is(y) and y.value < 0 then
+  elseif is_number(y) and y.value < 0 then
     return M.add(b, x, b:number(-y.value))
   end
-  local row = combine(x, y, -1)
-  return mixes(x, y) and from_row(b, row)
+  local row = combine_rows(x, y, -1)
+  return are_both_rows(x, y) and simplify_row(b, row)
     or b:result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 
 -- A product; a factor cancels its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
 function M.mul(b, x, y)
-  if is(y) and not is(x) then
+  if is_number(y) and not is_number(x) then
     x, y = y, x
   end
-  if is(x) and is(y) then
+  if is_number(x) and is_number(y) then
     return b:number(x.value * y.value)
-  elseif is(x, 0) then
+  elseif is_number(x, 0) then
     return b:number(0)
-  elseif is(x, 1) then
+  elseif is_number(x, 1) then
     return y
-  elseif is(x, -1) then
+  elseif is_number(x, -1) then
     return M.neg(b, y)
   elseif x.op == "neg" then
     return M.neg(b, M.mul(b, x[1], y))
   elseif y.op == "neg" then
     return M.neg(b, M.mul(b, x, y[1]))
-  elseif is(x) and y.op == "mul" and is(y[1]) then
+  elseif is_number(x) and y.op == "mul" and is_number(y[1]) then
     return M.mul(b, b:number(x.value * y[1].value), y[2])
-  elseif x.op == "div" and (x[2] == y or is(x[1], 1)) then
+  elseif x.op == "div" and (x[2] == y or is_number(x[1], 1)) then
     return x[2] == y and x[1] or M.div(b, y, x[2])
-  elseif y.op == "div" and (y[2] == x or is(y[1], 1)) then
+  elseif y.op == "div" and (y[2] == x or is_number(y[1], 1)) then
     return y[2] == x and y[1] or M.div(b, x, y[2])
   end
-  local row = is(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
-  local low, high = product_range(x, y)
+  local row = is_number(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
+  local low, high = find_product_range(x, y)
   if x == y then
     low = low < 0 and 0 or low
   end
@@ -163,25 +163,25 @@ function M.mul(b, x, y)
 end
 
 function M.div(b, x, y)
-  if is(y, 0) then
-    return problem("division by the constant zero", "a divisor that is not zero")
-  elseif y.sure and y.low <= 0 and y.high >= 0 and not is(y) and not b.trusted then
-    return problem("the divisor can be 0: " .. text.brief(y), "a divisor that is never 0",
+  if is_number(y, 0) then
+    return refuse("division by the constant zero", "a divisor that is not zero")
+  elseif y.sure and y.low <= 0 and y.high >= 0 and not is_number(y) and not b.trusted then
+    return refuse("the divisor can be 0: " .. text.format_briefly(y), "a divisor that is never 0",
       "max(1, ...) or adding a constant keeps it away from 0; both branches of select are computed")
-  elseif is(x) and is(y) then
+  elseif is_number(x) and is_number(y) then
     return b:number(x.value / y.value)
-  elseif is(x, 0) then
+  elseif is_number(x, 0) then
     return x
-  elseif is(y, 1) then
+  elseif is_number(y, 1) then
     return x
-  elseif is(y) and (x.type == "real" or is_power_of_two(y.value)) then
+  elseif is_number(y) and (x.type == "real" or is_power_of_two(y.value)) then
     return M.mul(b, b:number(1 / y.value), x)
   elseif x.op == "neg" then
     return M.neg(b, M.div(b, x[1], y))
   end
   local low, high = -HUGE, HUGE
   if y.low > 0 or y.high < 0 then
-    low, high = product_range(x, { low = 1 / y.high, high = 1 / y.low })
+    low, high = find_product_range(x, { low = 1 / y.high, high = 1 / y.low })
   end
   return b:result("div", { x, y }, false, low, high)
 end
@@ -190,7 +190,7 @@ for name, row in next, functions.rows do
   M[name] = row.simplify
 end
 
-local function truth_node(b, op, ...)
+local function make_truth(b, op, ...)
   local sure = true
   for _, argument in ipairs({ ... }) do
     sure = sure and argument.sure or false
@@ -208,7 +208,7 @@ local COMPARISONS = {
 for op, decide in next, COMPARISONS do
   M[op] = function(b, x, y)
     local certain, impossible = decide(x, y)
-    return (certain or impossible) and b:truth(certain) or truth_node(b, op, x, y)
+    return (certain or impossible) and b:truth(certain) or make_truth(b, op, x, y)
   end
 end
 
@@ -218,11 +218,11 @@ function M.negate(b, x)
   elseif x.op == "negate" then
     return x[1]
   end
-  return truth_node(b, "negate", x)
+  return make_truth(b, "negate", x)
 end
 
 -- The operations all and any: a known truth value decides the result or drops out.
-local function junction(op, deciding)
+local function make_junction(op, deciding)
   return function(b, x, y)
     if x.op == "truth" then
       return x.value == deciding and x or y
@@ -231,11 +231,11 @@ local function junction(op, deciding)
     elseif x == y then
       return x
     end
-    return truth_node(b, op, x, y)
+    return make_truth(b, op, x, y)
   end
 end
 
-M.all, M.any = junction("all", false), junction("any", true)
+M.all, M.any = make_junction("all", false), make_junction("any", true)
 
 function M.select(b, condition, x, y)
   if condition.op == "truth" then
@@ -245,7 +245,7 @@ function M.select(b, condition, x, y)
   elseif condition.op == "negate" then
     return M.select(b, condition[1], y, x)
   elseif x.type == "truth" or y.type == "truth" then
-    return problem("select between truth values", "numbers", "all, any and negate combine truth values")
+    return refuse("select between truth values", "numbers", "all, any and negate combine truth values")
   end
   local whole = x.type == "integer" and y.type == "integer"
   return b:make("select", { condition, x, y }, nil, { type = whole and "integer" or "real",
@@ -256,9 +256,9 @@ end
 -- The number of ascending edges that are at most the value.
 function M.bucket(b, x, edges)
   if #edges > 1024 then
-    return problem("the edges of bucket are no list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
+    return refuse("the edges of bucket are no list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
   elseif x.type == "truth" then
-    return problem("bucket of a truth value", "a number")
+    return refuse("bucket of a truth value", "a number")
   end
   local low, high = 0, 0
   for _, edge in ipairs(edges) do
@@ -267,7 +267,7 @@ function M.bucket(b, x, edges)
   if low == high then
     return b:number(low)
   end
-  return b:make("bucket", { x }, table.concat(lists.map(edges, text.number), " "), { type = "integer",
+  return b:make("bucket", { x }, table.concat(lists.map(edges, text.format_number), " "), { type = "integer",
     low = low + 0.0, high = high + 0.0, sure = x.sure, edges = edges })
 end
 

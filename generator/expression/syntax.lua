@@ -16,8 +16,8 @@ local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, 
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
 
-function M:needs(node)
-  return lower.needs(self.state, node)
+function M:find_needs(node)
+  return lower.find_needs(self.state, node)
 end
 
 -- Whether a node differs from lane to lane, or from entry to entry if there are no vectors.
@@ -29,26 +29,26 @@ function M:is_vector(node)
   return not self.environment.scalar and self:varies(node)
 end
 
-function M.index_name(index)
+function M.name_index(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
 -- Makes a function that converts scalar text to a vector; word: the name of the conversion in C.
-local function as_vector(word)
+local function make_conversion(word)
   return function(self, node, level)
     local text = self:print(node, 0, level)
     return self:is_vector(node) and text or ("%s(%s)"):format(word, text)
   end
 end
 
-M.lanes, M.mask = as_vector("broadcast"), as_vector("mask_of")
+M.lanes, M.mask = make_conversion("broadcast"), make_conversion("mask_of")
 
 -- An integer as an index in C, and how tightly it binds.
-function M:integer(node, level)
+function M:print_integer(node, level)
   if node.op == "number" then
     return ("%d"):format(node.value), node.value < 0 and 13 or 14
   elseif node.op == "index" then
-    return M.index_name(node), 14
+    return M.name_index(node), 14
   end
   local text, binds
   if node.op == "symbol" then
@@ -56,10 +56,10 @@ function M:integer(node, level)
   end
   if text then
     return text, binds
-  elseif (node.op == "add" or node.op == "sub") and not self:named(node) and not self.forced[node] then
+  elseif (node.op == "add" or node.op == "sub") and not self:find_name(node) and not self.forced[node] then
     local operator = BINARY[node.op]
-    local left = self:integer(node[1], level)
-    local right, binding = self:integer(node[2], level)
+    local left = self:print_integer(node[1], level)
+    local right, binding = self:print_integer(node[2], level)
     right = node.op == "sub" and binding <= operator[2] and "(" .. right .. ")" or right
     return left .. operator[1] .. right, operator[2]
   end
@@ -74,7 +74,7 @@ function M:lookup(node, level)
     local from = per_head and ("%s + h * %d"):format(member, p.size) or member
     return ("gather(%s, %s)"):format(from, self:print(node[1], 0, level))
   end
-  local index = self:integer(node[1], level)
+  local index = self:print_integer(node[1], level)
   return ("%s[%s%s]"):format(member, per_head and ("h * %d + "):format(p.size) or "", index)
 end
 
@@ -121,13 +121,13 @@ local leaves = {
   truth = function(_, node) return node.value and "true" or "false" end,
   symbol = function(self, node) return self.environment.symbol(node.name) end,
   table = function(self, node) return self.environment.load(node.table) end,
-  index = function(_, node) return "(real)" .. M.index_name(node), 13 end,
+  index = function(_, node) return "(real)" .. M.name_index(node), 13 end,
   parameter = function(self, node)
     return self.environment.parameter(node.parameter) .. (shapes.has_head(node.parameter) and "[h]" or "[0]")
   end,
   -- The sum over the heads: a number, or one number per index.
   gathered = function(self, node, level)
-    return node[1] and ("%s[%s]"):format(node.name, (self:integer(node[1], level))) or node.name
+    return node[1] and ("%s[%s]"):format(node.name, (self:print_integer(node[1], level))) or node.name
   end,
 }
 

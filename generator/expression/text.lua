@@ -2,7 +2,7 @@
 --
 -- Input: a node. Output: one line, the same for the same formula. A large part that is used more than once is named
 -- first: "a = exp(...); x.score * a - a". Parts of a sum depend on the sum's index and are written out wherever they
--- are used, so M.written counts the operations of the text before any text is made.
+-- are used, so M.count_written counts the operations of the text before any text is made.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
@@ -14,7 +14,7 @@ local BRIEF = 40 -- operations that a message shows
 local SMALL = 6 -- operations of the largest part that is written out wherever it is used
 
 -- A number in its shortest exact form.
-function M.number(value)
+function M.format_number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
   end
@@ -28,7 +28,7 @@ function M.number(value)
 end
 
 -- The number of uses of each node in the given formulas; and the list of nodes, each after its arguments.
-function M.uses(roots)
+function M.count_uses(roots)
   local uses, order = {}, {}
   local function visit(node)
     uses[node] = (uses[node] or 0) + 1
@@ -47,24 +47,24 @@ end
 
 local NAMES = "abcdefghijklmnopqrstuvw"
 
-function M.name_of(i)
+function M.make_name(i)
   local letter = (i - 1) % #NAMES + 1
   return NAMES:sub(letter, letter) .. (i > #NAMES and tostring((i - 1) // #NAMES) or "")
 end
 
-local function index_name(node)
+local function name_index(node)
   return "i" .. (node.depth > 0 and node.depth or "")
 end
 
 local print_node
 
 local leaves = {
-  number = function(node) return M.number(node.value) end,
+  number = function(node) return M.format_number(node.value) end,
   truth = function(node) return tostring(node.value) end,
   symbol = function(node) return node.shown or "x." .. node.name end,
   parameter = function(node) return "x." .. node.parameter.name end,
   table = function(node) return node.table.name end,
-  index = index_name,
+  index = name_index,
 }
 
 -- A lookup in a parameter; the index counts from 0 in the node, and from the parameter's first index in a spec.
@@ -81,11 +81,11 @@ function leaves.lookup(node, names)
 end
 
 function leaves.sum(node, names)
-  return ("sum(%d, %s: %s)"):format(node.index.count, index_name(node.index), print_node(node[1], names, 0))
+  return ("sum(%d, %s: %s)"):format(node.index.count, name_index(node.index), print_node(node[1], names, 0))
 end
 
 function leaves.bucket(node, names)
-  local edges = table.concat(lists.map(node.edges, M.number), ", ")
+  local edges = table.concat(lists.map(node.edges, M.format_number), ", ")
   return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
 
@@ -114,7 +114,7 @@ function print_node(node, names, binding)
 end
 
 -- Parts inside a sum: they depend on the sum's index, so they are never named outside the sum.
-local function inside_sums(root)
+local function find_parts_of_sums(root)
   local inside = {}
   walk(root, function(node)
     if node.op == "sum" then
@@ -130,9 +130,9 @@ end
 
 -- Parts that are used more than once and have more than `small` operations, in the order in which they were made. A
 -- part counts at every place that uses it; the count is a float, because it can exceed all integers.
-function M.shared_parts(root, small)
-  local uses, order = M.uses({ root })
-  local inside, size, list = inside_sums(root), {}, {}
+function M.find_shared_parts(root, small)
+  local uses, order = M.count_uses({ root })
+  local inside, size, list = find_parts_of_sums(root), {}, {}
   for _, node in ipairs(order) do
     size[node] = 1.0
     for _, argument in ipairs(node) do
@@ -145,8 +145,8 @@ function M.shared_parts(root, small)
   return list
 end
 
-function M.written(root)
-  local parts, count = lists.to_set(M.shared_parts(root, SMALL)), {}
+function M.count_written(root)
+  local parts, count = lists.to_set(M.find_shared_parts(root, SMALL)), {}
   local function visit(node)
     if not count[node] then
       count[node] = 1.0
@@ -165,15 +165,15 @@ function M.written(root)
 end
 
 -- The formula in a message; a long formula is not written out.
-function M.brief(node)
-  return M.written(node) <= BRIEF and M.formula(node) or "a formula of more than " .. BRIEF .. " operations"
+function M.format_briefly(node)
+  return M.count_written(node) <= BRIEF and M.format(node) or "a formula of more than " .. BRIEF .. " operations"
 end
 
-function M.formula(root)
+function M.format(root)
   local names, parts = {}, {}
-  for i, node in ipairs(M.shared_parts(root, SMALL)) do
+  for i, node in ipairs(M.find_shared_parts(root, SMALL)) do
     local text = print_node(node, names, 0)
-    names[node] = M.name_of(i)
+    names[node] = M.make_name(i)
     parts[i] = names[node] .. " = " .. text
   end
   parts[#parts + 1] = print_node(root, names, 0)

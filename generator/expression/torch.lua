@@ -39,14 +39,14 @@ local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
 local Printer = {}
 Printer.__index = Printer
 
-function Printer:store(p)
+function Printer:name_store(p)
   local place = not p.learned and "constant" or shapes.has_layer(p) and "own" or "shared"
   self.uses[place] = true
   return ("%s[%q]"):format(place == "constant" and "constants" or place, p.name)
 end
 
 local leaves = {
-  number = function(_, node) return text.number(node.value), node.value < 0 and UNARY or PRIMARY end,
+  number = function(_, node) return text.format_number(node.value), node.value < 0 and UNARY or PRIMARY end,
   neg = function(self, node) return "-" .. self:print(node[1], UNARY), UNARY end,
   pow = function(self, node)
     return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER
@@ -62,7 +62,7 @@ function leaves.symbol(self, node)
 end
 
 function leaves.parameter(self, node)
-  local store = self:store(node.parameter)
+  local store = self:name_store(node.parameter)
   return store .. (shapes.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
@@ -78,8 +78,8 @@ function leaves.index(self, node)
 end
 
 function leaves.lookup(self, node)
-  local store, index = self:store(node.parameter), node[1]
-  local at = index.op == "number" and text.number(index.value) or self:print(index, PRIMARY) .. ".long()"
+  local store, index = self:name_store(node.parameter), node[1]
+  local at = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
   if shapes.has_head(node.parameter) then
     self.uses.head = true
     return ("%s[head, %s]"):format(store, at), PRIMARY
@@ -89,10 +89,10 @@ end
 
 -- The depth of the innermost enclosing sum that a sum depends on; -1: none. The terms of the inner sum lie behind the
 -- dimensions of the sums between these two; summation removes all these dimensions together.
-local function outer_depth(node)
+local function find_outer_depth(node)
   local deepest = -1
   walk(node, function(part)
-    if part.op == "index" and part.depth > deepest and part.depth < node.index.depth and ir.depends(node, part) then
+    if part.op == "index" and part.depth > deepest and part.depth < node.index.depth and ir.depends_on(node, part) then
       deepest = part.depth
     end
   end)
@@ -100,11 +100,11 @@ local function outer_depth(node)
 end
 
 function leaves.sum(self, node)
-  if not ir.depends(node[1], node.index) then
+  if not ir.depends_on(node[1], node.index) then
     return ("%d * %s"):format(node.index.count, self:print(node[1], BINARY.mul[2] + 1)), BINARY.mul[2]
   end
   local dims = "0"
-  for i = 1, node.index.depth - outer_depth(node) - 1 do
+  for i = 1, node.index.depth - find_outer_depth(node) - 1 do
     dims = dims .. ", " .. i
   end
   return ("%s.sum(dim=%s)"):format(self:print(node[1], PRIMARY), #dims > 1 and "(" .. dims .. ")" or dims), PRIMARY
@@ -112,23 +112,24 @@ end
 
 function leaves.bucket(self, node)
   self.uses.bucket = true
-  local edges = table.concat(lists.map(node.edges, text.number), ", ")
+  local edges = table.concat(lists.map(node.edges, text.format_number), ", ")
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
 -- A number in the form that torch.where needs: a tensor, if the number's type would conflict.
-local function branch(self, node)
+local function print_branch(self, node)
   local out = self:print(node, 0)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out
 end
 
 function leaves.select(self, node)
   local condition = self:print(node[1], 0)
-  return ("torch.where(%s, %s, %s)"):format(condition, branch(self, node[2]), branch(self, node[3])), PRIMARY
+  return ("torch.where(%s, %s, %s)"):format(condition, print_branch(self, node[2]), print_branch(self, node[3])),
+    PRIMARY
 end
 
 -- Makes a function for the text of min or max: clamp for a tensor and a number, a function for two tensors.
-local function bound(word, limit)
+local function make_bound(word, limit)
   return function(self, node)
     local left, right = node[1], node[2]
     if left.op == "number" then
@@ -141,7 +142,7 @@ local function bound(word, limit)
   end
 end
 
-leaves.min, leaves.max = bound("minimum", "max"), bound("maximum", "min")
+leaves.min, leaves.max = make_bound("minimum", "max"), make_bound("maximum", "min")
 
 -- The text of a node, and how tightly it binds.
 function Printer:bare(node)
@@ -169,7 +170,7 @@ function Printer:print(node, binding)
 end
 
 -- The part of a node with the longest text that can be named before it.
-function Printer:longest_part(node)
+function Printer:find_longest_part(node)
   local best, longest
   for _, argument in ipairs(node) do
     local free = not self.names[argument] and #argument > 0
@@ -184,7 +185,7 @@ end
 -- Names a part; first names those of its parts that are too long for a line.
 function Printer:assign(node)
   local value = self:fit(node)
-  local name = text.name_of(#self.lines + 1)
+  local name = text.make_name(#self.lines + 1)
   self.lines[#self.lines + 1] = ("%s = %s"):format(name, value)
   self.names[node] = name
 end
@@ -214,7 +215,7 @@ function Printer:fit(node)
   end
   local out = self:bare(node)
   while #out > LINE do
-    local part = self:longest_part(node)
+    local part = self:find_longest_part(node)
     if not part then
       break
     end
@@ -225,10 +226,10 @@ function Printer:fit(node)
 end
 
 -- The lines and uses of a formula. crosses: queries attend to another sequence.
-function M.formula(root, crosses)
+function M.format(root, crosses)
   local printer = setmetatable({ names = {}, uses = {}, lines = {}, terms = {}, term_count = 0,
     symbols = crosses and CROSSING or SYMBOLS }, Printer)
-  for _, node in ipairs(text.shared_parts(root, SHARED)) do
+  for _, node in ipairs(text.find_shared_parts(root, SHARED)) do
     printer:assign(node)
   end
   local result = printer:fit(root)

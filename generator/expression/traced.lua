@@ -16,8 +16,8 @@ local M = {}
 
 local show = diagnostics.show
 local nodes, tables, roots, wrap, refuse = objects.nodes, objects.tables, objects.roots, objects.wrap, objects.refuse
-local exported, imported, is_finite = objects.exported, objects.imported, objects.is_finite
-local number_of, truth_of = objects.number_of, objects.truth_of
+local export, import, is_finite = objects.export, objects.import, objects.is_finite
+local read_number, read_truth = objects.read_number, objects.read_truth
 
 local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
@@ -37,7 +37,7 @@ local function check_count(word, count, least, most)
 end
 
 -- The builder's result as a tracing object.
-local function result(word, node, problem)
+local function wrap_result(word, node, problem)
   if not node then
     refuse(word, problem.what, problem.expected, problem.hint)
   elseif session.builder.count > LARGEST then
@@ -51,7 +51,7 @@ end
 
 -- The traced result of an operation on nodes and numbers.
 local function build(word, op, ...)
-  return result(word, session.builder:apply(op, ...))
+  return wrap_result(word, session.builder:apply(op, ...))
 end
 
 -- Applies an operation of two arguments to a list of two or more, from the left.
@@ -65,7 +65,7 @@ end
 
 -- ---- functions of numbers ----
 
-local function plain(word, op, arguments)
+local function compute_plain(word, op, arguments)
   local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
     refuse(word, ("%s(%s) is not a finite number"):format(word:find("%a") and word or op,
@@ -76,14 +76,14 @@ local function plain(word, op, arguments)
 end
 
 -- Operators, functions and comparisons; calls with more than two arguments are combined from the left.
-local function arithmetic(word, op, ...)
+local function apply(word, op, ...)
   local arguments, traced, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
-    arguments[i] = number_of(word, arguments[i])
+    arguments[i] = read_number(word, arguments[i])
     traced = traced or type(arguments[i]) ~= "number"
   end
   if not traced then
-    return plain(word, op, arguments)
+    return compute_plain(word, op, arguments)
   elseif not row or row.most then
     return build(word, op, table.unpack(arguments))
   end
@@ -91,16 +91,16 @@ local function arithmetic(word, op, ...)
 end
 
 local function compute(name, ...)
-  return arithmetic(name, name, ...)
+  return apply(name, name, ...)
 end
 
 -- ---- truth values ----
 
 -- The result of `all` or `any`: a plain truth value decides the result or drops out.
-local function junction(name, ...)
+local function join_truths(name, ...)
   local open, decided, deciding = {}, false, name == "any"
   for i = 1, select("#", ...) do
-    local value = truth_of(name, (select(i, ...)))
+    local value = read_truth(name, (select(i, ...)))
     decided = decided or value == deciding
     open[#open + 1] = type(value) ~= "boolean" and value or nil
   end
@@ -111,7 +111,7 @@ local function junction(name, ...)
 end
 
 local function negate(name, given)
-  local value = truth_of(name, given)
+  local value = read_truth(name, given)
   if type(value) == "boolean" then
     return not value
   end
@@ -119,9 +119,9 @@ local function negate(name, given)
 end
 
 local function choose(name, condition, a, b)
-  condition = truth_of(name, condition)
-  number_of(name, a)
-  number_of(name, b)
+  condition = read_truth(name, condition)
+  read_number(name, a)
+  read_number(name, b)
   if type(condition) == "boolean" then
     return condition and a or b
   end
@@ -137,8 +137,9 @@ local function lookup(name, object, index)
       or object == nil and "nothing (nil)" or roots[object] and "x itself" or show(object)),
       "a parameter with shape or index, as in lookup(x.table, index)")
   end
-  index = number_of(name, index)
-  return result(name, session.builder:lookup(p, type(index) == "number" and session.builder:number(index) or index))
+  index = read_number(name, index)
+  return wrap_result(name,
+    session.builder:lookup(p, type(index) == "number" and session.builder:number(index) or index))
 end
 
 local function check_edges(edges)
@@ -158,8 +159,8 @@ local function check_edges(edges)
   return copy
 end
 
-local function bucket(name, value, edges)
-  value, edges = number_of(name, value), check_edges(edges)
+local function find_bucket(name, value, edges)
+  value, edges = read_number(name, value), check_edges(edges)
   if type(value) ~= "number" then
     return build(name, name, value, edges)
   end
@@ -178,16 +179,16 @@ local function sum(name, count, f)
   elseif type(f) ~= "function" then
     refuse(name, "sum has no function", "sum(8, function(m) return ... end)")
   end
-  local term_of = imported(f)
+  local term_of = import(f)
   if not session then
     local total = 0
     for m = 0, whole - 1 do
-      total = total + number_of(name, term_of(m))
+      total = total + read_number(name, term_of(m))
     end
     return total
   end
-  return result(name, session.builder:sum(whole, function(m)
-    local term = number_of(name, term_of(wrap(m)))
+  return wrap_result(name, session.builder:sum(whole, function(m)
+    local term = read_number(name, term_of(wrap(m)))
     return type(term) == "number" and session.builder:number(term) or term
   end))
 end
@@ -195,8 +196,8 @@ end
 -- The functions that a spec may call, as { least number of arguments, greatest number, implementation }; the first
 -- argument of an implementation is the function's name.
 local FUNCTIONS = { less = { 2, 2, compute }, less_equal = { 2, 2, compute }, equal = { 2, 2, compute },
-  all = { 2, nil, junction }, any = { 2, nil, junction }, negate = { 1, 1, negate }, select = { 3, 3, choose },
-  lookup = { 2, 2, lookup }, bucket = { 2, 2, bucket }, sum = { 2, 2, sum } }
+  all = { 2, nil, join_truths }, any = { 2, nil, join_truths }, negate = { 1, 1, negate }, select = { 3, 3, choose },
+  lookup = { 2, 2, lookup }, bucket = { 2, 2, find_bucket }, sum = { 2, 2, sum } }
 
 for name, row in next, functions.rows do
   FUNCTIONS[name] = { row.most or 2, row.most or nil, compute }
@@ -205,7 +206,7 @@ end
 M.functions, M.names = {}, canonical.sort_keys(FUNCTIONS)
 
 for name, row in next, FUNCTIONS do
-  M.functions[name] = exported(function(...)
+  M.functions[name] = export(function(...)
     check_count(name, select("#", ...), row[1], row[2])
     return row[3](name, ...)
   end)
@@ -237,18 +238,18 @@ local FORBIDDEN = {
 
 local EVENTS = {
   __metatable = "traced",
-  __idiv = exported(function(a, b) return arithmetic("//", "floor", arithmetic("//", "div", a, b)) end),
-  __unm = exported(function(a) return arithmetic("-", "neg", a) end),
+  __idiv = export(function(a, b) return apply("//", "floor", apply("//", "div", a, b)) end),
+  __unm = export(function(a) return apply("-", "neg", a) end),
 }
 
 for event, entry in next, OPERATORS do
-  EVENTS[event] = exported(function(a, b) return arithmetic(entry[1], entry[2], a, b) end)
+  EVENTS[event] = export(function(a, b) return apply(entry[1], entry[2], a, b) end)
 end
 
 for event, entry in next, FORBIDDEN do
   local word, expected = entry[1], entry[2]
   entry[3] = entry[3] or ("`%s` of a traced value"):format(word)
-  EVENTS[event] = exported(function()
+  EVENTS[event] = export(function()
     refuse(word, entry[3], expected)
   end)
 end
@@ -259,7 +260,7 @@ end
 
 -- Words of formulas, for tracers in other languages: names of functions and symbols, the operators' words by their
 -- metatable events, and the message for each refused event.
-function M.facts()
+function M.list_words()
   local operators, refused = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
     operators[event] = entry[1]
@@ -270,38 +271,38 @@ function M.facts()
   return { functions = M.names, symbols = M.SYMBOLS, operators = operators, refused = refused }
 end
 
-local function key_text(key)
+local function get_key_text(key)
   return type(key) == "string" and key or nil
 end
 
 -- Makes the metamethod that refuses to set a field.
-local function refuse_field(what)
-  return exported(function(_, key)
-    refuse(key_text(key), what, "a local name: local a = ...")
+local function make_refusal(what)
+  return export(function(_, key)
+    refuse(get_key_text(key), what, "a local name: local a = ...")
   end)
 end
 
-TRACED.__newindex = refuse_field("a field of a traced number is set")
-ROOT.__newindex = refuse_field("x is changed")
+TRACED.__newindex = make_refusal("a field of a traced number is set")
+ROOT.__newindex = make_refusal("x is changed")
 
-TRACED.__index = exported(function(_, key)
-  refuse(key_text(key), "a traced number has no fields", "its value alone", type(key) ~= "string"
+TRACED.__index = export(function(_, key)
+  refuse(get_key_text(key), "a traced number has no fields", "its value alone", type(key) ~= "string"
     and "lookup(x.table, index) reads a table" or nil)
 end)
 
-TRACED.__call = exported(function()
+TRACED.__call = export(function()
   refuse(nil, "a traced number is called like a function", "the name of a function: " .. table.concat(M.names, ", "))
 end)
 
-TABLE.__index, TABLE.__call = exported(objects.refuse_table), exported(objects.refuse_table)
+TABLE.__index, TABLE.__call = export(objects.refuse_table), export(objects.refuse_table)
 
-TABLE.__newindex = exported(function(object)
+TABLE.__newindex = export(function(object)
   refuse(tables[object].local_name, "a table parameter is set", "its values stand in the field parameters")
 end)
 
 -- ---- x ----
 
-local function parameter(p)
+local function read_parameter(p)
   session.used[p.local_name] = true
   if p.size then
     local object = setmetatable({}, TABLE)
@@ -313,7 +314,7 @@ local function parameter(p)
   return wrap(session.builder:parameter(p))
 end
 
-local function symbol(name)
+local function read_symbol(name)
   if name == "score" and session.score then
     session.symbols.score = true
     return wrap(session.score)
@@ -328,20 +329,21 @@ local function symbol(name)
   return wrap(node)
 end
 
-ROOT.__index = exported(function(object, name)
+ROOT.__index = export(function(object, name)
   if roots[object] ~= session then
-    refuse(key_text(name), "x is used outside the function that it was given to", "each score function uses its own x")
+    refuse(get_key_text(name), "x is used outside the function that it was given to",
+      "each score function uses its own x")
   elseif session.parameters[name] then
-    return parameter(session.parameters[name])
+    return read_parameter(session.parameters[name])
   elseif lists.has(M.SYMBOLS, name) then
-    return symbol(name)
+    return read_symbol(name)
   end
   local names = lists.join(M.SYMBOLS, canonical.sort_keys(session.parameters))
-  refuse(key_text(name), ("unknown symbol x.%s"):format(type(name) == "string" and name or "[...]"),
+  refuse(get_key_text(name), ("unknown symbol x.%s"):format(type(name) == "string" and name or "[...]"),
     table.concat(names, ", "), nearest.make_hint(name, names, "x.%s"))
 end)
 
-ROOT.__call = exported(function()
+ROOT.__call = export(function()
   refuse("x", "x is called like a function", "one of its fields, such as x.score")
 end)
 

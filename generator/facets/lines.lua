@@ -169,7 +169,7 @@ local COLUMN = { left = "j", right = "keys - 1 - j" }
 -- Lines in the order of heads, as rows of Python; how lines of direction 0 count; the heads that have a corner.
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
-    return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.number(line.value))
+    return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.format_number(line.value))
   end)
   local corners = lists.map(mask.heads, function(head, h) return head.corner and tostring(h - 1) or nil end)
   return { rows = rows, column = COLUMN[mask.columns], corners = corners[1] and table.concat(corners, ", ") or false,

@@ -162,8 +162,9 @@ local function gathered_tables(tables, statements)
     local uniform = t.class == "uniform"
     local is_one = t.learned and GATHERS[t.class]
       and lists.any(statements, function(statement) return statement.table == t end)
-    local gathered = { name = t.name, class = t.class, row = t.row, element = uniform and cpu.element("d", t, "score"),
-      address = not uniform and cpu.address("d", t, t.class) }
+    local gathered = { name = t.name, class = t.class, row = t.row,
+      element = uniform and cpu.write_element("d", t, "score"),
+      address = not uniform and cpu.write_address("d", t, t.class) }
     return is_one and gathered or nil
   end)
 end
@@ -174,8 +175,8 @@ local function loop_nests(build, tables)
   for _, class in ipairs(classes) do
     local members = classes.members(tables, class)
     if #members > 0 then
-      making[#making + 1] = nests.making(build, class, members)
-      local nest = nests.gradients(build, class, members)
+      making[#making + 1] = nests.make_filling(build, class, members)
+      local nest = nests.make_gradients(build, class, members)
       if nest then
         table.insert(gradients, 1, nest)
       end
@@ -231,9 +232,9 @@ function M.derive(source, family, precision)
   describe_sets(out, family)
   out.numbers = numbers_of(out.has, family.cross)
   out.making, out.gradients = loop_nests(build, out.tables)
-  out.pair = nests.pair(build, lowered.score)
-  out.row = nests.row(build, lowered.score)
-  out.pair_gradient, out.recomputes, out.factor = cpu.pair_gradient(build, lowered.score)
+  out.pair = nests.score_pair(build, lowered.score)
+  out.row = nests.score_row(build, lowered.score)
+  out.pair_gradient, out.recomputes, out.factor = cpu.derive_pair(build, lowered.score)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
@@ -287,11 +288,11 @@ function M.choices(plan, families, add)
     local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
     local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
     add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(each,
-      expression_text.formula(t.value), gradient))
+      expression_text.format(t.value), gradient))
   end
   if score.rest then
     add("score in the pair loop", score.recomputes and "logit made twice" or "logit made once",
-      expression_text.formula(score.rest) .. (score.recomputes
+      expression_text.format(score.rest) .. (score.recomputes
         and "; its gradient needs the logit, which the backward pass computes again"
         or "; its gradient does without the logit"))
   end

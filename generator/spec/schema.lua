@@ -189,7 +189,7 @@ function M.facts()
       kinds = field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end),
       required = field.required, default = default_text(field):match("^default: (.*)") }
   end)
-  return { fields = fields, formulas = traced.facts() }
+  return { fields = fields, formulas = traced.list_words() }
 end
 
 local function paragraph(field)

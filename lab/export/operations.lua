@@ -9,7 +9,7 @@
 local canonical = require("base.canonical")
 local lists = require("base.lists")
 local stop = require("lab.stop")
-local number = require("expression.text").number
+local number = require("expression.text").format_number
 
 local M = {}
 

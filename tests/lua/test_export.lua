@@ -15,7 +15,7 @@ local RANDOM = exports.RANDOM
 local function render_body(encoding)
   local _, info, d = support.check_text(('return { task = { kind = "even_pairs" }, encoding = %s }'):format(encoding))
   assert(info, d:text())
-  return torch.formula(info.score.root)
+  return torch.format(info.score.root)
 end
 
 local function score(formula, more)

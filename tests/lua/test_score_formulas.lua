@@ -267,7 +267,7 @@ function TestGraphs.test_long_chains_become_python_in_linear_time()
   local _, info = accept("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
     .. "return s end, parameters = { a = { init = 1 } }")
   local began = os.clock()
-  local lines = require("expression.torch").formula(info.score.root).lines
+  local lines = require("expression.torch").format(info.score.root).lines
   lu.assertTrue(#lines > 500)
   lu.assertTrue(os.clock() - began < 4, "the whole chain for each of its names")
 end

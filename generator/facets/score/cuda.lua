@@ -117,7 +117,7 @@ local function making(build, tables)
     for _, class in ipairs(rank) do
       local own = classes.members(tables, class)
       if #own > 0 then
-        stage[#stage + 1] = describe(build, nests.making(build, class, own), true)
+        stage[#stage + 1] = describe(build, nests.make_filling(build, class, own), true)
         all[#all + 1] = stage[#stage]
       end
     end
@@ -133,7 +133,7 @@ end
 local function back(build, tables)
   local list = {}
   for i = #classes, 1, -1 do
-    local nest = nests.gradients(build, classes[i], classes.members(tables, classes[i]))
+    local nest = nests.make_gradients(build, classes[i], classes.members(tables, classes[i]))
     if nest then
       list[#list + 1] = describe(build, nest, false)
     end
@@ -153,8 +153,8 @@ end
 -- ---- a pair ----
 
 local function describe_pair(out, build, score)
-  out.pair = nests.pair(build, score)
-  local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
+  out.pair = nests.score_pair(build, score)
+  local gathers, logit_grad, differs = cuda.derive_pair(build, score)
   out.logit_grad = differs and logit_grad
   out.gathers = gathers
   for class, list in next, gathers do

@@ -17,7 +17,7 @@ end
 
 local function wrapped(values)
   return wording.fill_lines(lists.map(values, function(value)
-    return text.number(value) .. (value == math.floor(value) and ".0," or ",")
+    return text.format_number(value) .. (value == math.floor(value) and ".0," or ",")
   end), 101)
 end
 
@@ -40,7 +40,7 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 -- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (of a
 -- layer, or shared by all layers).
 local function score_facts(formula, crosses, memory)
-  local score = torch.formula(formula.root, crosses)
+  local score = torch.format(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then

@@ -27,7 +27,7 @@ local function assert_that(condition, message)
   error({ problem = true, what = what or "an assertion does not hold" })
 end
 
-local functions = { assert = objects.exported(assert_that), ipairs = ipairs }
+local functions = { assert = objects.export(assert_that), ipairs = ipairs }
 for _, name in ipairs({ "abs", "cos", "exp", "floor", "log", "max", "min", "sin", "sqrt" }) do
   functions[name] = plain[name]
 end
@@ -56,12 +56,12 @@ function M.run(text, build)
   if not describe then
     return nil, problem
   end
-  return sandbox.call(text, objects.exported(function()
-    return build(objects.imported(describe), sandbox.SOURCE)
+  return sandbox.call(text, objects.export(function()
+    return build(objects.import(describe), sandbox.SOURCE)
   end), nil, nil, DIALECT)
 end
 
 -- Wraps a builder's method that a description calls.
-M.method = objects.exported
+M.method = objects.export
 
 return M

@@ -120,7 +120,7 @@ local function trace(state, entry, list)
   local kind, node = traced.classify(value)
   if RETURNS[kind] then
     return fail(RETURNS[kind], WANTED)
-  elseif kind == "number" or not ir.depends(node, state.builder:symbol("score")) then
+  elseif kind == "number" or not ir.depends_on(node, state.builder:symbol("score")) then
     return fail("the score does not use x.score", WANTED,
       "x.score is the logit of the pair; without it, attention would not depend on the tokens")
   elseif ir.written(node) > ir.WRITTEN then
