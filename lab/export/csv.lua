@@ -30,7 +30,7 @@ local function each_line(run, take)
       if row.decoding == run.decoding then
         take(row)
       end
-    end, run.facts)
+    end)
   end
 end
 

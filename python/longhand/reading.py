@@ -64,10 +64,7 @@ class Run:
         """Lines of metrics.jsonl, a dict for each logging window: step, loss (nats), accuracy, exact_match, grad_norm,
         clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ... Generative models have
         accuracy_teacher_forced instead of accuracy. The list is empty before the first window is complete."""
-        lines = read_run_lines(self.path, "metrics.jsonl")
-        for line in lines if self.generative else []:
-            _call_teacher_forced(line)
-        return lines
+        return read_run_lines(self.path, "metrics.jsonl")
 
     def evaluations(self, every=False):
         """Lines of eval.jsonl, a dict for each evaluated condition (a task length, or a value on other axes). Keys:
@@ -87,19 +84,13 @@ class Run:
 
         Lines of generative models have the key "decoding". With "greedy", accuracy and exact_match are those of the
         model's own answers; accuracy_teacher_forced and loss are those of a pass that reads the target's tokens. With
-        "teacher_forced", all values are those of such a pass, and there is no accuracy. Lines of older trainers are
-        teacher-forced. If a run has lines of both kinds, those of eval.decoding in its spec are returned (default:
-        "greedy"); every=True returns both.
+        "teacher_forced", all values are those of such a pass, and there is no accuracy. If a run has lines of both
+        kinds, those of eval.decoding in its spec are returned (default: "greedy"); every=True returns both.
 
         Sampled tasks have the splits in_distribution (a training length), between (another length below the longest
-        training length) and beyond (a greater length); the splits "train" and "test" of older lines are renamed so. The
-        split validation has examples from a separate random stream. With dataset files a split is a set of examples:
-        train, test or validation."""
-        lines = self._with_new_splits(read_run_lines(self.path, "eval.jsonl"))
-        for line in lines if self.generative else []:
-            if "decoding" not in line:
-                line["decoding"] = "teacher_forced"
-                _call_teacher_forced(line)
+        training length) and beyond (a greater length). The split validation has examples from a separate random stream.
+        With dataset files a split is a set of examples: train, test or validation."""
+        lines = read_run_lines(self.path, "eval.jsonl")
         if every:
             return lines
         decoding, last = self._decoding(lines), {}
@@ -121,45 +112,13 @@ class Run:
         if not self.generative:
             return None
         wanted = (self.spec.get("eval") or {}).get("decoding") or "greedy"
-        found = {line["decoding"] for line in lines if line.get("split") != "during"}
+        found = {line.get("decoding") for line in lines if line.get("split") != "during"}
         return wanted if wanted in found or not found else found.pop()
-
-    def _with_new_splits(self, lines):
-        trained = None if self.info.get("data") else _training_lengths(self.spec)
-        if not trained:
-            return lines
-        longest = max(trained) if isinstance(trained, list) else trained[-1]  # a range may consist of a single length
-        for line in lines:
-            length = (line.get("by") or {}).get("length")
-            if line.get("split") in ("train", "test") and isinstance(length, int):
-                line["split"] = ("in_distribution" if length in trained else "between" if length < longest
-                                 else "beyond")
-        return lines
 
     def checkpoint(self, name="checkpoint.safetensors"):
         """Opens a checkpoint of the run as Tensors. A weight, such as "layers.0.attention.query.weight", has shape
         [inputs][outputs]: y = x W + b. Names of optimiser state begin with "optimizer."; metadata has the counters."""
         return Tensors(os.path.join(self.path, name))
-
-
-def _call_teacher_forced(line):
-    """Renames the teacher-forced accuracy, which older lines of generative models call accuracy."""
-    if "accuracy_teacher_forced" not in line and "accuracy" in line:
-        line["accuracy_teacher_forced"] = line.pop("accuracy")
-
-
-def _training_lengths(spec):
-    """Training lengths of the resolved spec of a sampled task, a range or a list; None if it has none."""
-    try:
-        if spec["task"].get("data"):
-            return None
-        field = spec["train"]["lengths"]
-        if "list" not in field:
-            return range(field["first"], field["last"] + 1, field.get("step") or 1)
-        named = isinstance(field["list"], list) and all(isinstance(length, int) for length in field["list"])
-        return field["list"] if named else None
-    except (AttributeError, KeyError, TypeError):
-        return None
 
 
 def _name_of_task(spec, name):

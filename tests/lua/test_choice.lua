@@ -121,7 +121,7 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
   local function lines(within, beyond)
-    return eval_line(100, "test", 4, within) .. eval_line(100, "test", 9, beyond)
+    return eval_line(100, "test", 4, within) .. eval_line(100, "test", 9, beyond, ',"beyond":["length"]')
   end
   local cell, study = write_cell("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
@@ -165,10 +165,11 @@ function TestCaptions.test_other_grids_are_marked()
   lu.assertEquals(notes, { "another grid: length 20", "", "" })
 end
 
--- Greedy evaluations and older ones, which are teacher-forced, are not combined in a cell.
+-- Greedy and teacher-forced evaluations are not combined in a cell.
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
-  local older = eval_line(100, "test", 20, 0.75)
-  local cell, study = write_cell("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), older, older } },
+  local forced = eval_line(100, "beyond", 20, 0.75)
+    :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"')
+  local cell, study = write_cell("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
     { spec = make_generative_run() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.about(cell, "median", { value = 1 }), "1 of 3 runs: 2 not evaluated; 2 runs were "
@@ -177,7 +178,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")
   lu.assertEquals(captions.answers(study), "greedy answers, answer length given")
-  local _, alone = write_cell("older", { [0.1] = { older } }, { spec = make_generative_run() })
+  local _, alone = write_cell("forced", { [0.1] = { forced } }, { spec = make_generative_run() })
   lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })
   lu.assertEquals(captions.answers(alone), "evaluated teacher-forced: the target is given up to each token")
 end

@@ -8,7 +8,6 @@ local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local paths = require("base.paths")
 local project = require("project").new(".")
-local sha256 = require("base.sha256")
 local write = require("base.write")
 
 local SPEC = [[
@@ -118,16 +117,6 @@ function TestFlags.test_cells_are_named_after_task_or_spec()
   end
   lu.assertEquals({ first("encoding=none"), first("model.width=32") },
     { "parity_check_none", "parity_check_rope_width_32" })
-end
-
--- The file of a grid that a version without prefixes wrote keeps its cells, and so its runs.
-function TestFlags.test_older_grid_keeps_its_cells()
-  local axes = { "model.layers=1,2" }
-  local study, _, options = settle({ axes = axes })
-  local older = options.given.text:gsub("  prefix = [^\n]*\n", "")
-  assert(write.file(("%s/probe-layers-%s.lua"):format(options.out, sha256.digest(older):sub(1, 8)), older))
-  lu.assertEquals({ study.ids, assert(settle({ axes = axes })).ids },
-    { { "probe_layers_1", "probe_layers_2" }, { "layers_1", "layers_2" } })
 end
 
 function TestFlags.test_messages_on_wrong_axes()

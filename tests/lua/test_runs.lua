@@ -39,29 +39,20 @@ function TestRuns.test_pattern_and_decoder_agree()
   lu.assertEquals(a, b)
 end
 
--- Lines of older trainers have "train" and "test"; they are read by the training lengths of the spec. Lengths between
--- training lengths are in no score, and validation is a separate stream.
-function TestRuns.test_splits_of_older_and_newer_lines()
+-- Lengths between training lengths are in no score, and validation is a separate stream.
+function TestRuns.test_splits()
   local spec = make_spec("bucket_sort")
   spec.train.lengths = { list = { 4, 20 } }
   spec.eval.lengths = { list = { 4, 12, 20, 30 } }
-  local older = eval_line(100, "train", 4, 1) .. eval_line(100, "test", 12, 0.5) .. eval_line(100, "train", 20, 0.75)
-    .. eval_line(100, "test", 30, 0.25)
-  local newer = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5)
-    .. eval_line(100, "in_distribution", 20, 0.75) .. eval_line(100, "beyond", 30, 0.25)
-  local list = {}
-  for i, eval in ipairs({ older, newer }) do
-    local run = runs.read(write_run("splits", "rr", i, 0.1, { exit = 0, facts = { spec = spec },
-      eval = eval_line(100, "validation", 4, 0) .. eval }))
-    lu.assertEquals({ run.state, run.notes, runs.score(run) }, { "evaluated", {}, 25.0 })
-    lu.assertEquals({ run.train.lengths, run.between.lengths, run.test.lengths }, { { 4, 20 }, { 12 }, { 30 } })
-    lu.assertEquals({ run.train.split, run.between.split, run.test.split }, { "in_distribution", "between", "beyond" })
-    lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 4 }, { 0.0 } })
-    list[i] = { run.train, run.between, run.test }
-  end
-  lu.assertEquals(list[1], list[2])
-  local run = runs.read(write_run("splits", "rr", 3, 0.1, { facts = { spec = spec },
-    eval = eval_line(100, "validation", 4, 0) }))
+  local validation = eval_line(100, "validation", 4, 0)
+  local run = runs.read(write_run("splits", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
+    eval = validation .. eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5)
+    .. eval_line(100, "in_distribution", 20, 0.75) .. eval_line(100, "beyond", 30, 0.25) }))
+  lu.assertEquals({ run.state, run.notes, runs.score(run) }, { "evaluated", {}, 25.0 })
+  lu.assertEquals({ run.train.lengths, run.between.lengths, run.test.lengths }, { { 4, 20 }, { 12 }, { 30 } })
+  lu.assertEquals({ run.train.split, run.between.split, run.test.split }, { "in_distribution", "between", "beyond" })
+  lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 4 }, { 0.0 } })
+  run = runs.read(write_run("splits", "rr", 3, 0.1, { facts = { spec = spec }, eval = validation }))
   lu.assertEquals({ run.state, run.test }, { "unfinished", nil })
 end
 
@@ -103,13 +94,18 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
     { "evaluated", true, "in_distribution", 37.5 })
 end
 
--- A run on examples of a file; the trainer records the lengths in it, and the split names the evaluated file.
+local BEYOND = ',"beyond":["length"]'
+
+-- A run on examples of a file. The trainer records the lengths in it, and the axes on which lines are beyond training;
+-- the split names the evaluated file.
 local function data_run(name, split, facts)
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   facts.spec = spec
+  local more = facts.train_lengths[4] and "" or BEYOND
   return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
-    .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5) .. eval_line(100, split, 12, 0.25) }))
+    .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5, more)
+    .. eval_line(100, split, 12, 0.25, more) }))
 end
 
 function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
@@ -133,13 +129,6 @@ end
 function TestRuns.test_invalid_lengths_are_damage()
   local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
   lu.assertEquals(run.notes, { 'run.json: train_lengths[2]: found "4"; expected an integer from 1 to 100000' })
-  lu.assertEquals(runs.lengths(run, "train"), {})
-end
-
--- Earlier trainers recorded no lengths: the split determines the part.
-function TestRuns.test_a_file_whose_lengths_are_not_recorded()
-  local run = data_run("older", "test", { data = { train = "t", eval = "e" } })
-  lu.assertEquals({ run.test.lengths, run.train }, { { 4, 5, 9, 12 }, nil })
   lu.assertEquals(runs.lengths(run, "train"), {})
 end
 
@@ -323,23 +312,10 @@ function TestRuns.test_lines_of_encoders_in_the_current_form()
     { "eval.jsonl: line 1: exact_match_high: found 1.5; expected a number from 0 to 1" })
 end
 
--- In older lines of a generative model, accuracy is teacher-forced; lengths that training skips are between.
-function TestRuns.test_older_lines_get_current_names()
-  local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)
-  local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
-    eval = eval_line(50, "during", 20, 0.5) .. eval, metrics = '{"step":10,"accuracy":0.5}\n' }))
-  lu.assertEquals({ run.decoding, run.beyond.decoding }, { "teacher_forced", "teacher_forced" })
-  lu.assertEquals({ run.in_distribution.lengths, run.between.lengths, run.beyond.lengths }, { { 5 }, { 7 }, { 20 } })
-  lu.assertEquals({ run.beyond.accuracy, run.beyond.accuracy_teacher_forced }, { { "" }, { 0.75 } })
-  lu.assertNil(runs.score(run))
-  lu.assertEquals(runs.score(run, "test", "accuracy_teacher_forced"), 75.0)
-  lu.assertEquals(run.during[1].mean, { accuracy_teacher_forced = 0.5, exact_match = 0.25, loss = 0.5 })
-  lu.assertEquals(runs.metrics(run), { { step = 10, accuracy_teacher_forced = 0.5 } })
-end
-
 -- If a run has lines of both decodings, those of the spec's decoding count.
 function TestRuns.test_decodings_are_not_mixed()
-  local eval = eval_line(100, "test", 20, 0.75) .. eval_line(100, "test", 30, 0.75) .. new_line("beyond", 20)
+  local forced = { decoding = '"teacher_forced"', accuracy = false }
+  local eval = new_line("beyond", 20, forced) .. new_line("beyond", 30, forced) .. new_line("beyond", 20)
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
     local spec = make_generative_run({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
     local run = runs.read(write_run("both_kinds", "rr", 1, 0.1, { exit = 0, eval = eval, facts = { spec = spec } }))
@@ -382,12 +358,12 @@ function TestRuns.test_scores_of_a_file_count_examples()
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local run = runs.read(write_run("weighted", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
-    .. eval_line(100, "test", 9, 0):gsub('"examples":50', '"examples":150') }))
+    .. eval_line(100, "test", 9, 0, BEYOND):gsub('"examples":50', '"examples":150') }))
   lu.assertEquals({ runs.score(run), runs.score(run, "in_distribution") }, { 25.0, 100.0 })
   -- A limit changes the number of evaluated examples, not the weight of a length.
   run = runs.read(write_run("capped", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
-    .. eval_line(100, "test", 9, 0, ',"of":450') }))
+    .. eval_line(100, "test", 9, 0, BEYOND .. ',"of":450') }))
   lu.assertEquals({ runs.score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
 end
 
@@ -396,7 +372,7 @@ function TestRuns.test_a_torn_line_is_skipped_and_reported()
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
   lu.assertEquals(run.test.accuracy, { 0.5 })
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
-  local more = eval_line(100, "test", 21, 0.5)
+  local more = eval_line(100, "beyond", 21, 0.5)
   local whole = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. more:sub(1, -2) }))
   lu.assertEquals({ whole.test.lengths, whole.notes }, { { 20, 21 }, {} }) -- only its newline is missing
 end

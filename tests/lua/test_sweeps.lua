@@ -30,8 +30,7 @@ return { title = "p", base = { task = { kind = "parity_check" }, model = { use =
   return cell, cell.runs[1], study
 end
 
--- A line in the form of older trainers.
-local EVALUATED = '{"step":70,"split":"train","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
+local EVALUATED = '{"step":70,"split":"in_distribution","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
 local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
 -- A whole run.json of an ended run.

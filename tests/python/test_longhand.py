@@ -76,7 +76,7 @@ class TestRuns(Files):
 
     def test_the_last_evaluation_of_a_condition_counts(self):
         path = self.copied_run()
-        again = {"step": 30, "split": "train", "by": {"length": 4}, "accuracy": 0.125}
+        again = {**longhand.Run(path).evaluations()[0], "accuracy": 0.125}
         with open(path / "eval.jsonl", "a") as file:
             file.write(json.dumps(again) + "\n")
         run = longhand.Run(path)
@@ -89,35 +89,19 @@ class TestRuns(Files):
         self.assertEqual(len(run.evaluations()), 4)
         self.assertEqual([longhand.rows([run])[-1][key] for key in ("vectors", "puzzle", "set")], [1, 7, "test"])
 
-    def test_splits_of_older_lines_have_the_names_of_today(self):
-        path = self.copied_run()
-        lines = [{"step": 30, "split": split, "by": {"length": length}, "accuracy": 0.5}
-                 for split, length in (("train", 2), ("test", 4), ("test", 8), ("beyond", 9), ("validation", 2))]
-        info = json.loads((path / "run.json").read_text())
-        info["spec"]["train"]["lengths"] = {"list": [2, 6]}
-        (path / "run.json").write_text(json.dumps(info))
-        (path / "eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
-                         ["in_distribution", "between", "beyond", "beyond", "validation"])
-        info["data"] = {"train": "latin_square"}  # the name of a set is its split
-        (path / "run.json").write_text(json.dumps(info))
-        self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
-                         ["train", "test", "test", "beyond", "validation"])
-
     def test_decodings_are_not_mixed(self):
         path = self.copied_run()
         info = json.loads((path / "run.json").read_text())
         info["spec"]["model"]["kind"] = "decoder"
         (path / "run.json").write_text(json.dumps(info))
-        older = {"step": 30, "split": "beyond", "by": {"length": 8}, "accuracy": 0.5, "exact_match": 0.25}
-        newer = {**older, "decoding": "greedy", "accuracy": 0.125, "accuracy_teacher_forced": 0.5}
-        (path / "eval.jsonl").write_text(json.dumps(older) + "\n")
+        forced = {"step": 30, "split": "beyond", "by": {"length": 8}, "decoding": "teacher_forced",
+                  "accuracy_teacher_forced": 0.5, "exact_match": 0.25}
+        greedy = {**forced, "decoding": "greedy", "accuracy": 0.125}
+        (path / "eval.jsonl").write_text(json.dumps(forced) + "\n")
         run = longhand.Run(path)
-        self.assertEqual(run.evaluations(), [{"step": 30, "split": "beyond", "by": {"length": 8}, "exact_match": 0.25,
-                                              "decoding": "teacher_forced", "accuracy_teacher_forced": 0.5}])
-        self.assertTrue(all("accuracy_teacher_forced" in line and "accuracy" not in line for line in run.metrics()))
-        (path / "eval.jsonl").write_text(json.dumps(newer) + "\n" + json.dumps(older) + "\n")
-        self.assertEqual(run.evaluations(), [newer])
+        self.assertEqual(run.evaluations(), [forced])
+        (path / "eval.jsonl").write_text(json.dumps(greedy) + "\n" + json.dumps(forced) + "\n")
+        self.assertEqual(run.evaluations(), [greedy])
         self.assertEqual(len(run.evaluations(every=True)), 2)
         run.spec["eval"]["decoding"] = "teacher_forced"
         self.assertEqual([line["decoding"] for line in run.evaluations()], ["teacher_forced"])
@@ -245,15 +229,6 @@ class TestRuns(Files):
             self.refused("no", longhand.Run, path)
             (path / "eval.jsonl").write_text(text[:60000] + "\n")
             self.refused("line 1", run.evaluations)
-
-    def test_training_lengths_that_are_none(self):
-        path = self.copied_run()
-        info = json.loads((path / "run.json").read_text())
-        (path / "eval.jsonl").write_text('{"step":1,"split":"test","by":{"length":4}}\n')
-        for lengths, split in (({"list": 3}, "test"), ({"list": ["x"]}, "test"), ({"first": [], "last": 3}, "test"),
-                               ({"first": 1, "last": 10**15}, "in_distribution"), ({"list": [5, 3]}, "between")):
-            (path / "run.json").write_text(json.dumps({**info, "spec": {"train": {"lengths": lengths}, "task": {}}}))
-            self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()], [split])
 
     def test_runs_are_rows(self):
         row = longhand.runs(RUNS).rows()[0]

@@ -91,31 +91,6 @@ new_training_data_is_another_run() {
         cksum "$old"/* | cmp - "$work/before"
 }
 
-# Folders of earlier versions have no data in their names.
-older_folder_counts() {
-    cp -r "$runs" "$work/older" && for seed in 0 1; do
-        mv "$work"/older/none/*/lr0.0003-seed$seed-data"$(digits train.jsonl)" \
-            "$(echo "$work"/older/none/*)/lr0.0003-seed$seed" || return
-    done
-    ends_with 0 '2 done, 0 to do' ./longhand sweep "$study" --out "$work/older"
-}
-
-# Earlier versions also trained on masked labels without a report: their runs are kept, and new ones are trained.
-older_folder_of_masked_labels() {
-    examples train.jsonl 40 0 && sed -i '3s/}$/,"mask":[0]}/' "$work/train.jsonl" && rm -rf "$work/masked" || return
-    ends_with 0 '2 of 2 runs done' ./longhand sweep "$study" --out "$work/masked" || return
-    plan=$(echo "$work"/masked/none/*) data=data$(digits train.jsonl)
-    for seed in 0 1; do
-        mv "$plan/lr0.0003-seed$seed-$data" "$plan/lr0.0003-seed$seed" &&
-            sed -i 's/"loss":"counted",//' "$plan/lr0.0003-seed$seed/run.json" || return
-    done
-    ends_with 0 'a version before trained them on labels of train.jsonl with mask 0, too; they stay as they are' \
-        ./longhand sweep status "$study" --out "$work/masked" &&
-        ends_with 0 '2 of 2 runs done' ./longhand sweep "$study" --out "$work/masked" &&
-        [ -f "$plan/lr0.0003-seed1-$data/checkpoint.safetensors" ] && [ "$(ls -d "$plan"/lr* | wc -l)" -eq 4 ] &&
-        examples train.jsonl 48 3
-}
-
 file_that_is_gone() {
     mv "$work/test.jsonl" "$work/away.jsonl"
     ends_with 0 'task.eval: there is no file' sweep && grep -q '2 done, 0 to do' "$work/.out" &&
@@ -129,7 +104,5 @@ expect fewer_epochs_leave_what_is_there fewer_epochs_leave_what_is_there
 expect new_evaluation_data_is_evaluated new_evaluation_data_is_evaluated
 expect evaluation_data_comes_back evaluation_data_comes_back
 expect new_training_data_is_another_run new_training_data_is_another_run
-expect older_folder_counts older_folder_counts
-expect older_folder_of_masked_labels older_folder_of_masked_labels
 expect file_that_is_gone file_that_is_gone
 finish

@@ -119,7 +119,7 @@ local function flags_of(cell, files)
 end
 
 local function line_of(options, group, files)
-  local runs = lists.map(group.runs, function(run) return run.fresh or run.dir:match("[^/]*$") end)
+  local runs = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
   lists.append(words, grid.flags_of(group, options.device))
   return table.concat(lists.append(words, flags_of(group.cell, files)), " ")

@@ -4,16 +4,15 @@
 --     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
---                   lost, data, runs = { { seed, learning_rate, dir, fresh, others } } } } } or nil and the errors as
--- text. spec: the result of project:plan for a spec file. dir: the folder of a run, below the folder of all runs;
--- fresh: its name in an empty folder, if that differs. data: the file that the cell is trained on, { path, shown,
--- digest, counts }; others: runs that were trained on other files; both as in run_folders.lua. stage: the name of the
--- cell's stage, if any. source, in a cell that uses another cell's run: { id, cell, run, verb, options, file }: the
--- other cell, the folder of its run, and the spec that the verb makes from the run; run and file are nil if the other
--- cell itself waits. Until the file exists, the cell waits: it has no spec, and its runs have no dir. choice: the
--- selected cells (chosen_cells.lua); nil: all. given: the text of a study from flags (requested_study.lua). reading:
--- only existing runs matter; a missing initial checkpoint is then no error, but a text in the cell's `lost`, and the
--- cell waits. Reads files, writes none.
+--                   lost, data, runs = { { seed, learning_rate, dir, others } } } } } or nil and the errors as
+-- text. spec: the result of project:plan for a spec file. dir: the folder of a run, below the folder of all runs. data:
+-- the file that the cell is trained on, { shown, digest }; others: runs that were trained on other files; both as in
+-- run_folders.lua. stage: the name of the cell's stage, if any. source, in a cell that uses another cell's run: { id,
+-- cell, run, verb, options, file }: the other cell, the folder of its run, and the spec that the verb makes from the
+-- run; run and file are nil if the other cell itself waits. Until the file exists, the cell waits: it has no spec, and
+-- its runs have no dir. choice: the selected cells (chosen_cells.lua); nil: all. given: the text of a study from flags
+-- (requested_study.lua). reading: only existing runs matter; a missing initial checkpoint is then no error, but a text
+-- in the cell's `lost`, and the cell waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -113,8 +112,7 @@ end
 -- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
 local function data_of(spec)
   local file = spec and spec.data_files.data
-  return file and { path = file.real, shown = file.shown, digest = file_digest.of(file.real),
-    counts = spec.resolved.task.loss ~= "all" } or nil
+  return file and { shown = file.shown, digest = file_digest.of(file.real) } or nil
 end
 
 -- Returns the runs of a cell. Runs of a cell without a spec have no known folder yet.
@@ -125,9 +123,7 @@ local function runs_of(work, cell)
       local run = { seed = seed, learning_rate = rate or nil }
       if plan then
         local name = ("lr%s-seed%d"):format(M.shortest(rate), seed)
-        run.dir, run.others = run_folders.of_run(work.out, plan, name, cell.data, work.listed)
-        local fresh = run_folders.fresh_name(name, cell.data)
-        run.fresh = run.dir:match("[^/]*$") ~= fresh and fresh or nil
+        run.dir, run.others = run_folders.find(work.out, plan, name, cell.data, work.listed)
       end
       runs[#runs + 1] = run
     end

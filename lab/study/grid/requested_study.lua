@@ -223,14 +223,12 @@ local function prefix_of(work, loaded)
   return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
 end
 
--- prefix: nil for the text that versions without prefixes wrote.
 local function text_of(work, id, spec, prefix)
   local fields = lists.map(work.axes, function(axis) return axis.field end)
   local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it to another",
     "-- file: this file's name belongs to these flags.", "return {",
-    ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))) }
-  lines[#lines + 1] = prefix and ("  prefix = %q,"):format(prefix)
-  lists.append(lines, { ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" })
+    ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))), ("  prefix = %q,"):format(prefix),
+    ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" }
   lists.append(lines, lists.collect(work.axes, function(axis)
     return lists.collect({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
       function(part) return part end)
@@ -247,15 +245,12 @@ local function origin_of(work, spec)
   end
 end
 
--- Returns the study's { path, text }: the file that an earlier version wrote, whose cells have no prefix, if it exists.
+-- Returns the study's { path, text }.
 local function file_of(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
-  local files = lists.map({ "", prefix_of(work, loaded) }, function(prefix)
-    local text = text_of(work, loaded.id, spec, prefix ~= "" and prefix or nil)
-    return { path = ("%s/%s-%s.lua"):format(out, start, sha256.digest(text):sub(1, 8)), text = text }
-  end)
-  return lfs.attributes(files[1].path, "mode") == "file" and files[1] or files[2]
+  local text = text_of(work, loaded.id, spec, prefix_of(work, loaded))
+  return { path = ("%s/%s-%s.lua"):format(out, start, sha256.digest(text):sub(1, 8)), text = text }
 end
 
 local function settle_flags(options)

@@ -1,24 +1,16 @@
--- Lines of eval.jsonl as rows with the current names, whatever version of a trainer wrote them.
+-- Lines of eval.jsonl as rows.
 --
--- Input: facts of run.json (spec, data), and a line. Output: a row, described at M.reader, or the damage. In older
--- lines of sampled tasks the splits are train and test instead of in_distribution, between and beyond. Older lines of
--- generative models (spec/measures.lua) do not state that the target was given, and use the name accuracy for the
--- teacher-forced accuracy.
--- Invariants: writes nothing; without facts a row has its line's own names.
+-- Input: a line. Output: a row, described at M.read, or the damage. Reads and writes no file.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
-local lists = require("base.lists")
-local measures = require("spec.measures")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
-local tasks = require("spec.task.tasks")
 
 local M = {}
 
 local SPLITS = { during = true, test = true, train = true, validation = true, in_distribution = true, between = true,
   beyond = true }
-local OLDER = { train = true, test = true }
 
 -- Patterns parse plain lines in the form that the runtime writes; the JSON decoder parses all others.
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
@@ -79,49 +71,14 @@ local function take_any(line)
   return row
 end
 
--- Returns a function from a length of a sampled task to its split, as named by trainers (runtime/eval/evaluate.h).
--- lengths: the training lengths.
-function M.splits(lengths)
-  local trained, longest = {}, 0
-  for _, n in ipairs(lengths) do
-    trained[n], longest = true, math.max(longest, n)
+-- Returns the row of a line, or nil and the damage. A row has the fields of its line, length (from `by`), and
+-- exact_match and loss as texts, "" if the line lacks them; `by` is nil for a plain line by length alone.
+function M.read(line)
+  local row = take_plain(line)
+  if row then
+    return row
   end
-  return function(n)
-    return trained[n] and "in_distribution" or n < longest and "between" or "beyond"
-  end
-end
-
--- Returns a function that changes a row of a run to the current names. The splits of dataset files are their sets.
-local function renaming(facts)
-  local is_sampled = not facts.data and not lists.get(facts, "spec.task.data")
-  local lengths = is_sampled and tasks.lengths(lists.get(facts, "spec.train.lengths")) or {}
-  local split_of, generative = #lengths > 0 and M.splits(lengths), measures.is_generative(facts.spec)
-  return function(row)
-    if split_of and OLDER[row.split] then
-      row.split = row.length and split_of(row.length) or row.split
-    end
-    if generative and not row.decoding then
-      row.decoding = "teacher_forced"
-      row.accuracy, row.accuracy_teacher_forced = nil, row.accuracy_teacher_forced or row.accuracy
-    end
-  end
-end
-
--- Returns a function from a line to its row, or to nil and the damage. A row has the fields of its line, length (from
--- `by`), and exact_match and loss as texts, "" if the line lacks them; `by` is nil for a plain line by length alone.
--- facts: the content of run.json, nil if it is unknown.
-function M.reader(facts)
-  local rename = facts and renaming(facts)
-  return function(line)
-    local row, problem = take_plain(line), nil
-    if not row then
-      row, problem = take_any(line)
-    end
-    if row and rename then
-      rename(row)
-    end
-    return row, problem
-  end
+  return take_any(line)
 end
 
 return M

@@ -115,26 +115,22 @@ local function of_lines(evaluation, split, lines, axis)
   return made
 end
 
--- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none. reach:
--- the longest training length, for older lines, which do not list these axes.
-local function beyond_text(evaluation, line, reach)
-  local names = line.row.beyond
-  if not evaluation.has.conditions then
-    return (names or reach and line.n > reach) and "length"
-  elseif not line.by or not names or #names == 0 then
+-- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none.
+local function beyond_text(evaluation, line)
+  local names = lists.copy(line.row.beyond or {})
+  if #names == 0 or evaluation.has.conditions and not line.by then
     return false
   end
-  names = lists.copy(names)
   table.sort(names)
   return table.concat(names, " and ")
 end
 
 -- The parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... } }. axes
 -- has an entry for each set of axes on which lines are beyond training, if there are several such sets.
-local function parts_of(evaluation, axis, reach)
+local function parts_of(evaluation, axis)
   local within, beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
-    line.beyond = beyond_text(evaluation, line, reach)
+    line.beyond = beyond_text(evaluation, line)
     table.insert(line.beyond and beyond or within, line)
   end
   local function make(name, lines)
@@ -161,18 +157,16 @@ local function lists_there(lines)
   return has
 end
 
--- Completes the evaluations of a run, or of one level of its noise, after all lines were added. finite: for dataset
--- files, { reach, weighted, known }; nil for sampled tasks. reach: the longest training length, nil if lines list the
--- axes beyond training; weighted: scores are means over examples; known: reach or the lines show what is beyond
--- training, so that the evaluations get `parts`.
-function M.close(of, finite)
+-- Completes the evaluations of a run, or of one level of its noise, after all lines were added. is_finite: they are of
+-- a finite set of examples, and get `parts`; is_weighted: scores are means over examples.
+function M.close(of, is_finite, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = of[split]
     if evaluation then
       table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.place < b.place end)
-      evaluation.has, evaluation.weighted = lists_there(evaluation.lines), finite and finite.weighted or nil
+      evaluation.has, evaluation.weighted = lists_there(evaluation.lines), is_weighted or nil
       of[split] = of_lines(evaluation, split, evaluation.lines, of.axis)
-      of[split].parts = finite and finite.known and parts_of(evaluation, of.axis, finite.reach) or nil
+      of[split].parts = is_finite and parts_of(evaluation, of.axis) or nil
     end
   end
 end

@@ -9,7 +9,6 @@ local evaluation_lines = require("lab.study.read.evaluation_lines")
 local input = require("base.input")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local measures = require("spec.measures")
 local paths = require("base.paths")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
@@ -55,7 +54,7 @@ function M.place(dir)
 end
 
 -- The parts of a run folder's name, as texts: { rate, seed, data }. data: the first digits of the SHA-256 of the
--- training file; absent for runs without a file and for runs of older versions.
+-- training file; absent for runs without a file.
 function M.named(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
@@ -161,25 +160,20 @@ end
 -- several sets; trained, the share of examples that were trained on; novel, true if trained examples were left out;
 -- beyond, the axes on which the condition exceeds all training examples; of, the number of existing examples if fewer
 -- were taken; order, "file" if the first examples of the file were taken; data, the first digits of the SHA-256 of
--- their file. facts: the facts of run.json, or { spec }, which give older lines the current names; nil: rows keep their
--- names. Returns nil, or a description of the damage.
-function M.evaluations(dir, notes, take, facts)
-  return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.reader(facts))
+-- their file. Returns nil, or a description of the damage.
+function M.evaluations(dir, notes, take)
+  return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.read)
 end
 
--- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. In older lines of generative
--- models, `accuracy` is the teacher-forced accuracy. Returns nil, or a description of the damage.
-function M.metrics(dir, notes, take, facts)
-  local generative = facts and measures.is_generative(facts.spec)
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns nil, or a description
+-- of the damage.
+function M.metrics(dir, notes, take)
   return each_row(dir, "metrics.jsonl", notes, take, function(line)
-    local row, problem = line:sub(1, 1) == "{" and evaluation_lines.pairs(line, 2, run_shapes.metrics, {}), nil
-    if not row or not row.step then
-      row, problem = decode(line, run_shapes.metrics)
+    local row = line:sub(1, 1) == "{" and evaluation_lines.pairs(line, 2, run_shapes.metrics, {})
+    if row and row.step then
+      return row
     end
-    if row and generative and not row.accuracy_teacher_forced then
-      row.accuracy, row.accuracy_teacher_forced = nil, row.accuracy
-    end
-    return row, problem
+    return decode(line, run_shapes.metrics)
   end)
 end
 
@@ -196,14 +190,9 @@ function M.last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
--- The last complete line of eval.jsonl; nil if there is none. split_of: from M.splits for a sampled task, whose older
--- lines get the current names of splits; nil for other tasks.
-function M.last_evaluation(dir, split_of)
-  local row = last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
-  if row and split_of and row.by.length and (row.split == "train" or row.split == "test") then
-    row.split = split_of(row.by.length)
-  end
-  return row
+-- The last complete line of eval.jsonl; nil if there is none.
+function M.last_evaluation(dir)
+  return last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
 end
 
 local function has_run(dir)

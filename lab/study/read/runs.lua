@@ -106,7 +106,7 @@ local function read_evaluations(run)
       run.novel = run.novel or row.novel
       take(run, by[decoding], row, noises[1])
     end
-  end, run.facts)
+  end)
   return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
 end
 
@@ -135,22 +135,12 @@ local function count_untrained_lengths(run)
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Facts of dataset files for evaluations.close; nil for sampled tasks.
-local function finite_of(run)
-  if not is_finite(run) then
-    return nil
-  end
-  local lengths = has_data(run) and run.axis == "length" and M.lengths(run, "train") or {}
-  return { weighted = has_data(run), reach = lengths[#lengths],
-    known = #lengths > 0 or run.facts.data ~= nil and run.facts.data.by ~= nil }
-end
-
--- Copies the evaluations into the run, or into one level of its noise; `test` becomes the scored evaluation.
-local function settle(run, of, finite)
-  evaluations.close(of, finite)
+-- Copies evaluations into `holder`, the run or one level of its noise; `test` becomes the scored evaluation.
+local function settle(run, holder, of)
+  evaluations.close(of, is_finite(run), has_data(run))
   of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
-    run[split] = of[split]
+    holder[split] = of[split]
   end
 end
 
@@ -203,10 +193,9 @@ function M.read(dir, place)
     return damaged(dir, damage)
   end
   run.during, run.noisy = evaluations.in_training(of.during, facts.spec), of.noisy
-  local finite = finite_of(run)
-  settle(run, of, finite)
-  for _, loudness in pairs(run.noisy or {}) do
-    settle(loudness, loudness, finite)
+  settle(run, run, of)
+  for _, level in pairs(run.noisy or {}) do
+    settle(run, level, level)
   end
   score_within(run)
   run.state = state_of(run)
@@ -226,7 +215,7 @@ end
 -- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged: an empty list, with a note.
 function M.metrics(run)
   local rows = {}
-  local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end, run.facts)
+  local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end)
   if damage then
     run.notes[#run.notes + 1], run.damaged = damage, true
     return {}

@@ -2,9 +2,9 @@
 --
 -- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or {
 -- id } of a former cell. Output: M.find returns a list, the newest first, of { digest, data (SHA-256 of the training
--- file, or nil), masked, dirs, facts, started }; M.words returns a list of texts, the differences from the current
--- spec. A run of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the
--- cell. Writes nothing.
+-- file, or nil), dirs, facts, started }; M.words returns a list of texts, the differences from the current spec. A run
+-- of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the cell. Writes
+-- nothing.
 
 local canonical = require("base.canonical")
 local features = require("spec.rules.features")
@@ -102,8 +102,6 @@ local function compare_data(list, cell, version)
   local data = cell.data
   if not data or not data.digest then
     return
-  elseif version.masked then
-    list[#list + 1] = ("task.data: a version before trained them on labels of %s with mask 0, too"):format(data.shown)
   elseif version.data ~= data.digest then
     list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, M.short(version.data),
       M.short(data.digest))
@@ -134,18 +132,6 @@ local function names_study(facts, study, id)
   return front:match("([^/]*)%.lua$") == study.name
 end
 
--- The cell's expected runs, by folder; and other runs of these names that were trained on masked labels.
-local function folders_of(cell)
-  local own, masked = {}, {}
-  for _, run in ipairs(cell.runs or {}) do
-    own[run.dir or false] = true
-    for _, other in ipairs(run.others or {}) do
-      masked[other.dir] = other.masked or nil
-    end
-  end
-  return own, masked
-end
-
 -- Whether a run has the cell's current plan and data. Its seed and rate may differ from the requested ones.
 local function is_current(cell, digest, data)
   return cell.spec ~= nil and digest == cell.spec.plan.digest
@@ -156,9 +142,9 @@ local function names_in(path, pattern)
   return lists.filter(write.list_names(path), function(name) return name:find(pattern) end)
 end
 
--- The runs of a cell that are none of its expected runs: { dir, facts, digest, data, masked }.
+-- The runs of a cell that are none of its expected runs: { dir, facts, digest, data }.
 local function strays(root, study, cell)
-  local list, own, masked = {}, folders_of(cell)
+  local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(names_in(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
     local is_noted = cell.spec and digest == cell.spec.plan.digest or noted(study, cell.id, digest) ~= nil
     local plan = cell.id .. "/" .. digest
@@ -167,9 +153,8 @@ local function strays(root, study, cell)
       local facts = not own[dir] and not name:find("-overfit", 1, true)
         and run_files.facts(root .. "/" .. dir, run_files.place(dir))
       local data = facts and facts.data and facts.data.train_sha256 or nil
-      if facts and (is_noted or names_study(facts, study, cell.id))
-        and (masked[dir] or not is_current(cell, digest, data)) then
-        list[#list + 1] = { dir = dir, facts = facts, digest = digest, data = data, masked = masked[dir] }
+      if facts and (is_noted or names_study(facts, study, cell.id)) and not is_current(cell, digest, data) then
+        list[#list + 1] = { dir = dir, facts = facts, digest = digest, data = data }
       end
     end
   end
@@ -177,14 +162,12 @@ local function strays(root, study, cell)
 end
 
 function M.find(root, study, cell)
-  local groups = lists.group(strays(root, study, cell), function(run)
-    return ("%s %s %s"):format(run.digest, run.data, run.masked)
-  end)
+  local groups = lists.group(strays(root, study, cell), function(run) return ("%s %s"):format(run.digest, run.data) end)
   local list = lists.map(groups, function(group)
     local version, started = group[1], lists.map(group, function(run) return run.facts.started or "" end)
     table.sort(started)
-    return { digest = version.digest, data = version.data, masked = version.masked, facts = version.facts,
-      dirs = lists.map(group, function(run) return run.dir end), started = started[#started] }
+    return { digest = version.digest, data = version.data, facts = version.facts, started = started[#started],
+      dirs = lists.map(group, function(run) return run.dir end) }
   end)
   table.sort(list, function(a, b)
     return a.started > b.started or a.started == b.started and a.digest < b.digest

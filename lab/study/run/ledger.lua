@@ -5,7 +5,6 @@
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
-local evaluation_lines = require("lab.study.read.evaluation_lines")
 local inside = require("lab.study.run.inside")
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -73,7 +72,7 @@ end
 -- Lines of the last step, by split and condition: { [split] = { [condition] = line } }. Of several lines, the last that
 -- fits the request counts, or else the last line. Returns nil and a description of damage on failure. Lines of a
 -- restored file need not be the last ones, since a trainer keeps existing lines.
-local function read_lines(dir, wanted, facts, step)
+local function read_lines(dir, wanted, step)
   local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
   local damage = run_files.evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
@@ -81,58 +80,51 @@ local function read_lines(dir, wanted, facts, step)
     if row.step == step and not row.seed and row.draws == wanted.draws and not other
       and (not wanted.decoding or row.decoding == wanted.decoding) then
       local set, key = sets[row.split], canonical.format(by)
-      local recorded = set and (facts.data or {})[set.key .. "_sha256"] or ""
-      local line = { examples = row.examples, of = row.of, order = row.order or "hash", is_older = not row.data,
-        data = row.data or recorded:sub(1, DIGITS) }
+      local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
       line.is_wanted = set and is_of(line, set) and is_requested(line, wanted)
       lines[row.split] = lines[row.split] or {}
       local last = lines[row.split][key]
       lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
     end
-  end, facts)
+  end)
   return not damage and lines or nil, damage
 end
 
--- Whether older lines, without the number of existing examples, cover all examples. most: the run's cap on examples.
-local function are_whole(lines, most, count)
-  local sum, is_full = 0, false
-  for _, line in pairs(lines) do
-    sum, is_full = sum + line.examples, is_full or line.examples == most
-  end
-  return not is_full or sum == count
-end
-
 local function problem_of_set(set, lines, wanted, facts)
-  local data, older = facts.data or {}, false
   local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
-  local recorded = data[set.key .. "_sha256"]
+  local recorded = (facts.data or {})[set.key .. "_sha256"]
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded and recorded ~= set.digest then
     return other -- reported even if lines of the file exist: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
-    older = older or line.is_older
     if not is_of(line, set) then
       return other
     elseif not is_requested(line, wanted) then
       return ("other examples of %s are requested"):format(set.shown)
     end
   end
-  return older and not are_whole(lines, facts.spec.eval.examples, data[set.key .. "_examples"])
-    and ("a version before evaluated the shortest examples of %s"):format(set.shown) or nil
 end
 
--- Finds a problem with an evaluation. step: the last step. If the file of a set is gone, the facts recorded in its
--- lines are used. The second result is damage.
-local function problem_of_files(dir, wanted, facts, step)
-  local lines, damage = read_lines(dir, wanted, facts, step)
+-- Finds a problem with the evaluation at the last step. If the file of a set is gone, the facts recorded in its lines
+-- are used. The second result is damage.
+local function problem_of_files(dir, wanted, facts)
+  local lines, damage = read_lines(dir, wanted, facts.step)
   return lists.map(lines and wanted.sets or {}, function(set)
     return problem_of_set(set, lines[set.split], wanted, facts)
   end)[1], damage
 end
 
 -- ---- requirements and states of runs ----
+
+-- Returns a function from a length of a sampled task to its split, as named by trainers (runtime/eval/evaluate.h).
+local function splits(training_lengths)
+  local trained, longest = lists.to_set(training_lengths), lists.max(training_lengths, function(n) return n end)
+  return function(n)
+    return trained[n] and "in_distribution" or n < longest and "between" or "beyond"
+  end
+end
 
 local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
@@ -147,15 +139,14 @@ local function count_steps(wanted, cell, steps)
 end
 
 -- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while the length of an epoch
--- is unknown), conditions = { [text] = true }, lengths, split_of (a length's split; nil for dataset files), log_every
--- (in steps; an upper bound if the spec sets it in epochs), train_work, eval_work, work, epochs, files
--- (wanted_files), decoding (of a generative model) }. Work is counted in operations; eval_work lists the
--- cumulative sums up to each length.
+-- is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets it in
+-- epochs), train_work, eval_work, work, epochs, files (wanted_files), decoding (of a generative model) }. Work is
+-- counted in operations; eval_work lists the cumulative sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
-  local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
+  local eval, split_of, sum = resolved.eval, splits(tasks.lengths(resolved.train.lengths)), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
-    eval_work = {}, split_of = #trained > 0 and evaluation_lines.splits(trained) or nil, epochs = resolved.train.epochs,
+    eval_work = {}, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
   wanted.files = wanted_files(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
@@ -167,7 +158,7 @@ function M.wanted(cell)
     sum = sum + work_of(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
   end
   for i, n in ipairs(wanted.lengths) do
-    wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true
+    wanted.conditions[condition(split_of(n), n, eval.examples, draws)] = true
     sum = sum + work_of(n, eval.examples)
     wanted.eval_work[i] = sum
   end
@@ -213,7 +204,7 @@ local function count_missing(dir, wanted, facts)
     elseif text then
       others[text] = true
     end
-  end, facts)
+  end)
   local left = canonical.sort_keys(missing)
   is_so = is_so or lists.find(left, function(text) return not others[text] end) ~= nil
   return not damage and #left, damage or is_there and not is_so
@@ -223,7 +214,7 @@ end
 -- evaluations; and a message on damaged files, or nil.
 local function missing_of(dir, wanted, facts)
   if wanted.files then
-    local problem, damage = problem_of_files(dir, wanted.files, facts, facts.step)
+    local problem, damage = problem_of_files(dir, wanted.files, facts)
     return problem, problem ~= nil, damage
   end
   local left, is_older = count_missing(dir, wanted, facts)
@@ -311,7 +302,7 @@ end
 
 -- The number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
 local function count_evaluated(dir, wanted)
-  local row = run_files.last_evaluation(dir, wanted.split_of)
+  local row = run_files.last_evaluation(dir)
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
   for i, n in ipairs(final and wanted.lengths or {}) do
     if n == row.by.length then

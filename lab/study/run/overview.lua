@@ -184,9 +184,7 @@ local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
 local function others_words(cell, other)
   local name, before = cell.data.shown:match("[^/]*$"), versions.short(other.digest)
-  if other.masked then
-    return ("a version before trained them on labels of %s with mask 0, too; they stay as they are"):format(name)
-  elseif not cell.data.digest then
+  if not cell.data.digest then
     return ("%s had the SHA-256 %s"):format(name, before)
   end
   return ("%s had the SHA-256 %s, and has %s now; they stay as they are"):format(name, before,
