@@ -222,7 +222,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "dbe1d2dc61e10947",
+        .source_digest = "585426e8e7b55302",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

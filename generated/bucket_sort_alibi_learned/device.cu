@@ -44,8 +44,7 @@ typedef struct lh_cuda_replica {
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials;     /* [shards] gradients of one shard each, partial_stride bytes apart; zero at first */
     char *shared;       /* tables of the current step, and the folded gradients of tables */
-    double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: sums of squares of gradient, parameters and change in each
-                         * piece */
+    double *piece_sums; /* [3][storage / LH_CUDA_PIECE] sums of squares of gradient, parameters and change by piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
     unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */
 } lh_cuda_replica;
@@ -70,18 +69,16 @@ typedef struct lh_cuda_step {
     const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
-enum {
-    LH_CUDA_NOT_RUN = 0,
-    LH_CUDA_DONE = 1,
-    LH_CUDA_NOT_FINITE = 2 /* loss or gradient is not finite; no update was made */
-};
+/* The state of a step. NOT_FINITE: the loss or the gradient is not finite, and no update was made. */
+enum { LH_CUDA_NOT_RUN, LH_CUDA_DONE, LH_CUDA_NOT_FINITE };
 
-/* The result of a step. gradient_squares and heavy_squares are taken before clipping. */
+/* The result of a step. Sums of squares of the gradient are taken before clipping. */
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
-    double gradient_squares, parameter_squares, update_squares,
-        heavy_squares;      /* sums of squares; heavy_squares is the sum over the chunk with the largest gradient */
-    int heavy_chunk, state; /* heavy_chunk: index of that chunk; state: LH_CUDA_... */
+    double gradient_squares, parameter_squares, update_squares;
+    double heavy_squares; /* sum of squares of the gradient of the chunk with the largest one */
+    int heavy_chunk;      /* index of that chunk */
+    int state;            /* LH_CUDA_... */
 } lh_cuda_result;
 
 /* Arguments of the kernel longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step
@@ -255,10 +252,9 @@ template <class T> struct global {
 };
 
 /* Four adjacent elements, which one instruction loads or stores. */
-typedef struct __align__(4 * sizeof(real)) quad {
+struct __align__(4 * sizeof(real)) quad {
     real v[4];
-}
-quad;
+};
 
 /* The sum over a warp's lanes, with the same bits in every lane. */
 INLINE real warp_sum(real x) {
@@ -307,10 +303,7 @@ typedef struct team {
     unsigned int expected;  /* value of the counter after the last barrier; only the first thread uses it */
 } team;
 
-INLINE team join_team(int blocks, unsigned int *arrivals) {
-    team t = {(int)blockIdx.x % blocks, blocks, arrivals, 0};
-    return t;
-}
+INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
 /* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
  * acquire are enough for its block, without a fence: __syncthreads orders the other threads' writes before the release,
@@ -469,10 +462,9 @@ INLINE void stage(const order along, const quad part[2], staged *slab) {
 }
 
 /* Two adjacent elements of a row. */
-typedef struct __align__(2 * sizeof(real)) pair {
+struct __align__(2 * sizeof(real)) pair {
     real v[2];
-}
-pair;
+};
 
 INLINE pair pair_at(const real *x) {
     is_global(x);
@@ -1681,16 +1673,9 @@ INLINE void add_up(lh_cuda_sums *to) {
         correct += right;
         exact += asked == right;
     }
-    loss = block_sum(loss);
-    counted = block_sum(counted);
-    correct = block_sum(correct);
-    exact = block_sum(exact);
-    if (threadIdx.x == 0) {
-        to->loss = loss;
-        to->counted = (long long)counted;
-        to->correct = (long long)correct;
-        to->exact_ones = (long long)exact;
-    }
+    const lh_cuda_sums sums = {block_sum(loss), (long long)block_sum(counted), (long long)block_sum(correct),
+            (long long)block_sum(exact)};
+    if (threadIdx.x == 0) *to = sums;
 }
 
 /* A thread's part of the gradient of the output layer's weight from channel k to class c. */
@@ -2028,15 +2013,11 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
         correct += r->shard_sums[shard].correct;
         exact += r->shard_sums[shard].exact_ones;
     }
-    counted = block_sum(counted);
-    correct = block_sum(correct);
-    exact = block_sum(exact);
+    const lh_cuda_sums sums =
+            {loss, (long long)block_sum(counted), (long long)block_sum(correct), (long long)block_sum(exact)};
     const weighed heavy = heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
-    const lh_cuda_sums sums = {loss, (long long)counted, (long long)correct, (long long)exact};
-    const lh_cuda_result result =
-            {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
-    *to = result;
+    *to = {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
 }
 
 /* Reports the sums of the update, when all blocks have made their updates. */

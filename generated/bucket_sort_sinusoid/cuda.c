@@ -170,7 +170,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "547e4718f691810c",
+        .source_digest = "a8b88c645bd263e2",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

@@ -138,7 +138,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "9e44c48abbd7b180",
+        .source_digest = "26336dd926dee930",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",

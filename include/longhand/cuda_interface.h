@@ -22,8 +22,7 @@ typedef struct lh_cuda_replica {
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials;     /* [shards] gradients of one shard each, partial_stride bytes apart; zero at first */
     char *shared;       /* tables of the current step, and the folded gradients of tables */
-    double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: sums of squares of gradient, parameters and change in each
-                         * piece */
+    double *piece_sums; /* [3][storage / LH_CUDA_PIECE] sums of squares of gradient, parameters and change by piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
     unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */
 } lh_cuda_replica;
@@ -48,18 +47,16 @@ typedef struct lh_cuda_step {
     const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
-enum {
-    LH_CUDA_NOT_RUN = 0,
-    LH_CUDA_DONE = 1,
-    LH_CUDA_NOT_FINITE = 2 /* loss or gradient is not finite; no update was made */
-};
+/* The state of a step. NOT_FINITE: the loss or the gradient is not finite, and no update was made. */
+enum { LH_CUDA_NOT_RUN, LH_CUDA_DONE, LH_CUDA_NOT_FINITE };
 
-/* The result of a step. gradient_squares and heavy_squares are taken before clipping. */
+/* The result of a step. Sums of squares of the gradient are taken before clipping. */
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
-    double gradient_squares, parameter_squares, update_squares,
-        heavy_squares;      /* sums of squares; heavy_squares is the sum over the chunk with the largest gradient */
-    int heavy_chunk, state; /* heavy_chunk: index of that chunk; state: LH_CUDA_... */
+    double gradient_squares, parameter_squares, update_squares;
+    double heavy_squares; /* sum of squares of the gradient of the chunk with the largest one */
+    int heavy_chunk;      /* index of that chunk */
+    int state;            /* LH_CUDA_... */
 } lh_cuda_result;
 
 /* Arguments of the kernel longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step

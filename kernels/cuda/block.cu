@@ -17,10 +17,9 @@ template <class T> struct global {
 };
 
 /* Four adjacent elements, which one instruction loads or stores. */
-typedef struct __align__(4 * sizeof(real)) quad {
+struct __align__(4 * sizeof(real)) quad {
     real v[4];
-}
-quad;
+};
 
 /* The sum over a warp's lanes, with the same bits in every lane. */
 INLINE real warp_sum(real x) {
@@ -69,10 +68,7 @@ typedef struct team {
     unsigned int expected;  /* value of the counter after the last barrier; only the first thread uses it */
 } team;
 
-INLINE team join_team(int blocks, unsigned int *arrivals) {
-    team t = {(int)blockIdx.x % blocks, blocks, arrivals, 0};
-    return t;
-}
+INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
 /* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
  * acquire are enough for its block, without a fence: __syncthreads orders the other threads' writes before the release,

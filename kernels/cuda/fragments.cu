@@ -15,16 +15,14 @@ enum {
 #define LOG2E ((real)1.4426950408889634) /* scores are scaled by 1 / ln 2, so weights are powers of 2 */
 
 /* A lane's adjacent elements of a row in a step, which one instruction loads. */
-typedef struct __align__(2 * DEPTH * sizeof(stored)) row_part {
+struct __align__(2 * DEPTH * sizeof(stored)) row_part {
     stored v[PART];
-}
-row_part;
+};
 
 /* Two adjacent results of a lane, which one instruction stores. */
-typedef struct __align__(2 * sizeof(real)) couple {
+struct __align__(2 * sizeof(real)) couple {
     real v[2];
-}
-couple;
+};
 
 /* A lane's first row in a group, its first column in a tile, and its first channel in a step. */
 INLINE int tile_row(void) { return threadIdx.x % WARP / 4; }

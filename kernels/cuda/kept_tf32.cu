@@ -4,10 +4,9 @@
 typedef unsigned int operand_word;
 typedef unsigned int stored;
 
-typedef struct __align__(4 * sizeof(stored)) stored_quad {
+struct __align__(4 * sizeof(stored)) stored_quad {
     stored v[4];
-}
-stored_quad;
+};
 
 INLINE float stored_real(stored x) { return __uint_as_float(x); }
 INLINE float rounded_real(float x) { return __uint_as_float(to_tf32(x)); }

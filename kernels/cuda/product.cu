@@ -37,10 +37,9 @@ INLINE void stage(const order along, const quad part[2], staged *slab) {
 }
 
 /* Two adjacent elements of a row. */
-typedef struct __align__(2 * sizeof(real)) pair {
+struct __align__(2 * sizeof(real)) pair {
     real v[2];
-}
-pair;
+};
 
 INLINE pair pair_at(const real *x) {
     is_global(x);

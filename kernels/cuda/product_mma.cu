@@ -4,10 +4,9 @@
 typedef unsigned int staged;
 enum { TALLEST = 2 /* most slabs of rows in a tile */ };
 
-typedef struct __align__(16) staged_quad {
+struct __align__(16) staged_quad {
     staged v[4];
-}
-staged_quad;
+};
 
 /* The offset in a slab of the word with row k, column m. The same columns of four successive rows are eight banks
  * apart, as are the four k of a column that a warp writes. */

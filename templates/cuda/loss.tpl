@@ -90,16 +90,9 @@ INLINE void add_up(lh_cuda_sums *to) {
         correct += right;
         exact += ${task.loss and "asked > 0 && " or ""}asked == right;
     }
-    loss = block_sum(loss);
-    counted = block_sum(counted);
-    correct = block_sum(correct);
-    exact = block_sum(exact);
-    if (threadIdx.x == 0) {
-        to->loss = loss;
-        to->counted = (long long)counted;
-        to->correct = (long long)correct;
-        to->exact_ones = (long long)exact;
-    }
+    const lh_cuda_sums sums = {block_sum(loss), (long long)block_sum(counted), (long long)block_sum(correct),
+            (long long)block_sum(exact)};
+    if (threadIdx.x == 0) *to = sums;
 }
 
 /* A thread's part of the gradient of the output layer's weight from channel k to class c. */

@@ -283,15 +283,11 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
         correct += r->shard_sums[shard].correct;
         exact += r->shard_sums[shard].exact_ones;
     }
-    counted = block_sum(counted);
-    correct = block_sum(correct);
-    exact = block_sum(exact);
+    const lh_cuda_sums sums = {loss, (long long)block_sum(counted), (long long)block_sum(correct),
+            (long long)block_sum(exact)};
     const weighed heavy = heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
-    const lh_cuda_sums sums = {loss, (long long)counted, (long long)correct, (long long)exact};
-    const lh_cuda_result result = {sums, squares, 0, 0, heavy.squares, heavy.chunk,
-            finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
-    *to = result;
+    *to = {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
 }
 
 /* Reports the sums of the update, when all blocks have made their updates. */
