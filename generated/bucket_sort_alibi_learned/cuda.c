@@ -119,7 +119,8 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 /* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step. A
- * table by query - key starts T - 1 elements before its pointer. */
+ * table by query - key starts T - 1 elements before its pointer. Their gradients, which pair loops sum, have the same
+ * layout. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of one head by query - key or query + key */
     reals by_distance; /* [HEADS][query - key] */
@@ -140,35 +141,14 @@ INLINE size_t score_bytes(int T) {
     return bytes;
 }
 
-/* The gradients that the pair loops sum for a set of tables, separately for each head. */
-typedef struct score_gradients {
-    int distances;
-    reals by_distance; /* [HEADS][query - key] */
-} score_gradients;
-
-/* Lays out the members for T tokens in memory; memory NULL: only counts bytes. */
-INLINE void lay_out_score_gradients(score_gradients *s, char *memory, size_t *used, int T) {
-    s->distances = 2 * T - 1;
-    s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
-    if (!memory) return;
-    s->by_distance += T - 1;
-}
-
-INLINE size_t score_gradient_bytes(int T) {
-    score_gradients s;
-    size_t bytes = 0;
-    lay_out_score_gradients(&s, NULL, &bytes, T);
-    return bytes;
-}
-
 /* Gradients of a step's tables, which shards sum before end_tables converts them to gradients of parameters. */
 typedef struct table_sums {
-    char *score; /* a set of score_gradients */
+    char *score; /* a set of score_tables */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
     sums->score = memory ? memory + *used : NULL;
-    *used += score_gradient_bytes(T);
+    *used += score_bytes(T);
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -222,7 +202,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "585426e8e7b55302",
+        .source_digest = "c5e40e9369150943",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

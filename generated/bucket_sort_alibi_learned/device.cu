@@ -1166,7 +1166,8 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 /* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step. A
- * table by query - key starts T - 1 elements before its pointer. */
+ * table by query - key starts T - 1 elements before its pointer. Their gradients, which pair loops sum, have the same
+ * layout. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of one head by query - key or query + key */
     reals by_distance; /* [HEADS][query - key] */
@@ -1187,35 +1188,14 @@ INLINE size_t score_bytes(int T) {
     return bytes;
 }
 
-/* The gradients that the pair loops sum for a set of tables, separately for each head. */
-typedef struct score_gradients {
-    int distances;
-    reals by_distance; /* [HEADS][query - key] */
-} score_gradients;
-
-/* Lays out the members for T tokens in memory; memory NULL: only counts bytes. */
-INLINE void lay_out_score_gradients(score_gradients *s, char *memory, size_t *used, int T) {
-    s->distances = 2 * T - 1;
-    s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
-    if (!memory) return;
-    s->by_distance += T - 1;
-}
-
-INLINE size_t score_gradient_bytes(int T) {
-    score_gradients s;
-    size_t bytes = 0;
-    lay_out_score_gradients(&s, NULL, &bytes, T);
-    return bytes;
-}
-
 /* Gradients of a step's tables, which shards sum before end_tables converts them to gradients of parameters. */
 typedef struct table_sums {
-    char *score; /* a set of score_gradients */
+    char *score; /* a set of score_tables */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
     sums->score = memory ? memory + *used : NULL;
-    *used += score_gradient_bytes(T);
+    *used += score_bytes(T);
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -1302,7 +1282,7 @@ INLINE void score_grad_distance(real dscore, real *out) {
 
 /* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it, with
  * THREADS elements of staging, which is shared memory. */
-INLINE void end_score(const step_view *v, const score_gradients *d, parameters *g, real *staging) {
+INLINE void end_score(const step_view *v, const score_tables *d, parameters *g, real *staging) {
     const int T = v->T;
     const int first = (int)threadIdx.x, stride = THREADS;
     {
@@ -1496,9 +1476,9 @@ NOINLINE void attend_keys(int first, int count) {
 }
 
 /* Sets the addresses of the gradients of the layer's tables. */
-INLINE void score_gradients_of(score_gradients *d) {
+INLINE void score_gradients_of(score_tables *d) {
     size_t used = 0;
-    lay_out_score_gradients(d, block()->sums.score, &used, block()->view.T);
+    lay_out_score(d, block()->sums.score, &used, block()->view.T);
 }
 
 /* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
@@ -1508,7 +1488,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int T = v->T, S = v->T, count = T + S - 1, l = block()->l;
-    score_gradients gradients, *d = &gradients;
+    score_tables gradients, *d = &gradients;
     score_gradients_of(d);
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
         const int h = task / count, o = task % count - (T - 1);
@@ -1907,9 +1887,9 @@ NOINLINE void end_tables(parameters *g) {
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
     if (t->rank == 0) {
-        score_gradients d;
+        score_tables d;
         used = 0;
-        lay_out_score_gradients(&d, sums.score, &used, v->T);
+        lay_out_score(&d, sums.score, &used, v->T);
         __syncthreads();
         end_score(v, &d, g, staging());
     }

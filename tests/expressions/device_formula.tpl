@@ -15,7 +15,7 @@ INLINE const int *distances_of(const step_view *v, int l) { return v->draws + l 
 % if score.trains then
 
 /* The gradients that the tables of layer l gather, added to d: every element has one owner. */
-INLINE void gather(const evaluation<parameters> &a, int l, const score_tables *s, score_gradients *d) {
+INLINE void gather(const evaluation<parameters> &a, int l, const score_tables *s, ${c.gradient_set.type} *d) {
     const int T = TOKENS;
 % for _, list in ipairs(c.lists) do
 % local owners = { uniform = "1", query = "T", key = "T", distance = "2 * T - 1", sum = "2 * T - 1", pair = "T * T" }
@@ -86,10 +86,10 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
 % end
     }
 % if score.trains then
-    score_gradients gradients[SCORE_SETS];
+    ${c.gradient_set.type} gradients[SCORE_SETS];
     real *sums = (real *)(a.memory + used), *scratch;
     for (int l = 0; l < SCORE_SETS; l++)
-        % call("lay_out_score_gradients", "&gradients[l]", "a.memory", "&used", "T", "T")
+        % call(c.gradient_set.lay_out, "&gradients[l]", "a.memory", "&used", "T", "T")
     scratch = (real *)(a.memory + used);
     for (real *x = sums + first; x < scratch; x += THREADS) *x = 0;
     for (int l = 0; l < LAYERS; l++) {
@@ -110,7 +110,7 @@ static void evaluate(const parameters *p, const int (*drawn)[TOKENS], const real
     const evaluation<parameters> e = {p, drawn ? drawn[0] : NULL, logits, weights, scores, slopes, g, NULL};
     size_t bytes = SCORE_SETS * ${invoke("score_bytes", "TOKENS", "TOKENS")};
 % if score.trains then
-    bytes += SCORE_SETS * ${invoke("score_gradient_bytes", "TOKENS", "TOKENS")};
+    bytes += SCORE_SETS * ${invoke(c.gradient_set.bytes, "TOKENS", "TOKENS")};
 % end
 % if c.work[1] then
     bytes += ${invoke("score_work_bytes", "TOKENS", "TOKENS")};

@@ -106,7 +106,8 @@ end
 function TestText.test_features_that_are_off_are_absent()
   each_preset(function(name, cuda, layout, code)
     local trains = #cuda.gradients > 0
-    lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains, name)
+    local shares = cuda.gradient_set.type == "score_tables"
+    lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains and not shares, name)
     lu.assertEquals(layout:find("score_work_bytes", 1, true) ~= nil, #cuda.work > 0, name)
     lu.assertEquals(code:find("end_score", 1, true) ~= nil, trains, name)
     lu.assertEquals(layout:find("} score_work;", 1, true) ~= nil, #cuda.work > 0, name)

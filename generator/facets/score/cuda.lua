@@ -6,6 +6,8 @@
 --   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
 --                       behind: whether some members start behind their memory; numbers, gradient_numbers: counts in
 --                       these structs that depend on the number of tokens
+--   gradient_set        names of the struct of gradients and of its functions: those of score_tables if the members
+--                       are equal
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target,
@@ -60,6 +62,16 @@ local function numbers_of(build, members, is_first)
     is_first and (cross and "T S" or "T^2"))
   members.behind = has.distance or false
   return list
+end
+
+local OF_TABLES = { type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
+local OF_GRADIENTS = { type = "score_gradients", lay_out = "lay_out_score_gradients", bytes = "score_gradient_bytes" }
+
+local function gradient_set(members, tables)
+  local function layout(list)
+    return table.concat(lists.map(list, function(m) return m.name .. " " .. m.count end), "; ")
+  end
+  return layout(members) == layout(tables) and OF_TABLES or OF_GRADIENTS
 end
 
 -- ---- declarations of functions ----
@@ -178,6 +190,7 @@ function M.plan(build, lowered, score)
   out.tables = lists.map(score.tables, function(t) return member(build, t, t.per_head) end)
   out.gradients = gradients_of(build, out.gathers)
   out.numbers = numbers_of(build, out.tables, true)
+  out.gradient_set = gradient_set(out.gradients, out.tables)
   out.gradient_numbers = numbers_of(build, out.gradients, false)
   out.work, out.uniform_work = lists.map(build.work, function(w)
     return { name = w.name, declared = w.type .. " *", type = w.type, about = "", count = w.count }

@@ -52,7 +52,7 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 /* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it. */
 % end
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
-        const ${prefix}score_gradients *d, parameters *g, real *scratch, real *staging) {
+        const ${prefix}${scalar.cuda.gradient_set.type} *d, parameters *g, real *scratch, real *staging) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.finish.uses })
     const int first = (int)threadIdx.x, stride = THREADS;
 % if scalar.cuda.finish.uses.w then

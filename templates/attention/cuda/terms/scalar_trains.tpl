@@ -1,34 +1,34 @@
 % section("behind_keys")
-% local bytes = invoke(prefix .. "score_gradient_bytes", "block()->view." .. attends.T, "block()->view." .. attends.S)
+% local bytes = invoke(prefix .. scalar.cuda.gradient_set.bytes, "block()->view." .. attends.T, "block()->view." .. attends.S)
 % local of_layer = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
 
 /* Sets the addresses of the gradients of the layer's tables. */
-INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
+INLINE void ${prefix}score_gradients_of(${prefix}${scalar.cuda.gradient_set.type} *d) {
     size_t used = 0;
-    ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
+    ${prefix}${scalar.cuda.gradient_set.lay_out}(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
             block()->view.${attends.S});
 }
 reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") % if scalar.cuda.work[1]
 % section("lay_out_tables") % if scalar.cuda.work[1]
 % local of_each = attends.end_by_layer and scalar.times_sets or ""
 t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
-char *${prefix}score; /* ${scalar.sets_about} score_gradients */ % section("table_sums")
+char *${prefix}score; /* ${scalar.sets_about} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
 sums->${prefix}score = memory ? memory + *used : NULL;
-*used += ${scalar.times_sets}${prefix}score_gradient_bytes(${attends.T}, ${attends.S});
+*used += ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S});
 % section("end_tables")
 % local T, S, set = attends.T_of_view, attends.S_of_view, scalar.sets > 1 and "l" or "0"
-% local of_set = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. "score_gradient_bytes", T, S) or ""
+% local of_set = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
 % local by_layer = scalar.sets > 1 and attends.end_by_layer
 % local of_work = by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
     ${prefix}score_tables tables; % if scalar.cuda.finish.uses.s
-    ${prefix}score_gradients d;
+    ${prefix}${scalar.cuda.gradient_set.type} d;
     ${prefix}score_tables_of(v, ${set}, &tables); % if scalar.cuda.finish.uses.s
     used = 0;
-    ${prefix}lay_out_score_gradients(&d, sums.${prefix}score${of_set}, &used, ${attends.T_of_view}, ${attends.S_of_view});
+    ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${of_set}, &used, ${attends.T_of_view}, ${attends.S_of_view});
     __syncthreads();
     ${prefix}end_score(v, ${set}, &tables, &d, g, v->shared.${prefix}scratch${of_work}, staging());
 }

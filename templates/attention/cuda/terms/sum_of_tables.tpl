@@ -1,6 +1,6 @@
 % local more = "first > 0 || l < " .. stack.count .. " - 1"
 % section("begin_owner")
-${prefix}score_gradients gradients, *d = &gradients;
+${prefix}${scalar.cuda.gradient_set.type} gradients, *d = &gradients;
 ${prefix}score_gradients_of(d);
 real out[${gathered.count}] = {0}; % section("clear")
 ${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out); % section("add_pair")

@@ -11,7 +11,7 @@ INLINE void ${prefix}attend_heads(void) {
     const workspace *w = &block()->work;
     const int T = block()->view.${attends.T}, sequences = block()->sequences;
     const int l = block()->l; % if not scalar.per_layer
-    ${prefix}score_gradients gathered, *d = &gathered;
+    ${prefix}${scalar.cuda.gradient_set.type} gathered, *d = &gathered;
     ${prefix}score_gradients_of(d);
     const int lane = threadIdx.x % WARP;
     for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
