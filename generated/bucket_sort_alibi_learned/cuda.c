@@ -113,8 +113,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->delta = take_reals(memory, &used, rows * HEADS);
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
     }
-    w->layers = memory ? memory + used : NULL;
-    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -147,8 +146,7 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->score = memory ? memory + *used : NULL;
-    *used += score_bytes(T);
+    sums->score = (char *)take(memory, used, score_bytes(T));
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -166,10 +164,8 @@ typedef struct shared_tables {
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->score = memory ? memory + used : NULL;
-    used += score_bytes(T);
-    t->sums = memory ? memory + used : NULL;
-    used += sum_bytes(T);
+    t->score = (char *)take(memory, &used, score_bytes(T));
+    t->sums = (char *)take(memory, &used, sum_bytes(T));
     return used;
 }
 
@@ -202,7 +198,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "c5e40e9369150943",
+        .source_digest = "7f9a016e7d5f1866",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

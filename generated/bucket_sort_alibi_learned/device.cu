@@ -1160,8 +1160,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->delta = take_reals(memory, &used, rows * HEADS);
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
     }
-    w->layers = memory ? memory + used : NULL;
-    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -1194,8 +1193,7 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->score = memory ? memory + *used : NULL;
-    *used += score_bytes(T);
+    sums->score = (char *)take(memory, used, score_bytes(T));
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -1213,10 +1211,8 @@ typedef struct shared_tables {
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->score = memory ? memory + used : NULL;
-    used += score_bytes(T);
-    t->sums = memory ? memory + used : NULL;
-    used += sum_bytes(T);
+    t->score = (char *)take(memory, &used, score_bytes(T));
+    t->sums = (char *)take(memory, &used, sum_bytes(T));
     return used;
 }
 
@@ -1285,16 +1281,14 @@ INLINE void score_grad_distance(real dscore, real *out) {
 INLINE void end_score(const step_view *v, const score_tables *d, parameters *g, real *staging) {
     const int T = v->T;
     const int first = (int)threadIdx.x, stride = THREADS;
-    {
-        real slope_sums[HEADS] = {0};
-        for (int o = first - T + 1; o < T; o += stride) {
-            real size = abs_real((real)-o);
-            for (int h = 0; h < HEADS; h++) {
-                slope_sums[h] += -(d->by_distance[h * d->distances + o] * size);
-            }
+    real slope_sums[HEADS] = {0};
+    for (int o = first - T + 1; o < T; o += stride) {
+        real size = abs_real((real)-o);
+        for (int h = 0; h < HEADS; h++) {
+            slope_sums[h] += -(d->by_distance[h * d->distances + o] * size);
         }
-        add_block_sums(g->score_slope, slope_sums, HEADS, staging);
     }
+    add_block_sums(g->score_slope, slope_sums, HEADS, staging);
 }
 
 /* Makes the tables that all blocks of the step read; when it returns, all blocks may read them. */

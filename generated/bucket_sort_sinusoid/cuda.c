@@ -106,8 +106,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : NULL;
-    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -170,7 +169,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "a8b88c645bd263e2",
+        .source_digest = "ae23132dba022a89",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

@@ -126,8 +126,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
         w->key_sums = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : NULL;
-    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -162,8 +161,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T, T) * WIDTH);
     t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
     t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * HEADS);
-    t->sums = memory ? memory + used : NULL;
-    used += sum_bytes(T);
+    t->sums = (char *)take(memory, &used, sum_bytes(T));
     return used;
 }
 
@@ -237,7 +235,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "d40f4051bfe4ec50",
+        .source_digest = "a019e93bcb83b23d",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

@@ -1210,8 +1210,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
         w->key_sums = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : NULL;
-    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -1246,8 +1245,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T, T) * WIDTH);
     t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
     t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * HEADS);
-    t->sums = memory ? memory + used : NULL;
-    used += sum_bytes(T);
+    t->sums = (char *)take(memory, &used, sum_bytes(T));
     return used;
 }
 
@@ -1267,7 +1265,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 
 /* The drawn distances, ascending from 0, that layer l reads. */
 INLINE const int *distances_of(const step_view *v, int l) {
-    return v->draws + (0 + l) * v->T;
+    return v->draws + l * v->T;
 }
 
 INLINE int row_count(const step_view *v) {

@@ -1138,8 +1138,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : NULL;
-    used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
+    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -1153,7 +1152,7 @@ typedef struct step_view {
 
 /* The drawn positions that layer l reads. */
 INLINE const int *positions_of(const step_view *v, int l) {
-    return v->draws + (l) * v->T;
+    return v->draws + l * v->T;
 }
 
 /* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers

@@ -89,8 +89,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
     }
 % for _, block in ipairs(device.blocks) do
-    w->${block.name}s = memory ? memory + used : NULL;
-    used += (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T);
+    w->${block.name}s = (char *)take(memory, &used, (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T));
 % end
     return used;
 }

@@ -7,9 +7,6 @@ typedef struct shared_tables {
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, ${device.lengths} T) {
     size_t used = 0;
     % slot("lay_out_tables", family.on_device) % for _, family in ipairs(attentions)
-% if cuda.sums then
-    t->sums = memory ? memory + used : NULL;
-    used += sum_bytes(T);
-% end
+    t->sums = (char *)take(memory, &used, sum_bytes(T)); % if cuda.sums
     return used;
 }

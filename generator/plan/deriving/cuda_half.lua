@@ -39,8 +39,9 @@
 --   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
 --   end_by_layer       each layer has learned numbers of its own for a score
 --   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
---                      positions, then, from row first_distances on, those of distances; with cross-attention rows of T
---                      numbers, then as many rows of S; draws_before: other sampled numbers precede them
+--                      positions, then those of distances; with cross-attention rows of T numbers, then as many rows
+--                      of S; draws_before: other sampled numbers precede them; position_row, distance_row: the row of
+--                      layer l as a factor, false for row 0
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
@@ -202,7 +203,13 @@ local function head_words(family, lanes)
   }
 end
 
--- Sets the counts of a family's random draws: rows of numbers, and the row at which the draws of distances begin.
+-- The row `index` of draws, after `before` rows, as a factor; false for row 0.
+local function row_factor(before, index)
+  local row = before == 0 and index or index == "0" and tostring(before) or ("%d + %s"):format(before, index)
+  return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)
+end
+
+-- Sets the counts of a family's random draws, and the rows that a layer reads.
 local function draws_of(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
@@ -210,7 +217,9 @@ local function draws_of(family, attends, places)
   attends.position_draws = randomized and positions.draws or 0
   attends.distance_draws = drawn and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
-  attends.first_distances = attends.position_draws
+  attends.position_row = positions.layer_index and row_factor(0, positions.layer_index) or false
+  attends.distance_row = drawn and row_factor(attends.position_draws,
+    distance.independent and ("2 * %s + 1"):format(distance.layer_index) or distance.layer_index) or false
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
   attends.reads_positions = randomized and (family.terms.rotates or family.terms.tables or places)
 end

@@ -19,8 +19,7 @@ INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_t
 }
 char *${prefix}score; /* ${scalar.sets_about} score_tables */ % section("shared_tables")
 % section("lay_out_tables")
-t->${prefix}score = memory ? memory + used : NULL;
-used += ${scalar.times_sets}${prefix}score_bytes(${attends.T}, ${attends.S});
+t->${prefix}score = (char *)take(memory, &used, ${scalar.times_sets}${prefix}score_bytes(${attends.T}, ${attends.S}));
 % section("begin_tables")
 % if scalar.cuda.stages[2] then
 for (int stage = 0; stage < ${PREFIX}SCORE_STAGES; stage++) {

@@ -14,8 +14,8 @@ reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") 
 t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
 char *${prefix}score; /* ${scalar.sets_about} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
-sums->${prefix}score = memory ? memory + *used : NULL;
-*used += ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S});
+sums->${prefix}score = (char *)take(memory, used,
+        ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S}));
 % section("end_tables")
 % local T, S, set = attends.T_of_view, attends.S_of_view, scalar.sets > 1 and "l" or "0"
 % local of_set = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
