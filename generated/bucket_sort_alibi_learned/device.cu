@@ -1223,10 +1223,12 @@ typedef struct step_view {
     int T, label_count;
 } step_view;
 
-/* Sets the addresses of the tables that layer l's score reads. */
-INLINE void score_tables_of(const step_view *v, score_tables *s) {
+/* The tables that layer l's score reads. */
+INLINE score_tables score_tables_of(const step_view *v) {
+    score_tables s;
     size_t used = 0;
-    lay_out_score(s, v->shared.score, &used, v->T);
+    lay_out_score(&s, v->shared.score, &used, v->T);
+    return s;
 }
 
 /* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
@@ -1295,8 +1297,7 @@ INLINE void end_score(const step_view *v, const score_tables *d, parameters *g, 
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
-    score_tables tables;
-    score_tables_of(v, &tables);
+    const score_tables tables = score_tables_of(v);
     make_score(v, &tables, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
 }
@@ -1373,8 +1374,7 @@ NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
-    score_tables tables;
-    score_tables_of(v, &tables);
+    const score_tables tables = score_tables_of(v);
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, s, &tables, sequence, h);
@@ -1401,8 +1401,7 @@ NOINLINE void attend_queries(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences;
-    score_tables tables;
-    score_tables_of(v, &tables);
+    const score_tables tables = score_tables_of(v);
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = head_at(v, s, &tables, sequence, h);
@@ -1436,8 +1435,7 @@ NOINLINE void attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    score_tables tables;
-    score_tables_of(v, &tables);
+    const score_tables tables = score_tables_of(v);
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
@@ -1469,10 +1467,12 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Sets the addresses of the gradients of the layer's tables. */
-INLINE void score_gradients_of(score_tables *d) {
+/* The gradients of the layer's tables. */
+INLINE score_tables score_gradients_of(void) {
+    score_tables d;
     size_t used = 0;
-    lay_out_score(d, block()->sums.score, &used, block()->view.T);
+    lay_out_score(&d, block()->sums.score, &used, block()->view.T);
+    return d;
 }
 
 /* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
@@ -1482,8 +1482,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int T = v->T, S = v->T, count = T + S - 1, l = block()->l;
-    score_tables gradients, *d = &gradients;
-    score_gradients_of(d);
+    const score_tables gradients = score_gradients_of(), *d = &gradients;
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
         const int h = task / count, o = task % count - (T - 1);
         real out[1];

@@ -318,9 +318,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
 
 /* Adds the sums of a shard's self-attentions to the gradient. */
 static void end_self_sums(const lh_cpu_step *step, const self_sums *sums, parameters *g) {
-    self_score_tables tables;
-    self_score_tables_of(step, &tables);
-    end_self_score(step, &tables, &sums->score, g);
+    end_self_score(step, &sums->score, g);
 }
 
 static void begin_shard(const lh_cpu_step *step, void *memory) {

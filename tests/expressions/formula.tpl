@@ -43,8 +43,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
     for (int l = 0; l < LAYERS; l++) {
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
-            self_score_tables tables;
-            self_score_tables_of(&step, l, &tables);
+            const self_score_tables tables = self_score_tables_of(&step, l);
 % if score.trains then
             const self_score_tables *dscores = &gradients[${score.per_layer and "l" or "0"}];
 % end
@@ -76,11 +75,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
         }
     }
 % if score.trains then
-    for (int l = 0; l < SCORE_SETS; l++) {
-        self_score_tables tables;
-        self_score_tables_of(&step, l, &tables);
-        end_self_score(&step, l, &tables, &gradients[l], g);
-    }
+    for (int l = 0; l < SCORE_SETS; l++) end_self_score(&step, l, &gradients[l], g);
     free(sums);
 % else
     (void)g;

@@ -13,9 +13,11 @@ INLINE size_t ${score_start}(const lh_shape *shape) {
 
 % end
 /* The set of tables ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
-static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
+static ${name}_score_tables ${name}_score_tables_of(const lh_cpu_step *step, int l) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-    lay_out_${name}_scores(s, (char *)step->shared + ${score_start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
+    ${name}_score_tables s;
+    lay_out_${name}_scores(&s, (char *)step->shared + ${score_start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
+    return s;
 }
 
 % if scalar.uses.distance or scalar.end_uses.distance then
@@ -29,15 +31,10 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 % end
 % if scalar.making[1] then
 /* Fills a set of tables${scalar.set_words}. */
-static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s) {
+static void make_${name}_score_set(const lh_cpu_step *step, int l) {
+    const ${name}_score_tables tables = ${name}_score_tables_of(step, l), *s = &tables;
     % include("attention/cpu/scalar_reads.tpl")
     % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.making)
-}
-
-static void make_${name}_score_set(const lh_cpu_step *step, int l) {
-    ${name}_score_tables s;
-    ${name}_score_tables_of(step, l, &s);
-    make_${name}_score(step, l, &s);
 }
 
 % end

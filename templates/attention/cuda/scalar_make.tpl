@@ -1,12 +1,10 @@
 % local first, stride = "t->rank * THREADS + (int)threadIdx.x", "t->blocks * THREADS"
 % if scalar.sets > 1 then
 for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {
-    ${prefix}score_tables tables;
-    ${prefix}score_tables_of(v, l, &tables);
+    const ${prefix}score_tables tables = ${prefix}score_tables_of(v, l);
     ${prefix}make_score(stage, v, l, &tables, ${first}, ${stride});
 }
 % else
-${prefix}score_tables ${prefix}tables;
-${prefix}score_tables_of(v, 0, &${prefix}tables);
+const ${prefix}score_tables ${prefix}tables = ${prefix}score_tables_of(v, 0);
 ${prefix}make_score(stage, v, 0, &${prefix}tables, ${first}, ${stride});
 % end

@@ -11,11 +11,8 @@ vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->h, &g
         dscore * live_inverse, dscore);
 end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
 % section("heads")
-${name}_score_tables scores;
-${name}_score_tables_of(w->step, l, &scores);
-% section("traced")
-${name}_score_tables tables;
-${name}_score_tables_of(w->step, l, &tables);
+const ${name}_score_tables scores = ${name}_score_tables_of(w->step, l);
+const ${name}_score_tables tables = ${name}_score_tables_of(w->step, l); % section("traced")
 % section("tables")
 #include "score_${name}.inc"
 

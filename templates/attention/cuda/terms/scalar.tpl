@@ -1,8 +1,6 @@
 const ${prefix}score_tables *score; % section("members")
 a.score = score; % section("set_members")
-% section("tables")
-${prefix}score_tables tables;
-${prefix}score_tables_of(v, l, &tables);
+const ${prefix}score_tables tables = ${prefix}score_tables_of(v, l); % section("tables")
 ${prefix}score_pair(${a}score, ${a}T, ${a}S, ${a}h, i, ${j}, ${inner}) % section("score")
 % section("gradient_of_logit")
 const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logit, dscore); % if scalar.cuda.logit_grad and dlogit
@@ -12,10 +10,12 @@ ${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = d
 % local bytes = invoke(prefix .. "score_bytes", attends.T_of_view, attends.S_of_view)
 % local of_layer = scalar.per_layer and " + (size_t)l * " .. bytes or ""
 
-/* Sets the addresses of the tables that layer l's score reads. */
-INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_tables *s) {
+/* The tables that layer l's score reads. */
+INLINE ${prefix}score_tables ${prefix}score_tables_of(const step_view *v, int l) {
+    ${prefix}score_tables s;
     size_t used = 0; % if scalar.cuda.tables[1]
-    ${prefix}lay_out_score(s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});
+    ${prefix}lay_out_score(&s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});
+    return s;
 }
 char *${prefix}score; /* ${scalar.sets_about} score_tables */ % section("shared_tables")
 % section("lay_out_tables")

@@ -2,11 +2,13 @@
 % local bytes = invoke(prefix .. scalar.cuda.gradient_set.bytes, "block()->view." .. attends.T, "block()->view." .. attends.S)
 % local of_layer = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
 
-/* Sets the addresses of the gradients of the layer's tables. */
-INLINE void ${prefix}score_gradients_of(${prefix}${scalar.cuda.gradient_set.type} *d) {
+/* The gradients of the layer's tables. */
+INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}score_gradients_of(void) {
+    ${prefix}${scalar.cuda.gradient_set.type} d;
     size_t used = 0;
-    ${prefix}${scalar.cuda.gradient_set.lay_out}(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
+    ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
             block()->view.${attends.S});
+    return d;
 }
 reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") % if scalar.cuda.work[1]
 % section("lay_out_tables") % if scalar.cuda.work[1]
@@ -24,9 +26,8 @@ sums->${prefix}score = (char *)take(memory, used,
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
-    ${prefix}score_tables tables; % if scalar.cuda.finish.uses.s
+    const ${prefix}score_tables tables = ${prefix}score_tables_of(v, ${set});
     ${prefix}${scalar.cuda.gradient_set.type} d;
-    ${prefix}score_tables_of(v, ${set}, &tables); % if scalar.cuda.finish.uses.s
     used = 0;
     ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${of_set}, &used, ${attends.T_of_view}, ${attends.S_of_view});
     __syncthreads();

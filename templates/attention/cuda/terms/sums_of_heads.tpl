@@ -11,8 +11,7 @@ INLINE void ${prefix}attend_heads(void) {
     const workspace *w = &block()->work;
     const int T = block()->view.${attends.T}, sequences = block()->sequences;
     const int l = block()->l; % if not scalar.per_layer
-    ${prefix}${scalar.cuda.gradient_set.type} gathered, *d = &gathered;
-    ${prefix}score_gradients_of(d);
+    const ${prefix}${scalar.cuda.gradient_set.type} gathered = ${prefix}score_gradients_of(), *d = &gathered;
     const int lane = threadIdx.x % WARP;
     for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
         real sum;
