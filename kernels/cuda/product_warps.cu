@@ -1,8 +1,8 @@
 /* Products of matrices in global memory by one block, divided among warps. A warp computes 32 x 32 results from
  * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers while
  * it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the result
- * is narrow, several warps share a part of the result, each with a part of k, and their sums are added in shared
- * memory. The order of sums depends on the sizes of the operands but not on the number of rows. Reference:
+ * of `product` is narrow, several warps share a part of the result, each with a part of k, and their sums are added in
+ * shared memory. The order of sums depends on the sizes of the operands but not on the number of rows. Reference:
  * lh_ref_matmul.
  *
  * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. A lane's elements
@@ -72,11 +72,6 @@ INLINE void stored_words(const bool rounded, const order along, const stored_qua
     }
 }
 
-INLINE void clear_words(operand_word words[4][WORDS]) {
-#pragma unroll
-    for (int i = 0; i < 4 * WORDS; i++) words[i / WORDS][i % WORDS] = 0;
-}
-
 /* Adds the products of words i and i + 1 to the sums of the [2][4] tiles of 16 x 8 results. */
 INLINE void multiply_words(const int i, const operand_word a[4][WORDS], const operand_word b[4][WORDS],
                            real sum[2][4][4]) {
@@ -97,24 +92,30 @@ INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[
     for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
 }
 
-/* Stores a lane's four rows of a quad of columns as an operand of a gradient of weights. Two rows form blocks of 2 x 2
- * elements, in the order in which one tensor instruction needs them: inputs (along ROWS) row by row, gradients of
- * outputs column by column. left: the number of rows from the lane's first one on; if it is odd, the row after the last
- * one is stored, too. Rows are `stride` apart; `to` points to the first block. */
-INLINE void store_blocks(const order along, const stored_quad part[4], const operand_word words[4][WORDS], int left,
-                         const int stride, real *to) {
+/* Stores two rows of a lane's quad of columns as an operand of a gradient of weights: blocks of 2 x 2 elements, in the
+ * order in which one tensor instruction needs them: inputs (along ROWS) row by row, gradients of outputs column by
+ * column. `to` points to the first block. */
+INLINE void store_pair(const order along, const stored_quad part[2], const operand_word words[2][WORDS], real *to) {
     is_global(to);
 #pragma unroll
-    for (int block = 0; block < 4; block++) {
+    for (int block = 0; block < 2; block++) {
         stored_quad x;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const int e = block / 2 * 2 + (along == ROWS ? i / 2 : i % 2),
-                      c = block % 2 * 2 + (along == ROWS ? i % 2 : i / 2);
+            const int e = along == ROWS ? i / 2 : i % 2, c = block * 2 + (along == ROWS ? i % 2 : i / 2);
             x.v[i] = stored_of(part[e], words[e], c);
         }
-        if (block / 2 * 2 < left) *(stored_quad *)(to + block / 2 * 2 * stride + block % 2 * 4) = x;
+        *(stored_quad *)(to + block * 4) = x;
     }
+}
+
+/* Stores a lane's four rows as two pairs. left: the number of rows from the lane's first one on; if it is odd, the row
+ * after the last one is stored, too. Rows are `stride` apart. */
+INLINE void store_blocks(const order along, const stored_quad part[4], const operand_word words[4][WORDS], int left,
+                         const int stride, real *to) {
+#pragma unroll
+    for (int e = 0; e < 4; e += 2)
+        if (e < left) store_pair(along, part + e, words + e, to + e * stride);
 }
 
 /* Loads a lane's quads of weights for the group from k on, as fetch does; without bounds checks if sizes are whole
@@ -132,41 +133,32 @@ INLINE void fetch_weights(const order along, const real *x, const int stride, in
     }
 }
 
-/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. If `shares` warps share a part,
- * the warp takes every shares-th group of k. x_rounded, rounded: whether x and the weights are rounded
- * already. stored_x: the array to which the warps of the first columns write x as an operand, or NULL. Sizes are
- * constants after inlining. */
-INLINE void add_products(const int shares, const bool x_rounded, const bool rounded, int row, int rows, const int K,
-                         const real *x, real *stored_x, const order along, const real *weight, const int stride,
-                         int column, const int columns, real sum[2][4][4]) {
-    const int step = shares * GROUP, first = (int)(threadIdx.x / WARP % shares * GROUP), t = lane_quad();
-    const real *row_start[4];
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
+ * and the weights are rounded already. stored_x: the array to which the warps of the first columns write x as an
+ * operand, or NULL. Sizes are constants after inlining; K is a multiple of GROUP, as all widths are. */
+INLINE void add_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
+                         real *stored_x, const order along, const real *weight, const int stride, int column,
+                         const int columns, real sum[2][4][4]) {
+    const real *starts[4];
     const bool stores_x = stored_x && column == 0;
     stored_quad next_a[4], next_b[4];
-    if (K % step && first >= K) return;
-    stored_x += (row + lane_row()) * K + 2 * (t + first);
+    stored_x += (row + lane_row()) * K + 2 * lane_quad();
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        row_start[e] = row_of(x + t + first, min(row + lane_row() + e, rows - 1), K);
-        next_a[e] = *(const stored_quad *)(row_start[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* in the row */
+        starts[e] = row_of(x + lane_quad(), min(row + lane_row() + e, rows - 1), K);
+        next_a[e] = *(const stored_quad *)starts[e];
     }
-    fetch_weights(along, weight, stride, first, column + lane_column(), K, columns, next_b);
+    fetch_weights(along, weight, stride, 0, column + lane_column(), K, columns, next_b);
 #pragma unroll 4
-    for (int i = 0; i < K; i += step) {
-        const int k = first + i, next = k + step;
+    for (int k = 0; k < K; k += GROUP) {
         operand_word words_a[4][WORDS], words_b[4][WORDS];
-        if (K % step && k >= K) break;
         stored_words(x_rounded, COLUMNS, next_a, words_a);
-        if (K % GROUP && k + t >= K) clear_words(words_a);
         stored_words(rounded, along, next_b, words_b);
-        if (stores_x && (K % GROUP == 0 || k + t < K))
-            store_blocks(along, next_a, words_a, rows - row - lane_row(), K, stored_x + 2 * i);
-        if (i + step < K && (K % step == 0 || next < K)) {
+        if (stores_x) store_blocks(along, next_a, words_a, rows - row - lane_row(), K, stored_x + 2 * k);
+        if (k + GROUP < K) {
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-                next_a[e] =
-                    *(const stored_quad *)(row_start[e] + (K % GROUP ? min(i + step, K - 4 - t - first) : i + step));
-            fetch_weights(along, weight, stride, next, column + lane_column(), K, columns, next_b);
+            for (int e = 0; e < 4; e++) next_a[e] = *(const stored_quad *)(starts[e] + k + GROUP);
+            fetch_weights(along, weight, stride, k + GROUP, column + lane_column(), K, columns, next_b);
         }
         multiply_group(words_a, words_b, sum);
     }
@@ -314,25 +306,18 @@ INLINE void add_groups(const int shares, int row, int rows, int column, int colu
     } while (k < K);
 }
 
-/* `product` with `shares` warps for each part; a warp takes every shares-th group of k. sized: K and columns are
- * constants, and a has the order COLUMNS with rows K apart; x_rounded, rounded, stored_x: as for add_products. */
-INLINE void product_parts(const bool sized, const bool x_rounded, const bool rounded, const int shares, int rows,
-                          int columns, int K, const order along_a, const real *a, int stride_a, real *stored_x,
-                          const order along_b, const real *b, int stride_b, const result_form form, const real *extra,
-                          real *out, int stride) {
+/* `product` with `shares` warps for each part; a warp takes every shares-th group of k. */
+INLINE void product_parts(const int shares, int rows, int columns, int K, const order along_a, const real *a,
+                          int stride_a, const order along_b, const real *b, int stride_b, const result_form form,
+                          const real *extra, real *out, int stride) {
     const int warp = warp_number(), parts_per_row = (columns + TILE - 1) / TILE,
               parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
 #pragma unroll 1
     for (int first = 0; first < parts; first += WARPS / shares) {
         const int part = first + warp / shares, row = part / parts_per_row * TILE, column = part % parts_per_row * TILE;
         if (part < parts) {
-            real sum[2][4][4];
-#pragma unroll
-            for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
-            if (sized)
-                add_products(shares, x_rounded, rounded, row, rows, K, a, stored_x, along_b, b, stride_b, column,
-                             columns, sum);
-            else add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
+            real sum[2][4][4] = {};
+            add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
             if (shares == 1) write_part(form, row, column, rows, columns, sum, extra, out, stride);
             else share_part(sum, staging() + warp * TILE * TILE);
         }
@@ -353,20 +338,9 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(b);
     is_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
-        product_parts(false, false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
-                      unrounded(epilogue), extra, out, stride);
+        product_parts(SHARES, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, unrounded(epilogue), extra,
+                      out, stride);
     else
-        product_parts(false, false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b,
-                      unrounded(epilogue), extra, out, stride);
-}
-
-/* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. */
-INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
-                          const real *x, real *stored_x, const order along, const real *weight, const int stride,
-                          const result_form form, const real *extra, real *out) {
-    is_global(x);
-    is_global(weight);
-    is_global(out);
-    product_parts(true, x_rounded, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, stored_x,
-                  along, weight, stride, form, extra, out, columns);
+        product_parts(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, unrounded(epilogue), extra, out,
+                      stride);
 }

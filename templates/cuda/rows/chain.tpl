@@ -23,7 +23,7 @@
             if (channel < ${channels}) {
                 real z[2][4][4];
                 begin_sums(${biased and "bias" or "NULL"}, channel, ${channels}, z);
-                add_products(1, ${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, ${channels}, channel, ${channels}, z);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, ${channels}, channel, ${channels}, z);
                 store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and sums
 #pragma unroll
                 for (int i = 0; i < 32; i++) {

@@ -23,9 +23,9 @@
             if (channel < ${channels}) {
                 real gate[2][4][4], up[2][4][4];
                 begin_sums(${biased and "bias" or "NULL"}, channel, ${channels}, gate);
-                add_products(1, ${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
                 begin_sums(${up_bias}, channel, ${channels}, up);
-                add_products(1, ${x_rounded}, ${rounded}, row, rows, ${inner}, x, NULL, ROWS, weight + ${channels}, 2 * ${channels}, channel, ${channels}, up);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, NULL, ROWS, weight + ${channels}, 2 * ${channels}, channel, ${channels}, up);
 % if stores then
                 store_hidden(gate, row, rows, channel, ${channels}, 2 * ${channels}, sum);
                 store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, sum + ${channels});

@@ -18,7 +18,7 @@
             if (channel < ${channels}) {
                 real d[2][4][4], gate[2][4][4], up[2][4][4];
                 begin_sums(NULL, channel, ${channels}, d);
-                add_products(1, ${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
                 load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
 #pragma unroll

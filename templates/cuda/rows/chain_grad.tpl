@@ -19,7 +19,7 @@
             if (channel < ${channels}) {
                 real d[2][4][4], z[2][4][4];
                 begin_sums(NULL, channel, ${channels}, d);
-                add_products(1, ${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
 % if rectifies and keeps then
                 load_blocks(hidden, row, rows, channel, ${channels}, ${channels}, z);
 % else

@@ -1,0 +1,132 @@
+/* Products with narrow results, divided among warps: a warp computes 16 x 16 results, so all warps of a block have work
+ * and none needs the sums of another. Operands are loaded in quads, or weights that lie in rows in couples, as in
+ * product_warps.cu. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g and 2 g + 1 of weights, and columns 4 t
+ * to 4 t + 3 of results. Sizes are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
+
+enum { NARROW_PART = 16 /* rows and columns of a part */ };
+
+/* Two adjacent elements of an operand, which one instruction loads. */
+typedef struct __align__(2 * sizeof(stored)) stored_couple {
+    stored v[2];
+}
+stored_couple;
+
+INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
+
+/* Loads the weights of a lane's two columns, four along k each, as part[column]; `weight` points to the lane's first
+ * element. */
+INLINE void fetch_narrow_weights(const order along, const real *weight, const int stride, stored_quad part[2]) {
+    if (along == COLUMNS) {
+#pragma unroll
+        for (int c = 0; c < 2; c++) part[c] = *(const stored_quad *)(weight + c * stride);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const stored_couple x = *(const stored_couple *)(weight + k * stride);
+        part[0].v[k] = x.v[0];
+        part[1].v[k] = x.v[1];
+    }
+}
+
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded, stored_x: as
+ * for add_products. */
+INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
+                                real *stored_x, const order along, const real *weight, const int stride, int column,
+                                real sum[2][4]) {
+    const int first = row + narrow_lane(), of_lane = column + narrow_lane();
+    const bool stores_x = stored_x && column == 0 && first < rows;
+    const real *starts[2];
+    stored_quad next_a[2], next_b[2];
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+        starts[e] = row_of(x + lane_quad(), min(first + e, rows - 1), K);
+        next_a[e] = *(const stored_quad *)starts[e];
+    }
+    weight += along == ROWS ? lane_quad() * stride + of_lane : of_lane * stride + lane_quad();
+    stored_x += first * K + 2 * lane_quad();
+    fetch_narrow_weights(along, weight, stride, next_b);
+#pragma unroll 16
+    for (int k = 0; k < K; k += GROUP) {
+        operand_word a[2][WORDS], b[2][WORDS];
+#pragma unroll
+        for (int i = 0; i < 2 * WORDS; i++) {
+            const int m = i / WORDS, first_k = DEPTH * (i % WORDS), last_k = first_k + DEPTH - 1;
+            a[m][i % WORDS] = stored_word(x_rounded, next_a[m].v[first_k], next_a[m].v[last_k]);
+            b[m][i % WORDS] = stored_word(rounded, next_b[m].v[first_k], next_b[m].v[last_k]);
+        }
+        if (stores_x) store_pair(along, next_a, a, stored_x + 2 * k);
+        if (k + GROUP < K) {
+#pragma unroll
+            for (int e = 0; e < 2; e++) next_a[e] = *(const stored_quad *)(starts[e] + k + GROUP);
+            fetch_narrow_weights(along, weight + (along == ROWS ? (k + GROUP) * stride : k + GROUP), stride, next_b);
+        }
+#pragma unroll
+        for (int i = 0; i < WORDS; i += 2) {
+            const operand_word rows_of_x[4] = {a[0][i], a[1][i], a[0][i + 1], a[1][i + 1]};
+#pragma unroll
+            for (int c = 0; c < 2; c++) {
+                const operand_word column_of_weights[2] = {b[c][i], b[c][i + 1]};
+                multiply_step(rows_of_x, column_of_weights, sum[c]);
+            }
+        }
+    }
+}
+
+/* sized_product of a narrow result. */
+INLINE void narrow_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
+                           const real *x, real *stored_x, const order along, const real *weight, const int stride,
+                           const result_form form, const real *extra, real *out) {
+    const int parts_per_row = columns / NARROW_PART,
+              parts = (int)((rows + NARROW_PART - 1u) / NARROW_PART) * parts_per_row;
+#pragma unroll 1
+    for (int part = warp_number(); part < parts; part += WARPS) {
+        const int row = part / parts_per_row * NARROW_PART, column = part % parts_per_row * NARROW_PART;
+        const int of_lane = column + lane_quad();
+        real sum[2][4] = {};
+        quad add[2];
+        add_narrow_products(x_rounded, rounded, row, rows, K, x, stored_x, along, weight, stride, column, sum);
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            const int r = row + narrow_lane() + e;
+            if (r < rows) add[e] = fetch_extra(form.epilogue, r, of_lane, extra, columns);
+        }
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            const int r = row + narrow_lane() + e;
+            quad z = {{sum[0][2 * e], sum[1][2 * e], sum[0][2 * e + 1], sum[1][2 * e + 1]}};
+            z = finish_quad(form.epilogue, z, add[e]);
+            if (form.scaled) scale_quad(form, of_lane, &z);
+            if (r < rows) write_quad(form, r, of_lane, z, out, columns);
+        }
+    }
+    __syncthreads();
+}
+
+/* sized_product of other results. */
+INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
+                         const real *x, real *stored_x, const order along, const real *weight, const int stride,
+                         const result_form form, const real *extra, real *out) {
+    const int parts_per_row = (columns + TILE - 1) / TILE, parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
+#pragma unroll 1
+    for (int part = warp_number(); part < parts; part += WARPS) {
+        const int row = part / parts_per_row * TILE, column = part % parts_per_row * TILE;
+        real sum[2][4][4] = {};
+        add_products(x_rounded, rounded, row, rows, K, x, stored_x, along, weight, stride, column, columns, sum);
+        write_part(form, row, column, rows, columns, sum, extra, out, columns);
+    }
+    __syncthreads();
+}
+
+/* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. All threads
+ * of the block call this function; when it returns, all may read the results. */
+INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
+                          const real *x, real *stored_x, const order along, const real *weight, const int stride,
+                          const result_form form, const real *extra, real *out) {
+    is_global(x);
+    is_global(weight);
+    is_global(out);
+    if (columns <= NARROW)
+        narrow_product(x_rounded, rounded, rows, columns, K, x, stored_x, along, weight, stride, form, extra, out);
+    else wide_product(x_rounded, rounded, rows, columns, K, x, stored_x, along, weight, stride, form, extra, out);
+}
