@@ -113,9 +113,9 @@ struct lh_collection {
     const char *path;       /* path of the validation file */
     /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
-    /* Adds a copy of an item for `expand`; a task uses keep instead of add if the tokens would take too much memory. */
+    /* Adds a copy of an item for `expand`; a task uses add_item instead of add if the tokens would take too much memory. */
     lh_status (*add_item)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
-    lh_task_expand *expand; /* the task sets it before it calls keep */
+    lh_task_expand *expand; /* the task sets it before it calls add_item */
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*groups_by)(const lh_collection *c, int axis);
     bool (*requests)(const lh_collection *c, int axis, int value);

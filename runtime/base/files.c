@@ -31,8 +31,8 @@ static lh_status fail_no_memory(const char *path, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
 }
 
-static lh_status system_failure(const char *path, const char *what, lh_error *error) {
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, what, strerror(errno));
+static lh_status system_failure(const char *path, const char *problem, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, problem, strerror(errno));
 }
 
 /* The directory that path lies in; malloc'ed. */
@@ -108,10 +108,10 @@ lh_status lh_make_directories(const char *path, lh_error *error) {
     for (char *end = part; status == LH_OK && *end;) {
         end += strspn(end, "/");
         end += strcspn(end, "/");
-        char kept = *end;
+        char old_character = *end;
         *end = 0;
         if (part[strspn(part, "/")]) status = make_directory(part, error);
-        *end = kept;
+        *end = old_character;
     }
     free(part);
     return status;

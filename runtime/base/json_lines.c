@@ -17,8 +17,8 @@ static lh_status fail_no_memory(const char *path, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
 }
 
-static lh_status system_failure(const char *path, const char *what, lh_error *error) {
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, what, strerror(errno));
+static lh_status system_failure(const char *path, const char *problem, lh_error *error) {
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, problem, strerror(errno));
 }
 
 /* Reads `bytes` bytes from `offset` on, which must exist. */
@@ -119,7 +119,7 @@ static int check_kept_line(const char *line, size_t bytes, const char *key, int6
 }
 
 /* Copies the lines to keep into `kept`, a buffer of bytes + 1, and returns the number of bytes written. */
-static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
+static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text, lh_cut *cut) {
     size_t used = 0;
     for (size_t position = 0; position < bytes;) {
         const char *end = memchr(text + position, '\n', bytes - position);
@@ -127,9 +127,9 @@ static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_
         int verdict = check_kept_line(text + position, length, key, last);
         if (verdict < 0) cut->torn_lines++;
         if (verdict > 0) {
-            memcpy(kept + used, text + position, length);
+            memcpy(kept_text + used, text + position, length);
             used += length;
-            kept[used++] = '\n';
+            kept_text[used++] = '\n';
             cut->kept_lines++;
         }
         position += length + 1;
@@ -144,14 +144,14 @@ lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    char *kept = malloc(bytes + 1);
-    if (!kept) {
+    char *kept_text = malloc(bytes + 1);
+    if (!kept_text) {
         free(text);
         return fail_no_memory(path, error);
     }
-    size_t used = keep_lines(text, bytes, key, last, kept, cut);
-    if (used != bytes || memcmp(kept, text, bytes) != 0) status = lh_replace_file(path, kept, used, error);
-    free(kept);
+    size_t used = keep_lines(text, bytes, key, last, kept_text, cut);
+    if (used != bytes || memcmp(kept_text, text, bytes) != 0) status = lh_replace_file(path, kept_text, used, error);
+    free(kept_text);
     free(text);
     return status;
 }

@@ -122,10 +122,10 @@ void lh_data_files_help(FILE *out, const lh_spec *spec) {
 }
 
 /* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0; returns the number of bytes. */
-static size_t put_overlap(char *text, size_t size, const char *what, const lh_overlap_count *overlap) {
+static size_t put_overlap(char *text, size_t size, const char *overlapping, const lh_overlap_count *overlap) {
     if (overlap->count == 0) return 0;
     size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ",
-                                   (long long)overlap->count, what, overlap->count > 1 ? "s" : "");
+                                   (long long)overlap->count, overlapping, overlap->count > 1 ? "s" : "");
     for (int i = 0; i < LH_OVERLAP_LINES && i < overlap->count; i++)
         used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", overlap->line[i]);
     return used + (size_t)snprintf(text + used, size - used, "%s)", overlap->count > LH_OVERLAP_LINES ? ", ..." : "");
@@ -164,13 +164,13 @@ lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_data
                    lh_corpus_set(spec->corpus, LH_SET_VALIDATION) != NULL ? ", validation" : "");
 }
 
-lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *wanted, lh_error *error) {
+lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     const lh_lengths any = {NULL, 0, 1, INT_MAX, 1};
     if (corpus == NULL) return LH_OK;
     if (set == NULL) set = &corpus->eval;
-    *wanted = lh_corpus_select(corpus, set, wanted);
-    if (lh_lengths_count(wanted) > 0) return LH_OK;
+    *requested = lh_corpus_select(corpus, set, requested);
+    if (lh_lengths_count(requested) > 0) return LH_OK;
     lh_lengths all = lh_corpus_select(corpus, set, &any);
     return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with such an input\n  expected: some of %d to %d",
                    set->path, lh_lengths_get(&all, 0), lh_lengths_get(&all, all.count - 1));
@@ -194,23 +194,23 @@ static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape,
                    length);
 }
 
-lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool spec_paths, lh_error *error) {
+lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *requested, bool spec_paths, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
     lh_option_lengths shapes;
-    int count = lh_lengths_count(&wanted->lengths);
+    int count = lh_lengths_count(&requested->lengths);
     lh_status status = LH_OK;
     if (spec_paths && count > LH_OPTION_MOST_LENGTHS)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
     for (int i = 0; spec_paths && status == LH_OK && i < count; i++)
-        status = name_shape(corpus, lh_lengths_get(&wanted->lengths, i), &shapes.list[i], error);
+        status = name_shape(corpus, lh_lengths_get(&requested->lengths, i), &shapes.list[i], error);
     if (!spec_paths) {
         shapes.list[0] = corpus->trained[0];
         shapes.list[1] = corpus->trained[corpus->trained_count - 1];
         count = shapes.list[0] == shapes.list[1] ? 1 : 2;
     }
-    memcpy(wanted->list, shapes.list, (size_t)count * sizeof *shapes.list);
-    wanted->lengths = (lh_lengths){.list = wanted->list, .count = count};
+    memcpy(requested->list, shapes.list, (size_t)count * sizeof *shapes.list);
+    requested->lengths = (lh_lengths){.list = requested->list, .count = count};
     return status;
 }

@@ -33,10 +33,10 @@ lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_data
 /* With a dataset, replaces the task lengths in `wanted` by shapes. given: the lengths come from a flag, and are
  * replaced by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
  * is no training example of a given length. */
-lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error);
+lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
 
 /* With a dataset, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec
  * evaluates. LH_ERR_INPUT: no length is left. */
-lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *wanted, lh_error *error);
+lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error);
 
 #endif

@@ -67,20 +67,20 @@ static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int
     return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, meant);
 }
 
-static lh_status fail_number(const lh_option *option, const char *text, const char *what, lh_error *error) {
-    const char *form = option->kind == LH_OPTION_RANGE ? "A:B, both included, or one of them," : what;
+static lh_status fail_number(const lh_option *option, const char *text, const char *expected, lh_error *error) {
+    const char *form = option->kind == LH_OPTION_RANGE ? "A:B, both included, or one of them," : expected;
     return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.16g to %.16g", option->name, text,
-                   what, form, option->least, option->most);
+                   expected, form, option->least, option->most);
 }
 
 /* Reads a number in the option's range, up to one of the characters `ends` or the end of the text; *text moves to that
  * character. */
-static lh_status take_number(const lh_option *option, const char **text, const char *ends, const char *what,
+static lh_status take_number(const lh_option *option, const char **text, const char *ends, const char *expected,
                              double *value, lh_error *error) {
     char *end;
     *value = strtod(*text, &end);
     if (end == *text || (*end != 0 && strchr(ends, *end) == NULL) || !isfinite(*value))
-        return fail_number(option, *text, what, error);
+        return fail_number(option, *text, expected, error);
     if (*value < option->least || *value > option->most)
         return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.16g to %.16g", option->name,
                        *text, option->least, option->most);

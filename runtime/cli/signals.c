@@ -25,13 +25,13 @@ static void end_by_signal(int number) {
 /* Sets the stop flag. If the same signal has ended the reader of the output, such as tee, the write in this function
  * must not kill this process before its checkpoint. */
 static void on_signal(int number) {
-    int before = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
+    int old_errno = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
     if (number == SIGINT && interrupted) end_by_signal(number);
     interrupted = interrupted || number == SIGINT;
     stop = 1;
     signal(SIGPIPE, SIG_IGN);
     break_line();
-    errno = before;
+    errno = old_errno;
 }
 
 static void handle(int number, void (*handler)(int)) {

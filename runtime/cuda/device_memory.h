@@ -6,12 +6,12 @@
 #include "runtime/cuda/device.h"
 
 /* Allocates device memory, 256-byte aligned. LH_ERR_ENVIRONMENT: out of memory. If bytes is 0, *memory is 0. */
-lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,
+lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *purpose, CUdeviceptr *memory,
                            lh_error *error);
 void lh_cuda_release(const lh_cuda_device *device, CUdeviceptr *memory); /* sets *memory to 0; 0 is valid */
 
 /* Allocates pinned host memory, whose copies to and from the device run asynchronously. */
-lh_status lh_cuda_pin(const lh_cuda_device *device, size_t bytes, const char *what, void **memory, lh_error *error);
+lh_status lh_cuda_pin(const lh_cuda_device *device, size_t bytes, const char *purpose, void **memory, lh_error *error);
 void lh_cuda_unpin(const lh_cuda_device *device, void **memory);
 
 /* The smallest multiple of 256 that is at least bytes; keeps parts of one allocation aligned. */

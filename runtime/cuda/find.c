@@ -16,9 +16,9 @@ void lh_cuda_note_refusal(lh_cuda_search *search, const char *format, ...) {
     va_end(arguments);
 }
 
-static void add_searched_place(lh_cuda_search *search, const char *place) {
-    size_t used = strlen(search->places);
-    snprintf(search->places + used, sizeof search->places - used, "%s%s", used > 0 ? ", " : "", place);
+static void add_searched_folder(lh_cuda_search *search, const char *place) {
+    size_t used = strlen(search->folders);
+    snprintf(search->folders + used, sizeof search->folders - used, "%s%s", used > 0 ? ", " : "", place);
 }
 
 bool lh_cuda_find_file(lh_cuda_search *s, const char *file) {
@@ -43,7 +43,7 @@ static bool try_folder(lh_cuda_search *s, const char *folder) {
         int length = snprintf(file, sizeof file, "%s%s%s", folder, folder[0] ? "/" : "", *name);
         if (length < (int)sizeof file && lh_cuda_find_file(s, file)) return true;
     }
-    add_searched_place(s, folder[0] ? folder : "the loader's folders");
+    add_searched_folder(s, folder[0] ? folder : "the loader's folders");
     return false;
 }
 

@@ -11,7 +11,7 @@ typedef struct lh_cuda_search {
     bool (*examine)(struct lh_cuda_search *search, void *library, const char *file);
     void *argument; /* for `examine` */
 
-    char places[600];  /* places without the library, separated by commas */
+    char folders[600]; /* places without the library, separated by commas */
     char refused[900]; /* one line for each refused library */
     void *last;        /* the last refused library: one file may have several names */
 } lh_cuda_search;

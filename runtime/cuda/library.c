@@ -123,7 +123,7 @@ static lh_status find(lh_cuda_library *library, lh_error *error) {
                    "no cuBLASLt for the products of a model as wide as this one; looked in: %s%s\n"
                    "it comes with the CUDA toolkit: name its folder in LONGHAND_CUDA_ROOT, or the library itself in "
                    "LONGHAND_CUBLASLT",
-                   is_requested ? requested_file : search.places, search.refused);
+                   is_requested ? requested_file : search.folders, search.refused);
 }
 
 static void choose_precision(lh_cuda_library *library) {

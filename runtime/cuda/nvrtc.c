@@ -36,10 +36,10 @@ static const struct {
 };
 
 /* The requirements of a library. */
-typedef struct wanted {
+typedef struct requested {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;
-} wanted;
+} requested;
 
 lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error) {
     memset(nvrtc, 0, sizeof *nvrtc);
@@ -68,7 +68,7 @@ static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
 }
 
 static bool examine(lh_cuda_search *search, void *library, const char *file) {
-    const wanted *w = search->argument;
+    const requested *w = search->argument;
     lh_nvrtc *nvrtc = w->nvrtc;
     char driver_text[LH_CUDA_VERSION_TEXT];
     lh_error why;
@@ -90,14 +90,14 @@ static bool examine(lh_cuda_search *search, void *library, const char *file) {
 
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error) {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
-    wanted w = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
+    requested w = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
     lh_cuda_search s = {.names = names, .examine = examine, .argument = &w};
     if (lh_cuda_find(&s)) return LH_OK;
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no NVRTC on this machine that compiles the device code for sm_%d; looked in: %s%s\n"
         "name the folder of a CUDA toolkit in LONGHAND_CUDA_ROOT, or build for sm_%d ahead of time with --arch",
-        architecture, s.places, s.refused, architecture);
+        architecture, s.folders, s.refused, architecture);
 }
 
 static lh_status failed(const lh_nvrtc *nvrtc, const char *call, int result, lh_error *error) {

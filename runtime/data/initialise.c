@@ -20,9 +20,9 @@ static double random_value(const lh_tensor *tensor, double below, uint32_t word)
     return tensor->value * lh_normal_quantile(below + uniform(word) * (1.0 - 2.0 * below));
 }
 
-static void write_real(void *parameters, int real_bytes, int64_t at, double value) {
-    if (real_bytes == 8) ((double *)parameters)[at] = value;
-    else ((float *)parameters)[at] = (float)value;
+static void write_real(void *parameters, int real_bytes, int64_t index, double value) {
+    if (real_bytes == 8) ((double *)parameters)[index] = value;
+    else ((float *)parameters)[index] = (float)value;
 }
 
 static void fill(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {

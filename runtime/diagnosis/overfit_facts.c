@@ -28,14 +28,14 @@ static window *read_windows(char *text, int *count) {
     size_t lines = 1;
     for (const char *c = text; *c != 0; c++) lines += *c == '\n';
     window *windows = calloc(lines, sizeof *windows);
-    double before = 0;
+    double previous_step = 0;
     *count = 0;
-    for (char *rest = text, *one; windows != NULL && (one = strsep(&rest, "\n")) != NULL;) {
-        json_t *line = json_loads(one, 0, NULL);
+    for (char *rest = text, *line_text; windows != NULL && (line_text = strsep(&rest, "\n")) != NULL;) {
+        json_t *line = json_loads(line_text, 0, NULL);
         double step = json_number_value(json_object_get(line, "step"));
-        if (step > before)
+        if (step > previous_step)
             windows[(*count)++] = (window){
-                .steps = step - before,
+                .steps = step - previous_step,
                 .loss = json_number_value(json_object_get(line, "loss")),
                 .accuracy = read_accuracy(line),
                 .gradient_norm = json_number_value(json_object_get(line, "grad_norm")),
@@ -43,7 +43,7 @@ static window *read_windows(char *text, int *count) {
                 .parameter_norm = json_number_value(json_object_get(line, "parameter_norm")),
                 .update_norm = json_number_value(json_object_get(line, "update_norm")),
             };
-        before = step > before ? step : before;
+        previous_step = step > previous_step ? step : previous_step;
         json_decref(line);
     }
     return windows;
@@ -69,12 +69,12 @@ static void take_windows(const window *windows, int count, lh_overfit_facts *fac
     facts->windows = count;
     if (count < 2) quarter = count;
     window recent = compute_mean(windows + count - quarter, quarter);
-    window before = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
+    window previous_step = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
     facts->first_loss = compute_mean(windows, quarter).loss;
-    facts->before_loss = before.loss;
+    facts->before_loss = previous_step.loss;
     facts->recent_loss = recent.loss;
     facts->steps_between = recent.steps * quarter;
-    facts->before_accuracy = before.accuracy;
+    facts->before_accuracy = previous_step.accuracy;
     facts->recent_accuracy = recent.accuracy;
     facts->recent_gradient_norm = recent.gradient_norm;
     facts->clipped = recent.clipped;

@@ -97,9 +97,9 @@ static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real
     for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++) {
         for (int64_t c = 0; c < columns; c++) {
             double value = element(found, (size_t)(r * columns + c));
-            int64_t at = tensor->offset + r * tensor->stride + c;
-            if (real_bytes == 8) ((double *)vector)[at] = value;
-            else ((float *)vector)[at] = (float)value;
+            int64_t index = tensor->offset + r * tensor->stride + c;
+            if (real_bytes == 8) ((double *)vector)[index] = value;
+            else ((float *)vector)[index] = (float)value;
         }
     }
 }
@@ -120,10 +120,11 @@ static const lh_st_tensor *fitting(const char *path, const lh_st_file *file, con
     for (int i = 0; same && i < tensor->rank; i++) same = found->shape[i] == tensor->shape[i];
     if (same) return found;
     char actual[96] = "", expected[48] = "";
-    for (int i = 0, at = 0; i < found->rank && at < 90; i++)
-        at += snprintf(actual + at, sizeof actual - (size_t)at, "%s%" PRId64, i ? ", " : "", found->shape[i]);
-    for (int i = 0, at = 0; i < tensor->rank; i++)
-        at += snprintf(expected + at, sizeof expected - (size_t)at, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
+    for (int i = 0, index = 0; i < found->rank && index < 90; i++)
+        index += snprintf(actual + index, sizeof actual - (size_t)index, "%s%" PRId64, i ? ", " : "", found->shape[i]);
+    for (int i = 0, index = 0; i < tensor->rank; i++)
+        index +=
+            snprintf(expected + index, sizeof expected - (size_t)index, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
     lh_fail(error, LH_ERR_INPUT, "%s: %s: shape [%s], expected [%s]", path, name, actual, expected);
     return NULL;
 }

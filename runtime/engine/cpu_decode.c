@@ -37,7 +37,7 @@ struct lh_decode_lane {
     lh_answers results;
 
     /* Buffers of an evaluation: a batch of one example, and the examples of the block. */
-    lh_batch one;
+    lh_batch example_batch;
     uint16_t *input, *target; /* [sequences][inputs], [sequences][labels] */
     uint8_t *mask;            /* [sequences][labels] */
 };
@@ -192,14 +192,14 @@ static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int
     size_t labels = (size_t)l->labels;
     for (int i = 0; i < count; i++) {
         uint16_t *input = l->input + (size_t)i * l->inputs, *target = l->target + (size_t)i * labels;
-        lh_status status =
-            lh_batch_fill(&l->one, spec, &condition->source, l->n, (uint32_t)(condition->first + first + i), 1, error);
+        lh_status status = lh_batch_fill(&l->example_batch, spec, &condition->source, l->n,
+                                         (uint32_t)(condition->first + first + i), 1, error);
         if (status != LH_OK) return status;
-        memcpy(input, l->one.input, l->inputs * sizeof *input);
-        memcpy(target, l->one.labels, labels * sizeof *target);
-        memcpy(l->mask + (size_t)i * labels, l->one.mask, labels);
+        memcpy(input, l->example_batch.input, l->inputs * sizeof *input);
+        memcpy(target, l->example_batch.labels, labels * sizeof *target);
+        memcpy(l->mask + (size_t)i * labels, l->example_batch.mask, labels);
         lh_batch_put(&l->batch, spec, l->n, i, input, target);
-        memcpy(l->batch.mask + (size_t)i * labels, l->one.mask, labels);
+        memcpy(l->batch.mask + (size_t)i * labels, l->example_batch.mask, labels);
     }
     return LH_OK;
 }
@@ -253,7 +253,7 @@ static lh_status open_lane(lh_decode_lane *l, lh_error *error) {
     l->target = l->input + sequences * l->inputs;
     l->query = (lh_query){.input = l->input, .target = l->target, .wants_answer = l->mask};
     lh_status status = lh_batch_open(&l->batch, spec, l->n, l->sequences + 1, error);
-    return status == LH_OK ? lh_batch_open(&l->one, spec, l->n, 1, error) : status;
+    return status == LH_OK ? lh_batch_open(&l->example_batch, spec, l->n, 1, error) : status;
 }
 
 lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int n, int sequences, int count,
@@ -285,7 +285,7 @@ void lh_decode_close(lh_decode_lane *lanes, int count) {
         free(lanes[i].input);
         free(lanes[i].mask);
         lh_batch_close(&lanes[i].batch);
-        lh_batch_close(&lanes[i].one);
+        lh_batch_close(&lanes[i].example_batch);
     }
     free(lanes);
 }

@@ -95,11 +95,11 @@ void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
 
 /* Shares the workspaces of an open engine, or creates new ones; one workspace is allocated now, so that a lack of
  * memory is reported before training starts. */
-static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
+static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *previous,
                                  lh_error *error) {
     const lh_engine *engine = &cpu->engine;
     lh_status status = LH_OK;
-    if (before != NULL) cpu->workspaces = before->workspaces;
+    if (previous != NULL) cpu->workspaces = previous->workspaces;
     else
         status =
             lh_cpu_workspaces_open(engine->spec, engine->threads, engine->real_bytes, needs, &cpu->workspaces, error);
@@ -187,7 +187,7 @@ static const lh_engine_ops cpu_ops = {
 };
 
 /* before: an open engine that differs only in seed and learning rate, to share workspaces with; NULL: none. */
-static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *before,
+static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *previous,
                              lh_engine **engine, lh_error *error) {
     *engine = NULL;
     lh_cpu_engine *cpu = lh_engine_allocate(sizeof *cpu, "the engine", error);
@@ -210,7 +210,7 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     lh_cpu_train_needs needs = {0};
     lh_status status = open_vectors(cpu, error);
     if (status == LH_OK && config->trains) status = open_training(cpu, &needs, error);
-    if (status == LH_OK) status = open_workspaces(cpu, &needs, (lh_cpu_engine *)before, error);
+    if (status == LH_OK) status = open_workspaces(cpu, &needs, (lh_cpu_engine *)previous, error);
     if (status != LH_OK) {
         engine_close(&cpu->engine);
         return status;

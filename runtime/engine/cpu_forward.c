@@ -50,7 +50,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    lh_cpu_forward_needs most = {.examples = examples}, before = cpu->forward;
+    lh_cpu_forward_needs most = {.examples = examples}, old_needs = cpu->forward;
     int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
@@ -58,10 +58,10 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
         raise_needs(cpu, lh_lengths_get(lengths, i), examples, &most, longest);
     status = lh_cpu_grow_tables(cpu, longest, error);
     if (status != LH_OK) return status;
-    cpu->forward = lh_cpu_combine_needs(&before, &most);
+    cpu->forward = lh_cpu_combine_needs(&old_needs, &most);
     status = lh_cpu_enter(cpu, error);
     if (status == LH_OK) lh_cpu_leave(cpu, true);
-    else cpu->forward = before;
+    else cpu->forward = old_needs;
     return status;
 }
 

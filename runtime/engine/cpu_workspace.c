@@ -6,9 +6,9 @@
 
 #include "engine/engine.h"
 
-void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *one) {
-    if (one->status != LH_OK && (first->status == LH_OK || one->index < first->index)) *first = *one;
-    one->status = LH_OK;
+void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure) {
+    if (failure->status != LH_OK && (first->status == LH_OK || failure->index < first->index)) *first = *failure;
+    failure->status = LH_OK;
 }
 
 static size_t vector_bytes(const lh_cpu_workspaces *workspaces) {

@@ -19,7 +19,7 @@ typedef struct lh_cpu_failure {
 } lh_cpu_failure;
 
 /* Stores the failure with the lower index in `first` and clears `one`. */
-void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *one);
+void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure);
 
 /* Buffers of a thread in training, for one shard at a time. */
 typedef struct lh_cpu_lane {

@@ -33,13 +33,13 @@ lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const vo
     lh_vector_facts all = {.first_broken = -1, .last_broken = -1, .largest = -1};
     for (int t = 0; t < spec->tensor_count; t++) {
         if (!spec->tensors[t].learned) continue;
-        tensor_facts one = scan_tensor(&spec->tensors[t], real_bytes, vector);
+        tensor_facts facts = scan_tensor(&spec->tensors[t], real_bytes, vector);
         all.tensors++;
-        if (one.broken > 0) {
-            if (all.broken++ == 0) all.first_broken = t, all.first_count = one.broken;
-            all.last_broken = t, all.last_count = one.broken;
+        if (facts.broken > 0) {
+            if (all.broken++ == 0) all.first_broken = t, all.first_count = facts.broken;
+            all.last_broken = t, all.last_count = facts.broken;
         }
-        if (one.magnitude > all.magnitude) all.largest = t, all.magnitude = one.magnitude;
+        if (facts.magnitude > all.magnitude) all.largest = t, all.magnitude = facts.magnitude;
     }
     return all;
 }
@@ -77,18 +77,19 @@ static void append(lh_error *error, const char *format, ...) {
     va_end(arguments);
 }
 
-static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, const char *what, const void *vector) {
+static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, const char *vector_name,
+                          const void *vector) {
     const lh_tensor *tensors = spec->tensors;
     lh_vector_facts all = lh_diagnose_vector(spec, real_bytes, vector), *facts = &all;
     bool too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
-    if (facts->broken == 0 && facts->largest < 0) append(error, "\n  %s: all zero", what);
+    if (facts->broken == 0 && facts->largest < 0) append(error, "\n  %s: all zero", vector_name);
     else if (facts->broken == 0)
-        append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", what, facts->magnitude,
+        append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", vector_name, facts->magnitude,
                tensors[facts->largest].name, too_large ? "; its square is beyond this precision" : "");
     else
-        append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)", what,
-               facts->broken, facts->tensors, tensors[facts->first_broken].name, (long long)facts->first_count,
-               (long long)count_elements(&tensors[facts->first_broken]));
+        append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)",
+               vector_name, facts->broken, facts->tensors, tensors[facts->first_broken].name,
+               (long long)facts->first_count, (long long)count_elements(&tensors[facts->first_broken]));
     if (facts->broken > 1)
         append(error, ", the last %s (%lld of %lld)", tensors[facts->last_broken].name, (long long)facts->last_count,
                (long long)count_elements(&tensors[facts->last_broken]));

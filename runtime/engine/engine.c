@@ -18,12 +18,12 @@ const char *lh_get_compiler(void) {
 #endif
 }
 
-void *lh_engine_allocate(size_t bytes, const char *what, lh_error *error) {
+void *lh_engine_allocate(size_t bytes, const char *purpose, lh_error *error) {
     size_t unit = bytes >= LARGE_FROM ? LARGE_PAGE : 64;
     size_t rounded = (bytes / unit + (bytes % unit != 0 || bytes == 0)) * unit;
     void *memory = rounded < bytes ? NULL : aligned_alloc(unit, rounded);
     if (memory == NULL) {
-        lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu bytes for %s", bytes, what);
+        lh_fail(error, LH_ERR_ENVIRONMENT, "no memory: %zu bytes for %s", bytes, purpose);
         return NULL;
     }
 #if defined(MADV_HUGEPAGE)

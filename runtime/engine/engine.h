@@ -238,6 +238,6 @@ static inline bool lh_needs_answers(const lh_spec *spec, const lh_query *query, 
 
 /* Allocates zeroed memory, 64-byte aligned, for free(). Out of memory: NULL, and a message with the bytes and their
  * purpose. */
-void *lh_engine_allocate(size_t bytes, const char *what, lh_error *error);
+void *lh_engine_allocate(size_t bytes, const char *purpose, lh_error *error);
 
 #endif

@@ -87,8 +87,8 @@ lh_status lh_mark_lines(const char *path, const lh_spec *spec, lh_error *error) 
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
     status = lh_text_open(&marked, error);
-    for (char *rest = text, *one; status == LH_OK && (one = strsep(&rest, "\n")) != NULL;)
-        if (one[0] != 0) write_marked(marked.out, one, &recorded);
+    for (char *rest = text, *line_text; status == LH_OK && (line_text = strsep(&rest, "\n")) != NULL;)
+        if (line_text[0] != 0) write_marked(marked.out, line_text, &recorded);
     free(text);
     if (status != LH_OK) return status;
     status = lh_text_close(&marked, error);

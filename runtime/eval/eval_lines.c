@@ -29,14 +29,14 @@ static bool tells_set(const lh_eval_result *result) {
 /* Writes the axes on which a group exceeds all training examples, and the share of its examples in training. */
 static void write_training(lh_json *line, FILE *out, const lh_eval_result *result) {
     const lh_groups *groups = result->groups;
-    const char *before = "[";
+    const char *separator = "[";
     for (int i = 0; i < groups->axes; i++) {
         if (!lh_is_group_beyond(groups, result->group, i)) continue;
-        if (before[0] == '[') lh_json_raw(line, "beyond", "");
-        fprintf(out, "%s\"%s\"", before, groups->name[i]);
-        before = ",";
+        if (separator[0] == '[') lh_json_raw(line, "beyond", "");
+        fprintf(out, "%s\"%s\"", separator, groups->name[i]);
+        separator = ",";
     }
-    if (before[0] != '[') putc(']', out);
+    if (separator[0] != '[') putc(']', out);
     double trained = lh_group_compute_trained(groups, result->group);
     if (trained >= 0) lh_json_number(line, "trained", trained);
     if (groups->novel) lh_json_raw(line, "novel", "true");
@@ -215,8 +215,8 @@ lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_re
     lh_read_recorded_data(path, &recorded);
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;) {
-        json_t *line = json_loads(one, 0, NULL);
+    for (char *rest = text, *line_text; (line_text = strsep(&rest, "\n")) != NULL;) {
+        json_t *line = json_loads(line_text, 0, NULL);
         if (line != NULL) take_line(line, step, seed, &recorded, results, found, count);
         json_decref(line);
     }

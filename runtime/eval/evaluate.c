@@ -124,8 +124,8 @@ static int count_batches(const lh_spec *spec, const lh_eval_result *result) {
 }
 
 /* The number of examples of a batch to decode. */
-static int greedy_examples(const lh_eval_result *result, int before, int examples) {
-    int left = result->decoding == lh_greedy ? result->greedy_examples - before : 0;
+static int greedy_examples(const lh_eval_result *result, int first_example, int examples) {
+    int left = result->decoding == lh_greedy ? result->greedy_examples - first_example : 0;
     return left < 0 ? 0 : left < examples ? left : examples;
 }
 
@@ -144,11 +144,11 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
 
 /* Evaluates one batch with the draw of its index, and adds its sums. before: number of examples in earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
-                                const lh_eval_result *result, lh_condition *condition, int draw, int before,
+                                const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
     int labels = lh_make_shape(engine->spec, condition->n, 1).labels;
-    int greedy = greedy_examples(result, before, condition->examples);
+    int greedy = greedy_examples(result, first_example, condition->examples);
     for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
         condition->draw.example = (uint32_t)(draw * count_batches(engine->spec, result) + sums->batches);
@@ -158,11 +158,12 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     lh_status status = engine->ops->evaluate(engine, condition, &part, rows->sums, error);
     if (status == LH_OK) status = answer_batch(engine, condition, greedy, rows, sums, error);
     if (status != LH_OK) return status;
-    lh_by_sequence_add(&rows->shares, rows->sums, before, condition->examples);
-    if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, rows->sums);
+    lh_by_sequence_add(&rows->shares, rows->sums, first_example, condition->examples);
+    if (request->per_example != NULL)
+        write_examples(request->per_example, result, condition, draw, first_example, rows->sums);
     if (request->wrong != NULL)
-        status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, before, rows->sums,
-                                        rows->lengths, &sums->wrong, error);
+        status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, first_example,
+                                        rows->sums, rows->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
     sums->accuracies += divide((double)part.correct, (double)part.counted);
@@ -173,20 +174,20 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
 
 /* Evaluates the first `count` examples of a condition, batch by batch. */
 static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, per_example *rows,
-                                  const lh_eval_result *result, lh_condition *condition, int draw, int before,
+                                  const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                   draw_sums *sums, lh_error *error) {
     int count = condition->examples, size = get_batch_size(result);
     lh_status status = LH_OK;
     for (int first = 0; status == LH_OK && first < count; first += size) {
         condition->first = first;
         condition->examples = count - first < size ? count - first : size;
-        status = evaluate_batch(engine, request, rows, result, condition, draw, before + first, sums, error);
+        status = evaluate_batch(engine, request, rows, result, condition, draw, first_example + first, sums, error);
     }
     return status;
 }
 
-static bool is_shape(const lh_dataset *set, int n, int64_t place) {
-    return place >= set->first[n - 1] && place < set->first[n];
+static bool is_shape(const lh_dataset *set, int n, int64_t index) {
+    return index >= set->first[n - 1] && index < set->first[n];
 }
 
 /* Evaluates the examples of a group, shape by shape. */
@@ -197,15 +198,15 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     const lh_dataset *set = lh_corpus_set(corpus, result->group->set);
     int64_t first = result->group->first, end = first + result->examples;
     lh_status status = LH_OK;
-    for (int64_t at = first, next; status == LH_OK && at < end; at = next) {
-        int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
-        for (next = at + 1; next < end && is_shape(set, n, groups->place[next]);) next++;
-        lh_condition condition = lh_make_condition(n, (int)(next - at), request->seed, draw);
+    for (int64_t begin = first, next; status == LH_OK && begin < end; begin = next) {
+        int n = lh_dataset_shape(set, corpus->shapes, groups->indices[begin]);
+        for (next = begin + 1; next < end && is_shape(set, n, groups->indices[next]);) next++;
+        lh_condition condition = lh_make_condition(n, (int)(next - begin), request->seed, draw);
         condition.draw.step = lh_group_compute_number(groups, result->group); /* the same word for all shapes */
         condition.noise = result->noise;
         condition.source.set = set;
-        condition.source.pick = groups->pick + at;
-        status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(at - first), sums, error);
+        condition.source.pick = groups->pick + begin;
+        status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(begin - first), sums, error);
     }
     return status;
 }
@@ -294,10 +295,10 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
 static off_t get_file_position(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
 /* Removes the lines of an incomplete condition, buffered lines included. */
-static void take_back(FILE *file, off_t place) {
-    if (place < 0) return;
+static void take_back(FILE *file, off_t index) {
+    if (index < 0) return;
     __fpurge(file);
-    if (ftruncate(fileno(file), place) == 0) (void)fseeko(file, place, SEEK_SET);
+    if (ftruncate(fileno(file), index) == 0) (void)fseeko(file, index, SEEK_SET);
 }
 
 /* Evaluates one condition and writes its lines to all files or to none. */
@@ -375,8 +376,9 @@ static void name_decoding(const lh_spec *spec, const lh_eval_request *request, l
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
     int quiet = count_quiet_conditions(request);
     for (int i = 0; i < count; i++) {
-        int at = i % quiet;
-        results[i] = request->groups != NULL ? group_result(spec, request, at) : make_length_result(spec, request, at);
+        int condition = i % quiet;
+        results[i] = request->groups != NULL ? group_result(spec, request, condition)
+                                             : make_length_result(spec, request, condition);
         if (request->split != NULL) results[i].split = request->split;
         results[i].noisy = request->noise.count > 0;
         results[i].noise = results[i].noisy ? request->noise.deviation[i / quiet] : 0;
@@ -392,8 +394,8 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
     size_t examples = (size_t)find_most_examples(request), labels = 0;
     bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        size_t here = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
-        if (here > labels) labels = here;
+        size_t count = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
+        if (count > labels) labels = count;
     }
     rows->sums = lh_engine_allocate(examples * sizeof *rows->sums, "the evaluation", error);
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;

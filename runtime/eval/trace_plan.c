@@ -14,11 +14,11 @@ const char *lh_trace_kind_name(lh_trace_kind kind) {
     return names[kind];
 }
 
-static lh_status too_large(double bytes, double available, const char *what, lh_error *error) {
+static lh_status too_large(double bytes, double available, const char *contents, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "%s takes %.1f MB of memory, %.1f MB are available\n"
                    "  hint: fewer examples, shorter lengths, fewer kinds, or --average",
-                   what, bytes / 1e6, available / 1e6);
+                   contents, bytes / 1e6, available / 1e6);
 }
 
 /* ---- groups: one per task length, or shape ---- */
@@ -63,19 +63,19 @@ static bool has_examples(const lh_traces *traces, const lh_dataset *set, int inp
     return spec->corpus->sizes[n - 1].input == input && lh_dataset_counts(set, spec->task->axes, n);
 }
 
-/* Finds the places of a set's examples with this input length that an evaluation chooses, in ascending order; for
+/* Finds the indices of a set's examples with this input length that an evaluation chooses, in ascending order; for
  * free(). */
-static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
-                             lh_error *error) {
+static uint32_t *pick_example_indices(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
+                                      lh_error *error) {
     const lh_spec *spec = traces->spec;
     lh_pick choice = {.most = traces->request.examples, .seed = traces->request.seed, .in_order = spec->eval.in_order};
-    uint32_t *place = lh_engine_allocate((size_t)set->count * sizeof *place, "a list of examples", error);
+    uint32_t *indices = lh_engine_allocate((size_t)set->count * sizeof *indices, "a list of examples", error);
     *count = 0;
-    for (int n = 1; place != NULL && n <= spec->corpus->shapes; n++)
-        for (int64_t at = set->first[n - 1]; at < set->first[n] && has_examples(traces, set, input, n); at++)
-            place[(*count)++] = (uint32_t)at;
-    if (place == NULL || lh_pick_example_indices(set, &choice, place, count, error) == LH_OK) return place;
-    free(place);
+    for (int n = 1; indices != NULL && n <= spec->corpus->shapes; n++)
+        for (int64_t first = set->first[n - 1]; first < set->first[n] && has_examples(traces, set, input, n); first++)
+            indices[(*count)++] = (uint32_t)first;
+    if (indices == NULL || lh_pick_example_indices(set, &choice, indices, count, error) == LH_OK) return indices;
+    free(indices);
     return NULL;
 }
 
@@ -85,18 +85,19 @@ static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *e
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     int64_t count;
     lh_status status = LH_OK;
-    uint32_t *place = pick_places(traces, set, input, &count, error);
-    if (place == NULL) return LH_ERR_ENVIRONMENT;
-    for (int64_t at = 0, next; status == LH_OK && at < count; at = next) {
-        int n = lh_dataset_shape(set, corpus->shapes, place[at]);
-        for (next = at; next < count && place[next] < set->first[n];) next++;
-        status = add_group(traces, n, (int)(next - at), error);
-        uint32_t *pick = lh_engine_allocate((size_t)(next - at) * sizeof *pick, "a list of examples", error);
+    uint32_t *indices = pick_example_indices(traces, set, input, &count, error);
+    if (indices == NULL) return LH_ERR_ENVIRONMENT;
+    for (int64_t first = 0, next; status == LH_OK && first < count; first = next) {
+        int n = lh_dataset_shape(set, corpus->shapes, indices[first]);
+        for (next = first; next < count && indices[next] < set->first[n];) next++;
+        status = add_group(traces, n, (int)(next - first), error);
+        uint32_t *pick = lh_engine_allocate((size_t)(next - first) * sizeof *pick, "a list of examples", error);
         traces->groups[traces->group_count - 1].pick = pick;
         if (pick == NULL) status = LH_ERR_ENVIRONMENT;
-        for (int64_t i = at; pick != NULL && i < next; i++) pick[i - at] = place[i] - (uint32_t)set->first[n - 1];
+        for (int64_t i = first; pick != NULL && i < next; i++)
+            pick[i - first] = indices[i] - (uint32_t)set->first[n - 1];
     }
-    free(place);
+    free(indices);
     return status;
 }
 

@@ -49,8 +49,8 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
 }
 
 lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_result *result,
-                                 const lh_condition *condition, int draw, int before, const lh_sums *sequence_sums,
-                                 const int *lengths, int *written, lh_error *error) {
+                                 const lh_condition *condition, int draw, int first_example,
+                                 const lh_sums *sequence_sums, const int *lengths, int *written, lh_error *error) {
     lh_batch batch;
     if (condition->noise > 0) return LH_OK;
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
@@ -60,7 +60,7 @@ lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_r
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
         wrong w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};
-        if (status == LH_OK) status = write_line(out, &w, spec, result, condition->n, before + i, draw, error);
+        if (status == LH_OK) status = write_line(out, &w, spec, result, condition->n, first_example + i, draw, error);
         (*written)++;
     }
     lh_batch_close(&batch);

@@ -33,8 +33,8 @@ typedef struct maps {
     double *entropy; /* [models][layers] sums over rows */
 } maps;
 
-static int print_problem(int code, const char *what, const char *path) {
-    fprintf(stderr, "similarity: %s: %s\n", path, what);
+static int print_problem(int code, const char *problem, const char *path) {
+    fprintf(stderr, "similarity: %s: %s\n", path, problem);
     return code;
 }
 
@@ -47,16 +47,16 @@ static const float *get_layer(const maps *m, int model, int layer) {
 static double term(double p) { return p > 0 ? -p * log(p) : 0; }
 
 static int read_layer(maps *m, FILE *file, int model, int layer, const char *path) {
-    size_t count = get_layer_size(m), place = (size_t)model * (size_t)m->layers + (size_t)layer;
-    float *out = m->weights + place * count;
+    size_t count = get_layer_size(m), layer_index = (size_t)model * (size_t)m->layers + (size_t)layer;
+    float *out = m->weights + layer_index * count;
     for (size_t i = 0; i < count; i++) {
         double wide;
         if (fread(m->bytes == 4 ? (void *)&out[i] : (void *)&wide, (size_t)m->bytes, 1, file) != 1)
             return print_problem(INPUT, "is truncated", path);
         if (m->bytes == 8) out[i] = (float)wide;
         if (!(out[i] >= 0 && out[i] <= 1.001F)) return print_problem(INPUT, "a weight is not from 0 to 1", path);
-        m->squares[place] += (double)out[i] * (double)out[i];
-        m->entropy[place] += term((double)out[i]);
+        m->squares[layer_index] += (double)out[i] * (double)out[i];
+        m->entropy[layer_index] += term((double)out[i]);
     }
     return DONE;
 }
@@ -85,11 +85,12 @@ static int open_maps(maps *m, FILE *list) {
         fgetc(list) != '\n' || m->models < 1 || m->models > MOST_MODELS || m->layers < 1 || m->layers > MOST_LAYERS ||
         m->rows < 1 || m->rows > INT32_MAX || m->keys < 1 || m->keys > INT32_MAX || (m->bytes != 4 && m->bytes != 8))
         return print_problem(INPUT, "does not begin with models, layers, rows, keys and bytes", "LIST");
-    size_t places = (size_t)m->models * (size_t)m->layers;
-    if (get_layer_size(m) > SIZE_MAX / places / sizeof *m->weights) return print_problem(INPUT, "too large", "LIST");
-    m->weights = malloc(places * get_layer_size(m) * sizeof *m->weights);
-    m->squares = calloc(places, sizeof *m->squares);
-    m->entropy = calloc(places, sizeof *m->entropy);
+    size_t layer_count = (size_t)m->models * (size_t)m->layers;
+    if (get_layer_size(m) > SIZE_MAX / layer_count / sizeof *m->weights)
+        return print_problem(INPUT, "too large", "LIST");
+    m->weights = malloc(layer_count * get_layer_size(m) * sizeof *m->weights);
+    m->squares = calloc(layer_count, sizeof *m->squares);
+    m->entropy = calloc(layer_count, sizeof *m->entropy);
     if (m->weights == NULL || m->squares == NULL || m->entropy == NULL)
         return print_problem(ENVIRONMENT, "no memory for all maps", "LIST");
     return DONE;

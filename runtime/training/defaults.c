@@ -18,7 +18,7 @@ typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOI
 static const struct {
     const char *name;
     value_kind kind;
-    size_t place; /* offset in lh_spec */
+    size_t offset; /* offset in lh_spec */
 } fields[] = {
     {"train.steps", LONG, offsetof(lh_spec, train.steps)},
     {"train.epochs", LONG, offsetof(lh_spec, train.epochs)},
@@ -114,12 +114,12 @@ static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
 
 /* Parses "vectors=*;digits=1:50:1" in any order; axes are stored in the task's order. */
 static bool take_by(lh_defaults *d, char *text, lh_by *by) {
-    for (char *one; (one = strsep(&text, ";")) != NULL;) {
-        char *value = strchr(one, '=');
+    for (char *entry; (entry = strsep(&text, ";")) != NULL;) {
+        char *value = strchr(entry, '=');
         int axis, index = by->count;
         if (value == NULL || by->count == LH_MOST_AXES) return false;
         *value++ = 0;
-        if (!find_axis(&d->spec, one, &axis)) return false;
+        if (!find_axis(&d->spec, entry, &axis)) return false;
         for (; index > 0 && by->axes[index - 1].axis >= axis; index--) by->axes[index] = by->axes[index - 1];
         memset(&by->axes[index], 0, sizeof by->axes[index]);
         by->axes[index].axis = axis;
@@ -158,21 +158,21 @@ static bool take_number(char *text, double *value) {
     return *text == 0 && *value >= 0;
 }
 
-static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text) {
+static bool take_value(lh_defaults *d, value_kind kind, void *offset, char *text) {
     int64_t integer = 0;
     switch (kind) {
-    case TEXT: *(const char **)place = text; return true;
-    case SWITCH: return *(bool *)place = strcmp(text, "true") == 0;
-    case NUMBER: return take_number(text, place);
-    case LENGTHS: return take_lengths(d, text, place);
-    case STEPS: return take_steps(d, text, place);
-    case BY: return take_by(d, text, place);
-    case NOISE: return take_noise(d, text, place);
-    case SETS: return (*(unsigned *)place = lh_sets_parse(text)) != 0;
-    case LONG: return take_integer(&text, INT64_MAX, place) && *text == 0;
+    case TEXT: *(const char **)offset = text; return true;
+    case SWITCH: return *(bool *)offset = strcmp(text, "true") == 0;
+    case NUMBER: return take_number(text, offset);
+    case LENGTHS: return take_lengths(d, text, offset);
+    case STEPS: return take_steps(d, text, offset);
+    case BY: return take_by(d, text, offset);
+    case NOISE: return take_noise(d, text, offset);
+    case SETS: return (*(unsigned *)offset = lh_sets_parse(text)) != 0;
+    case LONG: return take_integer(&text, INT64_MAX, offset) && *text == 0;
     case INTEGER:
         if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;
-        *(int *)place = (int)integer;
+        *(int *)offset = (int)integer;
         return true;
     }
     return false;
@@ -185,7 +185,7 @@ static bool take_line(lh_defaults *d, char *line) {
     *blank = 0;
     for (int i = 0; i < FIELDS; i++)
         if (strcmp(fields[i].name, line) == 0)
-            return take_value(d, fields[i].kind, (char *)&d->spec + fields[i].place, blank + 1);
+            return take_value(d, fields[i].kind, (char *)&d->spec + fields[i].offset, blank + 1);
     *blank = ' ';
     return false;
 }

@@ -168,20 +168,20 @@ static void view_during(lh_loop *l, const lh_eval_result *results, int count) {
     view->during_count = 0;
     for (int i = 0; i < count; i++) {
         const char *split = split_during(l->spec, &results[i]);
-        int at = 0, n = results[i].n;
+        int index = 0, n = results[i].n;
         if (results[i].counted == 0) continue;
-        while (at < view->during_count && strcmp(view->during[at].split, split) != 0) at++;
-        lh_during *during = &view->during[at];
-        if (at == view->during_count) {
+        while (index < view->during_count && strcmp(view->during[index].split, split) != 0) index++;
+        lh_during *during = &view->during[index];
+        if (index == view->during_count) {
             view->during_count++;
             *during = (lh_during){split, results[i].axis, n, n, 0};
         }
         if (n != LH_NO_VALUE && (n < during->first || during->first == LH_NO_VALUE)) during->first = n;
         if (n != LH_NO_VALUE && n > during->last) during->last = n;
         during->accuracy += results[i].accuracy;
-        counts[at]++;
+        counts[index]++;
     }
-    for (int at = 0; at < view->during_count; at++) view->during[at].accuracy /= counts[at];
+    for (int index = 0; index < view->during_count; index++) view->during[index].accuracy /= counts[index];
 }
 
 static void count_line(void *context, const lh_eval_result *result, int done, int count) {

@@ -192,8 +192,8 @@ lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    for (char *rest = text, *one; (one = strsep(&rest, "\n")) != NULL;)
-        if (take_line(window, one, step)) *found = true;
+    for (char *rest = text, *line_text; (line_text = strsep(&rest, "\n")) != NULL;)
+        if (take_line(window, line_text, step)) *found = true;
     free(text);
     return LH_OK;
 }

@@ -98,7 +98,7 @@ static void test_groups_are_the_occurring_combinations(void **state) {
     const lh_group *last = &g.group[3]; /* [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
     static const uint32_t place[3] = {1, 3, 5}, pick[3] = {1, 0, 2};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(g.place[last->first + i], place[i]);
+        assert_int_equal(g.indices[last->first + i], place[i]);
         assert_int_equal(g.pick[last->first + i], pick[i]);
         assert_int_equal(lh_dataset_shape(&f.corpus.train, f.corpus.shapes, place[i]), i > 0 ? 2 : 1);
     }

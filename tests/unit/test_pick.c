@@ -78,10 +78,10 @@ static int pick(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
     assert_int_equal(groups.group[0].total, SUMS);
     assert_int_equal(groups.group[0].count, choice.most > 0 && choice.most < SUMS ? choice.most : SUMS);
     for (int64_t i = 0; i < groups.group[0].count; i++) {
-        int n = lh_dataset_shape(&f->corpus.train, f->corpus.shapes, groups.place[i]);
-        int line = (int)f->corpus.train.line[groups.place[i]];
-        assert_true(i == 0 || groups.place[i] > groups.place[i - 1]); /* ordered by shape */
-        assert_int_equal(groups.pick[i] + f->corpus.train.first[n - 1], groups.place[i]);
+        int n = lh_dataset_shape(&f->corpus.train, f->corpus.shapes, groups.indices[i]);
+        int line = (int)f->corpus.train.line[groups.indices[i]];
+        assert_true(i == 0 || groups.indices[i] > groups.indices[i - 1]); /* ordered by shape */
+        assert_int_equal(groups.pick[i] + f->corpus.train.first[n - 1], groups.indices[i]);
         assert_int_equal(f->corpus.sizes[n - 1].output == LARGE, f->large[line]);
         assert_false(is_picked[line]);
         is_picked[line] = true;
@@ -157,9 +157,9 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     lh_assert_ok(lh_pick_examples(&groups, &f.corpus, &choice, &error), &error);
     assert_int_equal(groups.group[0].count, 500);
     for (int64_t i = 0; i < 500; i++) {
-        int line = (int)f.corpus.train.line[groups.place[i]];
+        int line = (int)f.corpus.train.line[groups.indices[i]];
         assert_int_equal(few[line], i < 128);
-        assert_true(i == 0 || i == 128 || groups.place[i] > groups.place[i - 1]);
+        assert_true(i == 0 || i == 128 || groups.indices[i] > groups.indices[i - 1]);
         large += i < 128 && f.large[line];
     }
     assert_in_range(large, 60, 98); /* a proportional choice has 79 of 128 */

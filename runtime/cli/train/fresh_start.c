@@ -101,11 +101,11 @@ static void show_field(comparison *c, const json_t *earlier, const json_t *curre
 
 /* Appends ".key" to the path; returns its former length. */
 static size_t enter(comparison *c, const char *key) {
-    size_t before = strlen(c->path);
-    snprintf(c->path + before, sizeof c->path - before, "%s%s", before > 0 ? "." : "", key);
-    for (char *byte = c->path + before; *byte != 0; byte++)
+    size_t old_length = strlen(c->path);
+    snprintf(c->path + old_length, sizeof c->path - old_length, "%s%s", old_length > 0 ? "." : "", key);
+    for (char *byte = c->path + old_length; *byte != 0; byte++)
         if (!isprint((unsigned char)*byte)) *byte = '?';
-    return before;
+    return old_length;
 }
 
 static int compare_keys(const void *a, const void *b) {
@@ -138,10 +138,10 @@ static void compare(comparison *c, json_t *earlier, json_t *current) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t before = enter(c, keys[i]);
+        size_t old_length = enter(c, keys[i]);
         if (strcmp(c->path, "source") != 0)
             compare(c, json_object_get(earlier, keys[i]), json_object_get(current, keys[i]));
-        c->path[before] = 0;
+        c->path[old_length] = 0;
     }
     free(keys);
 }

@@ -213,10 +213,10 @@ static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error
     lh_status status = LH_OK;
     bool waits = false;
     for (*done = false; status == LH_OK && !*done && !waits && lh_read_clock() - start < seconds;) {
-        int64_t before = m->engine->step;
+        int64_t old_step = m->engine->step;
         status = lh_loop_advance(m->loop, done, error);
         m->last_step = m->engine->step;
-        waits = m->last_step == before;
+        waits = m->last_step == old_step;
     }
     return status;
 }

@@ -137,7 +137,7 @@ static void name_members(lh_train_run *train_runs, lh_train_screen *screen, cons
 /* For --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link;
  * removes all other runs from the list. */
 static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *error) {
-    int kept = 0, finished = 0, all = *count;
+    int kept_count = 0, finished = 0, all = *count;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < all; i++) {
         bool done = false;
@@ -150,13 +150,14 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
             continue;
         }
         if (status == LH_OK) status = lh_train_run_is_finished(&train_run, &done, error);
-        if (status == LH_OK && !done) train_runs[kept++] = train_run;
+        if (status == LH_OK && !done) train_runs[kept_count++] = train_run;
         else lh_train_run_close(&train_run);
         finished += done;
     }
-    *count = kept;
-    if (finished > 0 || kept < all)
-        fprintf(stderr, "%s: %d of %d runs are finished, %d remain\n", train_runs[0].spec->id, finished, all, kept);
+    *count = kept_count;
+    if (finished > 0 || kept_count < all)
+        fprintf(stderr, "%s: %d of %d runs are finished, %d remain\n", train_runs[0].spec->id, finished, all,
+                kept_count);
     return status;
 }
 
@@ -197,10 +198,10 @@ static void print_start(const lh_target *target, const lh_train_run *train_runs,
     const char *id = train_runs[0].spec->id, *level = train_runs[0].engine->level;
     int own = train_runs[0].engine->threads;
     if (target->cpu == NULL) {
-        char how[160];
-        lh_cuda_fleet_describe(train_runs[0].engine, how, sizeof how);
+        char description[160];
+        lh_cuda_fleet_describe(train_runs[0].engine, description, sizeof description);
         fprintf(stderr, "%s: sm_%d (%s), %s; batches by %d threads; code: %s\n", id, target->cuda.architecture,
-                target->cuda.name, how, own, target->cuda.image);
+                target->cuda.name, description, own, target->cuda.image);
     } else if (count == 1) {
         fprintf(stderr, "%s: level %s, threads %d\n", id, level, own);
     } else if (threads < count) {

@@ -112,7 +112,7 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_error error = {""};
     const lh_cuda_driver *driver;
     int count;
-    lh_status here = count_devices(&driver, &count, &error);
+    lh_status status = count_devices(&driver, &count, &error);
     lh_json_begin(&json, out);
     lh_json_string(&json, "source_digest", program->source_digest);
     lh_json_string(&json, "precision", program->precision);
@@ -131,8 +131,8 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_json_integer(&variants, program->replicas.name, program->replicas.shards);
     lh_json_end(&variants);
     lh_json_raw(&json, "devices", "");
-    put_devices(out, driver, program, here == LH_OK ? count : 0);
-    put_text(&json, "problem", here == LH_OK ? NULL : error.text);
+    put_devices(out, driver, program, status == LH_OK ? count : 0);
+    put_text(&json, "problem", status == LH_OK ? NULL : error.text);
     lh_json_end(&json);
 }
 

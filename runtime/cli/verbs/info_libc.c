@@ -12,7 +12,7 @@
 #pragma weak _DYNAMIC
 
 /* The address in memory for an entry of the dynamic section; the loader has already relocated some entries. */
-static const char *at(ElfW(Addr) base, ElfW(Addr) address) {
+static const char *find_address(ElfW(Addr) base, ElfW(Addr) address) {
     return (const char *)(uintptr_t)(address < base ? base + address : address);
 }
 
@@ -38,7 +38,7 @@ void lh_info_libc(char *text, size_t size) {
     }
     if (strings == 0 || needs == 0) return;
     const ElfW(Addr) base = _r_debug.r_map->l_addr;
-    const char *names = at(base, strings), *library = at(base, needs);
+    const char *names = find_address(base, strings), *library = find_address(base, needs);
     for (size_t i = 0; i < count; i++) {
         const ElfW(Verneed) *need = (const void *)library;
         const char *version = library + need->vn_aux;

@@ -12,8 +12,8 @@
 
 enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; a multiple of the number of tokens must fit in an int */
 
-static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, what);
+static lh_status fail_line(int64_t line, lh_error *error, const char *problem) {
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, problem);
 }
 
 static bool is_list(const json_t *list) { return json_is_array(list) && json_array_size(list) > 0; }
@@ -91,10 +91,10 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
     lh_example example = {.input_length = input->input_length,
                           .output_length = lh_get_output_length(spec, input->n),
                           .input = input->input};
-    uint16_t *place = calloc((size_t)example.output_length, sizeof *place);
-    if (place == NULL) return fail_no_memory(line, error);
-    bool found = spec->format->locate(&example, place);
-    free(place);
+    uint16_t *label_places = calloc((size_t)example.output_length, sizeof *label_places);
+    if (label_places == NULL) return fail_no_memory(line, error);
+    bool found = spec->format->locate(&example, label_places);
+    free(label_places);
     if (found) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: no place to read the answer\n  expected: %s", (long long)line,
                    spec->format->located);
@@ -162,39 +162,39 @@ static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
 }
 
 /* Reads lists by stream, for the streams of the model. */
-static lh_status read_streams(json_t *object, const lh_spec *spec, const given *what, int64_t line, lh_input_list *out,
-                              lh_error *error) {
+static lh_status read_streams(json_t *object, const lh_spec *spec, const given *problem, int64_t line,
+                              lh_input_list *out, lh_error *error) {
     const char *stream;
     json_t *list;
     lh_status status = LH_OK;
     if (!json_is_object(object))
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
-                       (long long)line, what->name, spec->format->stream[0].name, spec->format->stream[1].name);
+                       (long long)line, problem->name, spec->format->stream[0].name, spec->format->stream[1].name);
     json_object_foreach(object, stream, list) {
         int s = find_stream(spec->format, stream);
         if (s == spec->format->streams)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
-                           (long long)line, what->name, stream, spec->format->stream[0].name,
+                           (long long)line, problem->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
-        const label field = find_label(spec, what->name, s);
-        status = what->range[s] == 0
+        const label field = find_label(spec, problem->name, s);
+        status = problem->range[s] == 0
                      ? fail_undrawn(field.text, line, error)
-                     : read_list(list, field.text, what->least[s], what->range[s], line, &out[s], error);
+                     : read_list(list, field.text, problem->least[s], problem->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
 }
 
-static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *what, int64_t line,
+static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *problem, int64_t line,
                             lh_input_list *out, lh_error *error) {
-    json_t *lists = json_object_get(object, what->name);
+    json_t *lists = json_object_get(object, problem->name);
     bool drawn = false;
     if (lists == NULL) return LH_OK;
-    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || what->range[s] > 0;
-    if (!drawn) return fail_undrawn(what->name, line, error);
-    if (spec->format->streams > 1) return read_streams(lists, spec, what, line, out, error);
-    return read_list(lists, what->name, *what->least, *what->range, line, out, error);
+    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || problem->range[s] > 0;
+    if (!drawn) return fail_undrawn(problem->name, line, error);
+    if (spec->format->streams > 1) return read_streams(lists, spec, problem, line, out, error);
+    return read_list(lists, problem->name, *problem->least, *problem->range, line, out, error);
 }
 
 static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,

@@ -52,12 +52,12 @@ static lh_status check_finite(const prediction *p, lh_error *error) {
 
 /* Prints the places of counted target tokens with a wrong or missing answer. */
 static void print_wrong(const prediction *p) {
-    const char *before = "";
+    const char *separator = "";
     printf(",\"wrong\":[");
     for (int i = 0; i < p->in.target_length; i++) {
         if (p->in.mask[i] == 0 || (i < p->length && p->answers[i] == p->in.target[i])) continue;
-        printf("%s%d", before, i);
-        before = ",";
+        printf("%s%d", separator, i);
+        separator = ",";
     }
     putchar(']');
 }

@@ -41,26 +41,26 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
     return status;
 }
 
-/* Finds the places of a set's examples with inputs of this length (0: any); for free(). */
-static uint32_t *find_places(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *found) {
-    uint32_t *places = malloc((size_t)set->count * sizeof *places + 1);
+/* Finds the indices of a set's examples with inputs of this length (0: any); for free(). */
+static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *found) {
+    uint32_t *indices = malloc((size_t)set->count * sizeof *indices + 1);
     *found = 0;
-    for (int n = 1; places != NULL && n <= corpus->shapes; n++)
+    for (int n = 1; indices != NULL && n <= corpus->shapes; n++)
         for (int64_t index = set->first[n - 1];
              index < set->first[n] && (length == 0 || corpus->sizes[n - 1].input == length); index++)
-            places[(*found)++] = (uint32_t)index;
-    return places;
+            indices[(*found)++] = (uint32_t)index;
+    return indices;
 }
 
-/* Prints examples of a set at these places, in this order. */
-static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const uint32_t *places, int64_t count,
+/* Prints the examples of a set with these indices, in this order. */
+static lh_status print_chosen(const lh_spec *spec, const lh_dataset *set, const uint32_t *indices, int64_t count,
                               bool text, lh_error *error) {
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, spec, spec->corpus->shapes, 1, error);
     if (status != LH_OK) return status;
     for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
-        int n = lh_dataset_shape(set, spec->corpus->shapes, places[i]);
-        uint32_t pick = places[i] - (uint32_t)set->first[n - 1];
+        int n = lh_dataset_shape(set, spec->corpus->shapes, indices[i]);
+        uint32_t pick = indices[i] - (uint32_t)set->first[n - 1];
         lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .pick = &pick};
         status = lh_batch_fill(&batch, spec, &source, n, 0, 1, error);
         if (status == LH_OK && text) print_text(spec, &batch, lh_get_input_length(spec, n));
@@ -74,15 +74,15 @@ static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const 
 static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
                             lh_error *error) {
     int64_t found;
-    uint32_t *places = find_places(spec->corpus, set, length, &found);
-    if (places == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %lld places", (long long)set->count);
-    lh_status status = lh_pick_sort(set, choice, places, found, error);
+    uint32_t *indices = find_examples(spec->corpus, set, length, &found);
+    if (indices == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %lld places", (long long)set->count);
+    lh_status status = lh_pick_sort(set, choice, indices, found, error);
     if (status == LH_OK && found == 0)
         status =
             lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens", set->path, length);
     if (status == LH_OK)
-        status = print_places(spec, set, places, found < choice->most ? found : choice->most, text, error);
-    free(places);
+        status = print_chosen(spec, set, indices, found < choice->most ? found : choice->most, text, error);
+    free(indices);
     return status;
 }
 

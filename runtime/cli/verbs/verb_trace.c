@@ -16,7 +16,7 @@
 #include "training/run_files.h"
 
 typedef struct flags {
-    const char *checkpoint, *what, *input, *out, *split;
+    const char *checkpoint, *kinds, *input, *out, *split;
     lh_option_texts texts;
     int64_t frame;
     bool frame_given;
@@ -45,12 +45,12 @@ static const lh_verb verb = {
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     char text[120];
     const char *literal = cli->spec->task->literal;
-    *f = (flags){.what = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
+    *f = (flags){.kinds = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
     snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, in the same form; up to 64",
              literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
-        {"--what", LH_OPTION_TEXT, &f->what, 0, 0, NULL, "KINDS", "values to trace, see below (attention)"},
+        {"--what", LH_OPTION_TEXT, &f->kinds, 0, 0, NULL, "KINDS", "values to trace, see below (attention)"},
         {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N",
          "task length (the shortest of the spec's eval)"},
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
@@ -155,7 +155,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
                                   .draws = (int)f->draws,
                                   .seed = (uint64_t)f->seed,
                                   .examples = (int)f->examples};
-    lh_status status = read_kinds(f->what, request->kinds, error);
+    lh_status status = read_kinds(f->kinds, request->kinds, error);
     if (status != LH_OK) return status;
     if (f->length > 0 && f->lengths_given)
         return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
@@ -250,7 +250,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"format", "longhand trace 1"},
         [1 + LH_IDENTITY_COUNT] = {"checkpoint", f->checkpoint},
         {"step", step},
-        {"what", f->what},
+        {"what", f->kinds},
         {"average", f->average ? "true" : "false"},
         {"source", name_source(f, engine->spec, request->set)},
         {"examples", examples},

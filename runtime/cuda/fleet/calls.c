@@ -44,9 +44,9 @@ lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, 
     return lh_cuda_check(fleet->driver, result, "cuMemsetD8Async", error);
 }
 
-lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
+lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *purpose, CUdeviceptr *memory,
                                   lh_error *error) {
-    lh_status status = lh_cuda_allocate(fleet->device, bytes, what, memory, error);
+    lh_status status = lh_cuda_allocate(fleet->device, bytes, purpose, memory, error);
     return status == LH_OK ? lh_cuda_clear(fleet, *memory, bytes, error) : status;
 }
 

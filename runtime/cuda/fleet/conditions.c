@@ -68,9 +68,9 @@ static void sum_answers(const lh_spec *spec, const lh_shape *shape, const lh_cud
                         lh_sums *sequence_sums) {
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < shape->sequences; i++) {
-        lh_sums one = lh_make_sums(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
-        lh_sums_add(sums, &one);
-        if (sequence_sums != NULL) sequence_sums[i] = one;
+        lh_sums sequence = lh_make_sums(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        lh_sums_add(sums, &sequence);
+        if (sequence_sums != NULL) sequence_sums[i] = sequence;
     }
 }
 

@@ -130,17 +130,17 @@ static void *get_optimizer_vector(const lh_cuda_engine *engine, int i) {
 static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_engine *engine = fleet->active[index];
-    size_t place = (size_t)(index % fleet->grid.at_once);
+    size_t replica_index = (size_t)(index % fleet->grid.at_once);
     return (lh_cuda_replica){
         .parameters = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS),
         .moment1 = get_optimizer_vector(engine, 0),
         .moment2 = get_optimizer_vector(engine, 1),
         .gradient = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
-        .partials = (char *)(uintptr_t)(arena->partials + place * (size_t)arena->shards * arena->partial),
-        .shared = (char *)(uintptr_t)(arena->shareds + place * arena->shared),
-        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + place * get_piece_sums_bytes(fleet)),
-        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + place * get_shard_sums_bytes(fleet)),
-        .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + place * ARRIVALS_BYTES),
+        .partials = (char *)(uintptr_t)(arena->partials + replica_index * (size_t)arena->shards * arena->partial),
+        .shared = (char *)(uintptr_t)(arena->shareds + replica_index * arena->shared),
+        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + replica_index * get_piece_sums_bytes(fleet)),
+        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + replica_index * get_shard_sums_bytes(fleet)),
+        .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + replica_index * ARRIVALS_BYTES),
     };
 }
 
@@ -159,12 +159,12 @@ lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error) {
 
 void lh_cuda_deactivate(lh_cuda_engine *engine) {
     lh_cuda_fleet *fleet = engine->fleet;
-    int kept = 0;
+    int kept_count = 0;
     if (!engine->steps) return;
     engine->steps = false;
     for (int i = 0; i < fleet->active_count; i++)
-        if (fleet->active[i]->steps) fleet->active[kept++] = fleet->active[i];
-    fleet->active_count = kept;
+        if (fleet->active[i]->steps) fleet->active[kept_count++] = fleet->active[i];
+    fleet->active_count = kept_count;
     fleet->arranged = false;
     lh_cuda_ring_clear(fleet);
 }
@@ -179,9 +179,9 @@ static int count_vectors(const lh_cuda_fleet *fleet) {
 static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t vector = lh_cuda_get_vector_bytes(fleet);
-    const char *what = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
+    const char *purpose = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
     lh_status status =
-        lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, what, &engine->vectors, error);
+        lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, purpose, &engine->vectors, error);
     if (status != LH_OK) return status;
     lh_initialise(fleet->spec, engine->seed, fleet->program->real_bytes, host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);

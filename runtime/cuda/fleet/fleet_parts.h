@@ -184,7 +184,7 @@ lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, siz
 
 /* Set device memory to zero, and allocate zeroed device memory, in the order of the stream. */
 lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
-lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
+lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *purpose, CUdeviceptr *memory,
                                   lh_error *error);
 
 /* Makes position tables for sequences of up to longest[stream] tokens. */
@@ -325,7 +325,7 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
 
 /* Runs a pass, with noise on embeddings; `engine` requests it. On return sums of sequences and the requested results
  * are in host memory, models->shape.sequences rows for each model. Logits: of one model. */
-lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error);
+lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested, lh_error *error);
 
 /* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */
 void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,

@@ -121,7 +121,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
         CUdeviceptr *device;
         void **host;
         size_t bytes;
-        const char *what;
+        const char *purpose;
     } memory[] = {
         {&forward->device_workspaces, NULL, most[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
         {&forward->device_shared, NULL, tables, "the shared values of an evaluation"},
@@ -135,9 +135,9 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
     };
     lh_status status = LH_OK;
     for (size_t i = 0; status == LH_OK && i < sizeof memory / sizeof *memory; i++) {
-        status = lh_cuda_allocate(fleet->device, memory[i].bytes, memory[i].what, memory[i].device, error);
+        status = lh_cuda_allocate(fleet->device, memory[i].bytes, memory[i].purpose, memory[i].device, error);
         if (status == LH_OK && memory[i].host != NULL)
-            status = lh_cuda_pin(fleet->device, memory[i].bytes, memory[i].what, memory[i].host, error);
+            status = lh_cuda_pin(fleet->device, memory[i].bytes, memory[i].purpose, memory[i].host, error);
     }
     if (status != LH_OK) return status;
     memset(forward->host_models, 0, get_models_bytes(fleet));
@@ -271,7 +271,7 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
 }
 
 /* Runs the pass, as many models at once as blocks allow, in their order. */
-static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted,
+static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
                         lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
@@ -286,8 +286,8 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *mode
         .shared_stride = (long long)size_shared(fleet, shape),
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_models + get_arrivals_offset(fleet)),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
-        .logits = wanted == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
-        .classes = wanted == LH_CUDA_CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
+        .logits = requested == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
+        .classes = requested == LH_CUDA_CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
         .workspace_stride = (long long)c.workspace,
         .team = c.team,
@@ -306,7 +306,7 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *mode
     return status;
 }
 
-static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models *models, lh_cuda_output wanted,
+static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models *models, lh_cuda_output requested,
                                lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     const lh_cuda_forward *forward = &fleet->forward;
@@ -314,22 +314,22 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models 
     size_t labels = sequences * (size_t)models->shape.labels;
     CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
                                                 sequences * sizeof(lh_cuda_answer), fleet->stream);
-    if (result == 0 && wanted == LH_CUDA_LOGITS)
+    if (result == 0 && requested == LH_CUDA_LOGITS)
         result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
                                            labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
                                            fleet->stream);
-    if (result == 0 && wanted == LH_CUDA_CLASSES)
+    if (result == 0 && requested == LH_CUDA_CLASSES)
         result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(int),
                                            fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
     return status == LH_OK ? wait(fleet, error) : status;
 }
 
-lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output wanted, lh_error *error) {
+lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = copy_batch_to_device(fleet, models, error);
-    if (status == LH_OK) status = launch(engine, models, wanted, error);
-    if (status == LH_OK) status = fetch_answers(fleet, models, wanted, error);
+    if (status == LH_OK) status = launch(engine, models, requested, error);
+    if (status == LH_OK) status = fetch_answers(fleet, models, requested, error);
     bool stopped = status == LH_STOPPED;
     if (stopped) status = wait(fleet, error); /* until the running launches end, they use the host's memory */
     if (stopped && status == LH_OK) return LH_STOPPED;
@@ -363,8 +363,8 @@ static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_sh
 }
 
 /* Runs the query's sequences through the model. */
-static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape, lh_cuda_output wanted,
-                           lh_error *error) {
+static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape,
+                           lh_cuda_output requested, lh_error *error) {
     lh_cuda_models models = {0};
     lh_draw draw = query->draw;
     draw.first = query->example;
@@ -372,7 +372,7 @@ static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const 
     if (status != LH_OK) return status;
     put_queries(engine->fleet, query, shape, &draw);
     lh_cuda_add_model(&models, engine, shape, 0, &draw, query->noise);
-    return lh_cuda_run(engine, &models, wanted, error);
+    return lh_cuda_run(engine, &models, requested, error);
 }
 
 lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,

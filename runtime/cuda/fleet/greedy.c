@@ -74,10 +74,10 @@ typedef struct put_job {
 } put_job;
 
 static void put_row(const put_job *job, lh_batch *batch, int row) {
-    const lh_query one = {.n = job->passes->query->n,
-                          .input = lh_decode_passes_input(job->passes, row),
-                          .target = lh_decode_passes_target(job->passes, row)};
-    lh_put_queries(batch, job->fleet->spec, &one, 0, 1);
+    const lh_query query = {.n = job->passes->query->n,
+                            .input = lh_decode_passes_input(job->passes, row),
+                            .target = lh_decode_passes_target(job->passes, row)};
+    lh_put_queries(batch, job->fleet->spec, &query, 0, 1);
     lh_cuda_put_rows(&job->layout, job->memory, row, batch);
 }
 

@@ -86,11 +86,11 @@ static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error
 /* Arguments for the active replicas from `first` on that run side by side, each for `count` steps. */
 static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_arena *arena = &fleet->arena;
-    size_t before = (size_t)first * (size_t)count;
+    size_t first_element = (size_t)first * (size_t)count;
     return (lh_cuda_train){
         .replicas = (const lh_cuda_replica *)(uintptr_t)(arena->replicas + (size_t)first * sizeof(lh_cuda_replica)),
-        .steps = (const lh_cuda_step *)(uintptr_t)(arena->steps + before * sizeof(lh_cuda_step)),
-        .results = (lh_cuda_result *)(uintptr_t)(arena->results + before * sizeof(lh_cuda_result)),
+        .steps = (const lh_cuda_step *)(uintptr_t)(arena->steps + first_element * sizeof(lh_cuda_step)),
+        .results = (lh_cuda_result *)(uintptr_t)(arena->results + first_element * sizeof(lh_cuda_result)),
         .tables = (const void *)(uintptr_t)fleet->tables,
         .workspace = (char *)(uintptr_t)arena->workspaces,
         .workspace_stride = (long long)arena->workspace,

@@ -66,19 +66,19 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
 }
 
 /* Writes `rows` rows of elements_per_row words, starting at row `before`. */
-static void put_words(char *memory, size_t before, size_t rows, size_t elements_per_row, const uint16_t *words) {
-    memcpy(memory + before * elements_per_row * sizeof *words, words, rows * elements_per_row * sizeof *words);
+static void put_words(char *memory, size_t first_row, size_t rows, size_t elements_per_row, const uint16_t *words) {
+    memcpy(memory + first_row * elements_per_row * sizeof *words, words, rows * elements_per_row * sizeof *words);
 }
 
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch) {
     const lh_shape *shape = &batch->shape;
-    size_t labels = (size_t)shape->labels, rows = (size_t)shape->sequences, before = (size_t)first;
+    size_t labels = (size_t)shape->labels, rows = (size_t)shape->sequences, first_row = (size_t)first;
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         if (batch->tokens[s] != NULL)
-            put_words(memory + layout->tokens[s], before, rows, (size_t)shape->length[s], batch->tokens[s]);
-    put_words(memory + layout->labels, before, rows, labels, batch->labels);
-    if (layout->has_places) put_words(memory + layout->place, before, rows, labels, batch->place);
-    memcpy(memory + layout->mask + before * labels, batch->mask, rows * labels);
+            put_words(memory + layout->tokens[s], first_row, rows, (size_t)shape->length[s], batch->tokens[s]);
+    put_words(memory + layout->labels, first_row, rows, labels, batch->labels);
+    if (layout->has_places) put_words(memory + layout->place, first_row, rows, labels, batch->place);
+    memcpy(memory + layout->mask + first_row * labels, batch->mask, rows * labels);
 }
 
 lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,

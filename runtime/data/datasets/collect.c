@@ -17,9 +17,9 @@ typedef struct collection_state {
     lh_reading *readings; /* [LH_SETS] */
 } collection_state;
 
-static lh_status wrong_token(const lh_spec *spec, const char *what, int token, int symbols, lh_error *error) {
+static lh_status wrong_token(const lh_spec *spec, const char *list_name, int token, int symbols, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: made an example whose %s has %d\n  expected: 0 to %d", spec->task->kind,
-                   what, token, symbols - 1);
+                   list_name, token, symbols - 1);
 }
 
 static lh_status too_long(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
@@ -43,16 +43,16 @@ static lh_status add_example(lh_collection *c, lh_set set, const lh_example *exa
                              lh_error *error) {
     const collection_state *state = (const collection_state *)c;
     int inputs = example->input_length, outputs = example->output_length, count = state->spec->task->axes;
-    lh_place place;
+    lh_example_storage storage;
     lh_status status = check_example(state->spec, example, error);
     if (status == LH_OK)
-        status = lh_reading_add(&state->readings[set], inputs, outputs, inputs + outputs, count, &place, error);
+        status = lh_reading_add(&state->readings[set], inputs, outputs, inputs + outputs, count, &storage, error);
     if (status != LH_OK) return status;
-    memcpy(place.tokens, example->input, (size_t)inputs * sizeof *place.tokens);
-    memcpy(place.tokens + inputs, example->target, (size_t)outputs * sizeof *place.tokens);
-    memset(place.mask, 0, (size_t)inputs);
-    memcpy(place.mask + inputs, example->mask, (size_t)outputs);
-    memcpy(place.values, axes, (size_t)count * sizeof *place.values);
+    memcpy(storage.tokens, example->input, (size_t)inputs * sizeof *storage.tokens);
+    memcpy(storage.tokens + inputs, example->target, (size_t)outputs * sizeof *storage.tokens);
+    memset(storage.mask, 0, (size_t)inputs);
+    memcpy(storage.mask + inputs, example->mask, (size_t)outputs);
+    memcpy(storage.values, axes, (size_t)count * sizeof *storage.values);
     return LH_OK;
 }
 
@@ -73,18 +73,18 @@ static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error
 static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
     const collection_state *state = (const collection_state *)c;
     int count = state->spec->task->axes;
-    lh_place place;
+    lh_example_storage storage;
     if (item->input_length + item->output_length > state->spec->data->longest) {
         lh_status status = set == LH_SET_TEST ? check_tested(state->spec, item, error)
                                               : too_long(state->spec, item->input_length, item->output_length, error);
         if (status != LH_OK) return status;
     }
     lh_status status = lh_reading_add(&state->readings[set], item->input_length, item->output_length, item->words,
-                                      count, &place, error);
+                                      count, &storage, error);
     if (status != LH_OK) return status;
-    memcpy(place.tokens, item->word, (size_t)item->words * sizeof *place.tokens);
-    memset(place.mask, 0, (size_t)item->words);
-    memcpy(place.values, axes, (size_t)count * sizeof *place.values);
+    memcpy(storage.tokens, item->word, (size_t)item->words * sizeof *storage.tokens);
+    memset(storage.mask, 0, (size_t)item->words);
+    memcpy(storage.values, axes, (size_t)count * sizeof *storage.values);
     return LH_OK;
 }
 

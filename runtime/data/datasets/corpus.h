@@ -76,8 +76,8 @@ static inline int64_t lh_dataset_count(const lh_dataset *set, int n) { return se
  * number of the task's axes. */
 bool lh_dataset_counts(const lh_dataset *set, int axes, int n);
 
-/* The shape of the example at index `place` of a set. */
-int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
+/* The shape of example number `index` of a set. */
+int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t index);
 
 /* Selects the lengths in `wanted` that are input lengths of a set. The result points into corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths);

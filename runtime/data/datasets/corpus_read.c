@@ -128,13 +128,14 @@ static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     return more != NULL && mask != NULL ? LH_OK : fail_no_memory(error);
 }
 
-lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_place *place, lh_error *error) {
+lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_example_storage *storage,
+                         lh_error *error) {
     if (r->count == MOST_EXAMPLES)
         return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MOST_EXAMPLES);
     lh_status status = make_records(r, axes, error);
     if (status == LH_OK) status = make_tokens(r, words, error);
     if (status != LH_OK) return status;
-    *place = (lh_place){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
+    *storage = (lh_example_storage){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
     r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1};
     r->count++;
     r->used += words;
@@ -142,10 +143,10 @@ lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int ax
 }
 
 /* Adds the example of a line, whose number is part of messages. */
-static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_place *place) {
+static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_example_storage *storage) {
     lh_error problem;
     lh_status status =
-        lh_reading_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes, place, &problem);
+        lh_reading_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes, storage, &problem);
     return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 
@@ -161,13 +162,13 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
                        "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
                        "together",
                        l->path, l->number, inputs, outputs, longest);
-    lh_place place;
-    status = add_example(l, r, inputs, outputs, &place);
+    lh_example_storage storage;
+    status = add_example(l, r, inputs, outputs, &storage);
     if (status == LH_OK) r->records[r->count - 1].line = (uint32_t)l->number;
-    if (status == LH_OK) status = take_tokens(l, input, "input", l->input, place.tokens);
-    if (status == LH_OK) status = take_tokens(l, target, "target", l->output, place.tokens + inputs);
-    if (status == LH_OK) status = take_mask(l, object, outputs, place.mask + inputs, &r->masked);
-    return status == LH_OK ? take_values(l, object, place.values) : status;
+    if (status == LH_OK) status = take_tokens(l, input, "input", l->input, storage.tokens);
+    if (status == LH_OK) status = take_tokens(l, target, "target", l->output, storage.tokens + inputs);
+    if (status == LH_OK) status = take_mask(l, object, outputs, storage.mask + inputs, &r->masked);
+    return status == LH_OK ? take_values(l, object, storage.values) : status;
 }
 
 static lh_status read_line(const line *l, lh_reading *r) {

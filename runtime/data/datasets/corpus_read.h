@@ -28,12 +28,12 @@ typedef struct lh_reading {
 /* Pointers to a new example of these sizes at the ends of the arrays. The caller writes the example's words (input and
  * output tokens, or the words of an item), mask and values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of
  * memory. */
-typedef struct lh_place {
+typedef struct lh_example_storage {
     uint16_t *tokens;
     uint8_t *mask;
     int32_t *values;
-} lh_place;
-lh_status lh_reading_add(lh_reading *reading, int input, int output, int words, int axes, lh_place *place,
+} lh_example_storage;
+lh_status lh_reading_add(lh_reading *reading, int input, int output, int words, int axes, lh_example_storage *storage,
                          lh_error *error);
 
 /* Reads a whole file. flag: the flag that replaces the file, for messages. Call lh_reading_close also after an

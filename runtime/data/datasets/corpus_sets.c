@@ -11,21 +11,21 @@ const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
 }
 
 bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
-    for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+    for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
         bool is_exclusive = false;
         for (int axis = 0; axis < axes; axis++)
             is_exclusive =
-                is_exclusive || (set->exclusive_axes >> axis & 1 && set->values[place * axes + axis] != LH_NO_VALUE);
+                is_exclusive || (set->exclusive_axes >> axis & 1 && set->values[index * axes + axis] != LH_NO_VALUE);
         if (!is_exclusive) return true;
     }
     return false;
 }
 
-int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place) {
+int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t index) {
     int low = 1, high = shapes;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (place < set->first[middle]) high = middle;
+        if (index < set->first[middle]) high = middle;
         else low = middle + 1;
     }
     return low;

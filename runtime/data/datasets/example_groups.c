@@ -11,11 +11,11 @@
 const char lh_trained_axis[] = "trained";
 const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 
-/* A requested example and its place. */
+/* A requested example. index: in its set; pick: within its shape. */
 typedef struct candidate {
     lh_set set;
     int32_t value[LH_MOST_AXES];
-    uint32_t place, pick;
+    uint32_t index, pick;
 } candidate;
 
 typedef struct selection {
@@ -47,22 +47,22 @@ static int compare(const void *a, const void *b, void *axes) {
     if (x->set != y->set) return x->set < y->set ? -1 : 1;
     for (int i = 0; i < *(const int *)axes; i++)
         if (x->value[i] != y->value[i]) return x->value[i] < y->value[i] ? -1 : 1;
-    return x->place < y->place ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
 }
 
-static int32_t get_value(const selection *g, const lh_dataset *set, int n, int64_t place, int axis) {
+static int32_t get_value(const selection *g, const lh_dataset *set, int n, int64_t index, int axis) {
     if (axis == LH_BY_LENGTH) return g->corpus->sizes[n - 1].input;
-    if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[place] : set == &g->corpus->train;
-    return set->values[place * g->task->axes + axis];
+    if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[index] : set == &g->corpus->train;
+    return set->values[index * g->task->axes + axis];
 }
 
 /* Reads the values of an example; returns whether it is requested. An example without a value on an axis is
  * requested. */
-static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
+static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MOST_AXES]) {
     bool is_match = true;
     for (int i = 0; i < g->by->count; i++) {
         int axis = g->by->axes[i].axis;
-        value[i] = get_value(g, set, n, place, axis);
+        value[i] = get_value(g, set, n, index, axis);
         if (value[i] == LH_NO_VALUE) continue;
         g->any_value = true;
         if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
@@ -73,8 +73,8 @@ static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t pla
 }
 
 /* Whether an evaluation by the requested axes uses an example; examples made for another axis are not used. */
-static bool takes_part(const selection *g, const lh_dataset *set, int64_t place) {
-    const int32_t *value = set->values + place * g->task->axes;
+static bool takes_part(const selection *g, const lh_dataset *set, int64_t index) {
+    const int32_t *value = set->values + index * g->task->axes;
     unsigned excluded_axes = set->exclusive_axes;
     for (int i = 0; i < g->by->count; i++)
         if (g->by->axes[i].axis >= 0 && g->by->axes[i].axis < g->task->axes)
@@ -84,17 +84,17 @@ static bool takes_part(const selection *g, const lh_dataset *set, int64_t place)
     return true;
 }
 
-static bool is_trained(const lh_groups *groups, lh_set set, int64_t place) {
-    return groups->trained[set] != NULL && groups->trained[set][place * groups->stride] == 1;
+static bool is_trained(const lh_groups *groups, lh_set set, int64_t index) {
+    return groups->trained[set] != NULL && groups->trained[set][index * groups->stride] == 1;
 }
 
 static void gather_set(selection *g, lh_set which) {
     const lh_dataset *set = lh_corpus_set(g->corpus, which);
     for (int n = 1; n <= g->corpus->shapes; n++)
-        for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
+        for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             candidate *c = &g->candidates[g->count];
-            *c = (candidate){.set = which, .place = (uint32_t)place, .pick = (uint32_t)(place - set->first[n - 1])};
-            g->count += takes_part(g, set, place) && is_requested(g, set, n, place, c->value);
+            *c = (candidate){.set = which, .index = (uint32_t)index, .pick = (uint32_t)(index - set->first[n - 1])};
+            g->count += takes_part(g, set, index) && is_requested(g, set, n, index, c->value);
         }
 }
 
@@ -110,12 +110,12 @@ static void divide_into_groups(selection *g) {
             *last = (lh_group){.set = c->set, .first = taken};
             memcpy(last->value, c->value, sizeof c->value);
         }
-        if (groups->novel && is_trained(groups, c->set, c->place)) {
+        if (groups->novel && is_trained(groups, c->set, c->index)) {
             last->left_out++;
             continue;
         }
         last->total = ++last->count;
-        groups->place[taken] = c->place;
+        groups->indices[taken] = c->index;
         groups->pick[taken++] = c->pick;
     }
     if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
@@ -150,9 +150,9 @@ static lh_status gather(selection *g, lh_error *error) {
         if (groups->sets >> set & 1) capacity += lh_corpus_set(g->corpus, (lh_set)set)->count;
     g->candidates = calloc((size_t)capacity, sizeof *g->candidates);
     groups->group = calloc((size_t)capacity, sizeof *groups->group);
-    groups->place = calloc((size_t)capacity, sizeof *groups->place);
+    groups->indices = calloc((size_t)capacity, sizeof *groups->indices);
     groups->pick = calloc((size_t)capacity, sizeof *groups->pick);
-    if (g->candidates == NULL || groups->group == NULL || groups->place == NULL || groups->pick == NULL)
+    if (g->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->pick == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
@@ -228,7 +228,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
 
 void lh_groups_close(lh_groups *groups) {
     free(groups->group);
-    free(groups->place);
+    free(groups->indices);
     free(groups->pick);
     memset(groups, 0, sizeof *groups);
 }
@@ -238,7 +238,7 @@ double lh_group_compute_trained(const lh_groups *groups, const lh_group *group) 
     if (groups->trained[group->set] == NULL) return -1;
     if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->total);
     for (int64_t i = group->first; i < group->first + group->count; i++)
-        count += is_trained(groups, group->set, groups->place[i]);
+        count += is_trained(groups, group->set, groups->indices[i]);
     return (double)count / (double)group->count;
 }
 

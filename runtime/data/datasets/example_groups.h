@@ -13,7 +13,7 @@ enum { LH_EVAL_SEED = 1 }; /* default evaluation seed: evaluation data is the sa
 typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* value on each requested axis */
-    int64_t first, count;        /* index of its first example in place and pick; number of examples */
+    int64_t first, count;        /* index of its first example in `indices` and `pick`; number of examples */
     int64_t total;    /* number of all examples of the condition; count is less if only some are evaluated (pick.h) */
     int64_t left_out; /* examples left out because they are also training examples */
 } lh_group;
@@ -25,10 +25,10 @@ typedef struct lh_groups {
     lh_group *group; /* groups, ordered by set, then by values in the order of axes */
     int count;
     bool in_order;               /* the chosen examples of a group are its first examples in the file */
-    uint32_t *place;             /* index of an example in its set; ascending within a group, so ordered by shape */
+    uint32_t *indices;           /* of examples in their set; ascending within a group, so ordered by shape */
     uint32_t *pick;              /* index of an example within its shape */
     int32_t reach[LH_MOST_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
-    const int32_t *trained[LH_SETS]; /* by place, one value every `stride`: 1 if the example is also */
+    const int32_t *trained[LH_SETS]; /* by index, one value every `stride`: 1 if the example is also */
     int stride;                      /* a training example; NULL: unknown */
     bool novel;                      /* held-out groups leave out training examples */
 } lh_groups;

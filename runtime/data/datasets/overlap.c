@@ -7,7 +7,7 @@
 /* An example with the hashes of its input and of the whole; examples are sorted by hashes. */
 typedef struct hashed {
     uint64_t input, whole;
-    uint32_t place, line;
+    uint32_t index, line;
 } hashed;
 
 typedef struct hashed_set {
@@ -31,8 +31,8 @@ static uint64_t hash_tokens(uint64_t hash, const uint16_t *tokens, int count) {
     return hash;
 }
 
-static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t place) {
-    return &hashes->corpus->sizes[lh_dataset_shape(hashes->set, hashes->corpus->shapes, place) - 1];
+static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t index) {
+    return &hashes->corpus->sizes[lh_dataset_shape(hashes->set, hashes->corpus->shapes, index) - 1];
 }
 
 static int compare(const void *a, const void *b) {
@@ -46,13 +46,13 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
     *hashes = (hashed_set){corpus, set, malloc((size_t)set->count * sizeof *hashes->list + 1), set->count};
     if (hashes->list == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to compare %s", set->path);
     for (int n = 1; n <= corpus->shapes; n++)
-        for (int64_t place = set->first[n - 1]; place < set->first[n]; place++) {
-            const uint16_t *tokens = set->tokens + set->start[place];
-            hashed *one = &hashes->list[place];
-            one->input = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
-            one->whole = hash_tokens(one->input, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
-            one->place = (uint32_t)place;
-            one->line = set->line[place];
+        for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
+            const uint16_t *tokens = set->tokens + set->start[index];
+            hashed *entry = &hashes->list[index];
+            entry->input = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
+            entry->whole = hash_tokens(entry->input, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
+            entry->index = (uint32_t)index;
+            entry->line = set->line[index];
         }
     qsort(hashes->list, (size_t)hashes->count, sizeof *hashes->list, compare);
     return LH_OK;
@@ -72,18 +72,18 @@ static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
     int64_t low = 0, high = hashes->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        const hashed *one = &hashes->list[middle];
-        if (one->input < input || (one->input == input && one->whole < whole)) low = middle + 1;
+        const hashed *entry = &hashes->list[middle];
+        if (entry->input < input || (entry->input == input && entry->whole < whole)) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-static bool has(const hashed_set *train, const hashed_set *set, const hashed *one, bool whole) {
-    int64_t slot = find(train, one->input, whole ? one->whole : 0);
-    if (slot == train->count || train->list[slot].input != one->input) return false;
-    if (whole && train->list[slot].whole != one->whole) return false;
-    return are_equal(set, one->place, train, train->list[slot].place, whole);
+static bool has(const hashed_set *train, const hashed_set *set, const hashed *entry, bool whole) {
+    int64_t slot = find(train, entry->input, whole ? entry->whole : 0);
+    if (slot == train->count || train->list[slot].input != entry->input) return false;
+    if (whole && train->list[slot].whole != entry->whole) return false;
+    return are_equal(set, entry->index, train, train->list[slot].index, whole);
 }
 
 /* Counts a line, and keeps the first few in ascending order. */
@@ -103,13 +103,13 @@ lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_ov
     lh_status status = hash_set(&train, corpus, &corpus->train, error);
     if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_set(corpus, which), error);
     for (int64_t i = 0; status == LH_OK && i < set.count; i++) {
-        const hashed *one = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
-        bool is_trained = has(&train, &set, one, true);
-        if (is_trained) add_line(&overlap->trained, one->line);
-        else if (has(&train, &set, one, false)) add_line(&overlap->input, one->line);
-        if (last != NULL && last->whole == one->whole && are_equal(&set, one->place, &set, last->place, true))
-            add_line(&overlap->twice, one->line);
-        if (trained != NULL) trained[one->place] = is_trained;
+        const hashed *entry = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
+        bool is_trained = has(&train, &set, entry, true);
+        if (is_trained) add_line(&overlap->trained, entry->line);
+        else if (has(&train, &set, entry, false)) add_line(&overlap->input, entry->line);
+        if (last != NULL && last->whole == entry->whole && are_equal(&set, entry->index, &set, last->index, true))
+            add_line(&overlap->twice, entry->line);
+        if (trained != NULL) trained[entry->index] = is_trained;
     }
     free(train.list);
     free(set.list);

@@ -19,16 +19,16 @@ typedef struct lh_pick {
 enum { LH_GREEDY_DURING = 128 };
 
 /* Reduces each group to its chosen examples: first those that choice->ahead counts, then the others, each part ordered
- * by place. `of` keeps the number of all examples. groups must come from lh_groups_open. LH_ERR_ENVIRONMENT: out of
+ * by index. `of` keeps the number of all examples. groups must come from lh_groups_open. LH_ERR_ENVIRONMENT: out of
  * memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 
-/* Sorts places of a set by priority of choice; LH_ERR_ENVIRONMENT: out of memory. */
-lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t count,
+/* Sorts indices of examples of a set by priority of choice; LH_ERR_ENVIRONMENT: out of memory. */
+lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                        lh_error *error);
 
-/* Reduces *count places of a set to the chosen ones, in ascending order. */
-lh_status lh_pick_example_indices(const struct lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t *count,
-                                  lh_error *error);
+/* Reduces *count indices of examples of a set to the chosen ones, in ascending order. */
+lh_status lh_pick_example_indices(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices,
+                                  int64_t *count, lh_error *error);
 
 #endif

@@ -28,9 +28,9 @@ typedef struct latin_row {
 enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER };
 
 /* Finds a field of the line by its index; false: the line has fewer fields. */
-static bool latin_field(const latin_row *row, int place, const char **text, int *bytes) {
+static bool latin_field(const latin_row *row, int column, const char **text, int *bytes) {
     const char *cursor = row->text, *end = row->text + row->bytes;
-    for (; place > 0; place--) {
+    for (; column > 0; column--) {
         cursor = memchr(cursor, ',', (size_t)(end - cursor));
         if (cursor == NULL) return false;
         cursor++;
@@ -123,10 +123,10 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
     int bytes;
     for (int i = 0; i < LATIN_COLUMNS; i++) {
         column[i] = -1;
-        for (int place = 0; column[i] < 0 && latin_field(row, place, &text, &bytes); place++)
+        for (int field = 0; column[i] < 0 && latin_field(row, field, &text, &bytes); field++)
             for (int j = 0; j < 2; j++)
                 if ((int)strlen(names[i][j]) == bytes && strncmp(text, names[i][j], (size_t)bytes) == 0)
-                    column[i] = place;
+                    column[i] = field;
     }
     if (column[LATIN_GRID] >= 0) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT,
