@@ -16,7 +16,7 @@ from .errors import InputError, LonghandError, LonghandWarning, MachineError
 from .reading import Runs, runs
 
 
-def _flag(name, value):
+def _make_flag(name, value):
     name = "--" + name.replace("_", "-")
     if value is None or value is False:
         return []
@@ -31,8 +31,8 @@ def _flag(name, value):
     return [name, str(value)]
 
 
-def _flags(given):
-    return [word for name, value in given.items() for word in _flag(name, value)]
+def _make_flags(given):
+    return [word for name, value in given.items() for word in _make_flag(name, value)]
 
 
 class Trainer:
@@ -49,7 +49,7 @@ class Trainer:
 
     def run(self, verb, *, progress=None, **flags):
         """Runs a verb of the trainer and returns its output: run("eval", checkpoint=FILE, lengths=range(41, 81))."""
-        return launcher.run([self, verb, *_flags(flags)], progress)
+        return launcher.run([self, verb, *_make_flags(flags)], progress)
 
     def info(self):
         """The object that `trainer info --json` prints, as a dict: id, digest, parameters, levels, ..."""
@@ -59,14 +59,15 @@ class Trainer:
 def plan(spec, *, set=None):
     """All numbers derived from a spec, as a dict: the object that `longhand plan --json` prints."""
     specs.check(spec, set)
-    return json.loads(launcher.call(["plan", specs.word(spec), "--json", *specs.sets(set)], launcher.quiet))
+    words = ["plan", specs.get_argument(spec), "--json", *specs.make_sets(set)]
+    return json.loads(launcher.call(words, launcher.quiet))
 
 
 def build(spec, *, set=None, progress=None, **flags):
     """Generates and compiles the files that are out of date, and returns a Trainer. Flags: out, levels, target, arch,
     jit, cuda_root, static. levels="best" compiles faster, for the processor of this machine only."""
     specs.check(spec, set, launcher.quiet)
-    printed = launcher.call(["build", specs.word(spec), *specs.sets(set), *_flags(flags)], progress)
+    printed = launcher.call(["build", specs.get_argument(spec), *specs.make_sets(set), *_make_flags(flags)], progress)
     return Trainer(printed[:printed.rindex("/trainer: ")] + "/trainer")
 
 
@@ -85,8 +86,9 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
     known = specs.check(spec, set, launcher.quiet)
     folder = os.path.join(flags.get("out") or "runs", known["id"], known["digest"])
     before = _read_states(folder)
-    building = _flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
-    launcher.call(["train", specs.word(spec), *specs.sets(set), *building, "--", *_flags(flags)], progress)
+    building = _make_flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
+    launcher.call(["train", specs.get_argument(spec), *specs.make_sets(set), *building, "--", *_make_flags(flags)],
+                  progress)
     if not os.path.isdir(folder):
         return Runs()
     after, found = _read_states(folder), runs(folder)
@@ -98,8 +100,9 @@ def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
     """Trains and evaluates the missing runs of a study: a Study, a path, a name, or STUDY:CELL,CELL. Returns the Runs
     of the study; run.axes has a run's values on the axes of the grid. Flags: only ("width=32"), jobs, hours, device,
     arch, jit, cuda_root. After an interruption the same call continues."""
-    study = os.fspath(specs.word(study))
-    launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
+    study = os.fspath(specs.get_argument(study))
+    words = _make_flags({"scale": scale, "out": out} | flags)
+    launcher.call(["sweep", study, *words, *specs.make_sets(set)], progress)
     if ":" in study and not os.path.exists(study):
         study, *behind = study.split(":")
         scale = behind[0] if len(behind) == 2 else scale
@@ -108,8 +111,8 @@ def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
 
 def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags):
     """The text that `sweep --dry-run` prints: the estimated time of the missing runs of a study on this machine."""
-    return launcher.call(["sweep", specs.word(study), *_flags({"scale": scale, "out": out}), *specs.sets(set),
-                          *_flags(flags), "--dry-run"], progress)
+    words = [specs.get_argument(study), *_make_flags({"scale": scale, "out": out} | flags), *specs.make_sets(set)]
+    return launcher.call(["sweep", *words, "--dry-run"], progress)
 
 
 class Report:
@@ -135,7 +138,7 @@ class Report:
 def report(root, *, study=None, scale=None, out=None, progress=None):
     """Makes tables and curves of a folder of runs; returns a Report. If files cannot be read or drawn, a warning lists
     them."""
-    words = ["report", root, *_flags({"study": study and specs.word(study), "scale": scale, "out": out})]
+    words = ["report", root, *_make_flags({"study": study and specs.get_argument(study), "scale": scale, "out": out})]
     try:
         return Report(launcher.call(words, progress))
     except (InputError, MachineError) as error:

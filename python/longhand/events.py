@@ -13,7 +13,7 @@ import warnings
 
 from .errors import LonghandError, LonghandWarning, MachineError
 from .files import make_folder
-from .reading import place_of, runs
+from .reading import get_unique_name, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
 # Fields of a line that are no measurements.
@@ -21,7 +21,7 @@ OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "second
 PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal would execute
 
 
-def _writer():
+def _import_writer():
     for name in WRITERS:
         try:
             return importlib.import_module(name).SummaryWriter
@@ -31,13 +31,13 @@ def _writer():
                        f"installed for {sys.executable}\n  expected: {sys.executable} -m pip install tensorboardX")
 
 
-def _measures(line):
+def _list_measures(line):
     for name, value in line.items():
         if name not in OF_STEPS and isinstance(value, (int, float)) and not isinstance(value, bool):
             yield name, value
 
 
-def _clock(run):
+def _make_clock(run):
     """A function from a line to its time: the start of the run plus the line's seconds of training. The time is None if
     run.json has no start or the line has no seconds."""
     try:
@@ -49,13 +49,13 @@ def _clock(run):
 
 
 def _write_run(run, metrics, evaluations, writer):
-    time_of, during = _clock(run), {}
+    get_time, during = _make_clock(run), {}
     for line in metrics:
-        for name, value in _measures(line):
-            writer.add_scalar(f"training/{name}", value, line["step"], walltime=time_of(line))
+        for name, value in _list_measures(line):
+            writer.add_scalar(f"training/{name}", value, line["step"], walltime=get_time(line))
     for line in evaluations:
         by = line.get("by") or {}
-        for name, value in _measures(line):
+        for name, value in _list_measures(line):
             if line.get("split") == "during":
                 key = (f"during/{line.get('set', 'all')}/{name}", line["step"])
                 during.setdefault(key, []).append(value)
@@ -73,17 +73,17 @@ def export(of, out):
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
     Evaluations of the trained model have the length, or the value on another axis, as their step."""
-    writer_of, count = _writer(), 0
+    make_writer, count = _import_writer(), 0
     for run in of if isinstance(of, list) else runs(of):
         try:
             lines = run.metrics(), run.evaluations()
-            folder = make_folder(out, *place_of(run.path))
+            folder = make_folder(out, *get_unique_name(run.path))
         except LonghandError as error:
             warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=2)
             continue
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()
-        with writer_of(str(folder)) as writer:
+        with make_writer(str(folder)) as writer:
             _write_run(run, *lines, writer)
         count += 1
     return count
@@ -93,7 +93,7 @@ def main(words):
     if len(words) != 2:
         print("usage: python3 -m longhand.events RUNS OUT", file=sys.stderr)
         return 2
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             count = export(*words)
@@ -103,8 +103,8 @@ def main(words):
         except OSError as error:
             print(f"longhand export tensorboard: {error.filename or words[1]}: {error.strerror}", file=sys.stderr)
             return 4
-    left_out = [warning for warning in told if issubclass(warning.category, LonghandWarning)]
-    for warning in told:
+    left_out = [warning for warning in caught if issubclass(warning.category, LonghandWarning)]
+    for warning in caught:
         if warning.category is UserWarning or warning in left_out:  # this package's warnings
             print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
     print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")

@@ -39,29 +39,30 @@ def decode(text):
         raise ValueError("nested too deep") from None
 
 
-def _number(value):
+def _is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
 
 
-def _is(kind):
+def _make_type_check(kind):
     return lambda value: isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def _texts(value):
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+def _is_text_list(value):
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _numbers(value):
-    return isinstance(value, dict) and all(map(_number, value.values()))
+def _is_number_dict(value):
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
 # The type of each field that this package uses, as a check and its name. Other fields may have any type.
-FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "set": (_is(str), "a text"),
-          "decoding": (_is(str), "a text"), "by": (_numbers, "numbers by name"), "beyond": (_texts, "a list of texts"),
-          "novel": (_is(bool), "true or false"), "seed": (_is(int), "a whole number"), "seconds": (_number, "a number")}
+WHOLE_NUMBER, TEXT = (_make_type_check(int), "a whole number"), (_make_type_check(str), "a text")
+FIELDS = {"step": WHOLE_NUMBER, "split": TEXT, "set": TEXT, "decoding": TEXT,
+          "by": (_is_number_dict, "numbers by name"), "beyond": (_is_text_list, "a list of texts"),
+          "novel": (_make_type_check(bool), "true or false"), "seed": WHOLE_NUMBER, "seconds": (_is_number, "a number")}
 
 
-def _problem(value):
+def _find_problem(value):
     """A message if a field of an object, read from a line of a run's file, is missing or has the wrong type; else
     None."""
     if value.get("step") is None:
@@ -72,16 +73,16 @@ def _problem(value):
     return None
 
 
-def _line(text, problem_of):
+def _parse_line(text, find_problem):
     """The object of a line, and a message on its error or None."""
     try:
         value = decode(text.decode("utf-8", errors="replace"))
     except ValueError as error:
         return None, f": {error}"
-    return value, problem_of(value) if isinstance(value, dict) else " is no JSON object"
+    return value, find_problem(value) if isinstance(value, dict) else " is no JSON object"
 
 
-def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
+def read_lines(path, largest=None, longest=-1, find_problem=lambda value: None):
     """Reads a file of JSON lines; returns a list of its objects. A torn (incomplete) last line is skipped with a
     warning. The other arguments are limits of sizes in bytes, and a function that returns a message on a wrong
     object."""
@@ -91,7 +92,7 @@ def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
             number += 1
             if len(line) == longest:
                 raise LonghandError(f"{path}: line {number}: found {longest} bytes or more; expected fewer")
-            value, problem = _line(line, problem_of) if line != b"\n" else (None, None)
+            value, problem = _parse_line(line, find_problem) if line != b"\n" else (None, None)
             if problem and not line.endswith(b"\n"):
                 warnings.warn(f"{path}: line {number} is torn and was skipped", stacklevel=2)
             elif problem:
@@ -104,7 +105,7 @@ def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
 def read_run_lines(folder, name):
     """Reads the lines of the file `name` in a run's folder; an empty list if the file is missing."""
     path = os.path.join(folder, name)
-    return read_lines(path, LARGEST[name], LONGEST_LINE, _problem) if os.path.lexists(path) else []
+    return read_lines(path, LARGEST[name], LONGEST_LINE, _find_problem) if os.path.lexists(path) else []
 
 
 def read_json(path):

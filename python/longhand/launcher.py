@@ -21,7 +21,7 @@ from .errors import BY_CODE, CommandError, LonghandError, MachineError
 LAST_LINES = 200  # lines of stderr that an exception shows
 
 
-def _installed_from():
+def _find_install_source():
     """The folder that pip installed from, as pip records it (PEP 610)."""
     try:
         record = importlib.metadata.distribution("longhand").read_text("direct_url.json")
@@ -34,12 +34,12 @@ def _installed_from():
 def root():
     """The folder of Longhand, which contains ./longhand."""
     given = os.environ.get("LONGHAND_ROOT")
-    package, installed = pathlib.Path(__file__).resolve().parents[1], _installed_from()
-    places = [pathlib.Path(given)] if given else [package.parent, *([installed.parent] if installed else [])]
-    for place in places:
-        if (place / "longhand").is_file() and (place / "generator" / "main.lua").is_file():
-            return place
-    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, places))}; only reading of runs works without "
+    package, installed = pathlib.Path(__file__).resolve().parents[1], _find_install_source()
+    folders = [pathlib.Path(given)] if given else [package.parent, *([installed.parent] if installed else [])]
+    for folder in folders:
+        if (folder / "longhand").is_file() and (folder / "generator" / "main.lua").is_file():
+            return folder
+    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, folders))}; only reading of runs works without "
                         "it\n  expected: LONGHAND_ROOT, the folder of a clone")
 
 
@@ -52,14 +52,14 @@ def quiet(_):
     """Ignores a line of progress."""
 
 
-def _pass_on(process, progress, last):
+def _forward_lines(process, progress, last):
     for line in process.stderr:
         line = line.rstrip("\n")
         last.append(line)
         progress(line)
 
 
-def _end(process, progress, last):
+def _end_command(process, progress, last):
     """Sends SIGINT to a command, as Ctrl-C on a terminal would, and waits until the command ends, so that a trainer can
     write its checkpoint. A second Ctrl-C ends a trainer at once. If this process ignores SIGINT, as background jobs of
     a shell do, the command gets SIGTERM, which has the same effect."""
@@ -70,13 +70,13 @@ def _end(process, progress, last):
         except ProcessLookupError:
             pass
         try:
-            _pass_on(process, progress, last)
+            _forward_lines(process, progress, last)
             return process.wait()
         except KeyboardInterrupt:
             continue
 
 
-def _start(command, output):
+def _start_command(command, output):
     """Starts a command in a new session: the terminal's Ctrl-C reaches only this process, which passes it on."""
     try:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
@@ -100,21 +100,22 @@ def run(words, progress=None):
     the command, waits for it and raises the exception again. A command that fails raises a CommandError."""
     command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
     last = collections.deque(maxlen=LAST_LINES)
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, _start(command, output) as process:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, \
+            _start_command(command, output) as process:
         try:
-            _pass_on(process, progress or show, last)
+            _forward_lines(process, progress or show, last)
             code = process.wait()
         except BaseException as error:
-            _end(process, progress or show if isinstance(error, KeyboardInterrupt) else quiet, last)
+            _end_command(process, progress or show if isinstance(error, KeyboardInterrupt) else quiet, last)
             raise
         output.seek(0)
         text = output.read()
     if code != 0:
-        raise _failure(command, code, text, "\n".join(last))
+        raise _make_error(command, code, text, "\n".join(last))
     return text
 
 
-def _failure(command, code, text, said):
+def _make_error(command, code, text, said):
     kind = BY_CODE.get(code, CommandError)
     how = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
     line = " ".join([os.path.basename(command[0]), *command[1:]])
@@ -122,11 +123,11 @@ def _failure(command, code, text, said):
 
 
 @functools.lru_cache(maxsize=None)
-def _facts(folder):
+def _read_facts(folder):
     return json.loads(call(["fields", "--json"], quiet))
 
 
 def facts():
     """The object that `longhand fields --json` prints: every field of a spec, and the functions and symbols of
     formulas."""
-    return _facts(root())
+    return _read_facts(root())

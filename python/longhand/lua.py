@@ -25,7 +25,7 @@ class Table:
         return value(self)
 
 
-def table_of(given, path):
+def make_table(given, path):
     """The Table of a value that represents a table, else None."""
     if isinstance(given, Table):
         return given
@@ -48,9 +48,9 @@ def value(given, path="", indent=0, used=0):
     written = literal(given)
     if written is not None:
         return written
-    table = table_of(given, path)
+    table = make_table(given, path)
     if table is not None:
-        return _table(table, path, indent, used)
+        return _format_table(table, path, indent, used)
     if isinstance(given, tracing.Traced):
         return tracing.expression(given)
     if callable(given):
@@ -59,8 +59,8 @@ def value(given, path="", indent=0, used=0):
                         "list, a dict, a Table, a range or, for a score, a function")
 
 
-def _parts(table, path, indent):
-    parts = [("", value(item, f"{path}[{place}]", indent)) for place, item in enumerate(table.items, 1)]
+def _format_parts(table, path, indent):
+    parts = [("", value(item, f"{path}[{index}]", indent)) for index, item in enumerate(table.items, 1)]
     for name, inner in table.fields.items():
         if not isinstance(name, str):
             raise LonghandError(f"{path}: {name!r} is no name of a field; expected a text")
@@ -69,9 +69,9 @@ def _parts(table, path, indent):
     return parts
 
 
-def _table(table, path, indent, used):
+def _format_table(table, path, indent, used):
     """The text of a table: one line if the table fits, else one line for each field."""
-    parts = _parts(table, path, indent + 2)
+    parts = _format_parts(table, path, indent + 2)
     if not parts:
         return "{}"
     lines = [f"{name} = {inner}" if name else inner for name, inner in parts]
@@ -79,11 +79,11 @@ def _table(table, path, indent, used):
     if "\n" not in line and indent + used + len(line) < WIDTH:
         return line
     if not table.fields and not any("\n" in inner for inner in lines):
-        return "{\n" + _filled(lines, indent + 2) + "\n" + " " * indent + "}"
+        return "{\n" + _fill_lines(lines, indent + 2) + "\n" + " " * indent + "}"
     return "{\n" + "".join(f"{' ' * (indent + 2)}{inner},\n" for inner in lines) + " " * indent + "}"
 
 
-def _filled(words, indent):
+def _fill_lines(words, indent):
     """The items of a list, as many in each line as fit."""
     lines, line = [], " " * indent
     for word in words:

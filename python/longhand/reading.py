@@ -38,18 +38,18 @@ class Run:
         self.info = read_json(os.path.join(self.path, "run.json"))
         if not isinstance(self.info, dict):
             raise LonghandError(f"{self.path}/run.json: no JSON object; this is no run of Longhand")
-        self.id, self.digest = self._field("id", str), self._field("digest", str)
-        self.seed, self.learning_rate = self._field("seed", int), self._field("learning_rate", (int, float))
-        self.spec = self._field("spec", dict)
+        self.id, self.digest = self._read_field("id", str), self._read_field("digest", str)
+        self.seed, self.learning_rate = self._read_field("seed", int), self._read_field("learning_rate", (int, float))
+        self.spec = self._read_field("spec", dict)
         for name in ("task", "model", "train", "eval"):
             if not isinstance(self.spec.get(name), (dict, type(None))):
                 raise LonghandError(f"{self.path}/run.json: spec.{name} is no JSON object; this is no run of Longhand")
         name = str(self.id)
-        self.task = _name_of_task(self.spec, name)
+        self.task = _get_task_name(self.spec, name)
         self.axes = {}
         self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
 
-    def _field(self, name, kind):
+    def _read_field(self, name, kind):
         if name not in self.info:
             raise LonghandError(f"{self.path}/run.json: {name!r} is missing; this is no run of Longhand")
         value = self.info[name]
@@ -93,7 +93,7 @@ class Run:
         lines = read_run_lines(self.path, "eval.jsonl")
         if every:
             return lines
-        decoding, last = self._decoding(lines), {}
+        decoding, last = self._choose_decoding(lines), {}
         for line in lines:
             key = [line.get("step"), line.get("split"), line.get("set"), line.get("by"), line.get("novel"),
                    line.get("seed")]
@@ -107,7 +107,7 @@ class Run:
         model = self.spec.get("model") if isinstance(self.spec, dict) else None
         return isinstance(model, dict) and model.get("kind", "encoder") != "encoder"
 
-    def _decoding(self, lines):
+    def _choose_decoding(self, lines):
         """The kind of decoding whose lines evaluations() returns; None for models that are not generative."""
         if not self.generative:
             return None
@@ -137,16 +137,16 @@ class Rows(list):
     def where(self, **values):
         """The rows with these values: where(split="beyond", seed=0)."""
         for name in values:
-            self._expect(name)
+            self._check_column(name)
         return Rows(row for row in self if all(row.get(key) == value for key, value in values.items()))
 
-    def _expect(self, name):
+    def _check_column(self, name):
         if self and not any(name in row for row in self):
             raise ValueError(f"no row has {name!r}; the rows have {', '.join(self.columns())}")
 
     def to_pandas(self):
         """The rows as a pandas.DataFrame."""
-        return _needed("pandas", "to_pandas()").DataFrame(self)
+        return _import_package("pandas", "to_pandas()").DataFrame(self)
 
     def plot(self, x="length", y=None, by="encoding", ax=None):
         """Draws a line for each value of `by` (None: one line for all rows): the mean of y over all rows with equal x.
@@ -154,14 +154,14 @@ class Rows(list):
 
         Rows of evaluations during training are drawn only if x is "step". Rows of a sampled task's validation stream
         are drawn only if the rows have no other split of this task."""
-        pyplot = _needed("matplotlib", "plot()", "matplotlib.pyplot")
+        pyplot = _import_package("matplotlib", "plot()", "matplotlib.pyplot")
         if y is None:
             y = "exact_match" if any(row.get("decoding") for row in self) else "accuracy"
         left_out = {"during"} if x != "step" else set()
         if any(row.get("split") in ("in_distribution", "between", "beyond") for row in self):
             left_out.add("validation")
         if by is not None:
-            self._expect(by)
+            self._check_column(by)
         lines = {}
         for row in self:
             if row.get(x) is not None and row.get(y) is not None and row.get("split") not in left_out:
@@ -178,7 +178,7 @@ class Rows(list):
         return ax
 
 
-def _needed(package, what, module=None):
+def _import_package(package, what, module=None):
     try:
         return __import__(module or package, fromlist=["_"])
     except ImportError:
@@ -201,8 +201,9 @@ class Runs(list):
         stacks, width, heads), path, and all other texts and numbers of run.json: parameters, learning_rate, level,
         compiler, machine, step, train_seconds, exit, ..."""
         plain = (str, int, float, bool)
-        return Rows({**_front(run), **_size(run), **{key: value for key, value in run.info.items() if isinstance(value, plain)},
-                     "path": run.path} for run in self)
+        return Rows({**_get_first_columns(run), **_get_model_size(run),
+                     **{key: value for key, value in run.info.items() if isinstance(value, plain)}, "path": run.path}
+                    for run in self)
 
     def evaluations(self):
         """A row per run and evaluated condition; see rows()."""
@@ -235,10 +236,10 @@ def runs(root, study=None, scale=None):
                 found.append(Run(folder))
             except LonghandError as error:
                 skip(folder, str(error))
-    return found if study is None else _of_study(found, root, study, scale)
+    return found if study is None else _select_study_runs(found, root, study, scale)
 
 
-def _numbers(names):
+def _convert_numbers(names):
     """The names of an axis's values, converted to numbers if every name is a number in its usual form."""
     for kind, text in (int, str), (float, "{:.14g}".format):
         try:
@@ -250,9 +251,9 @@ def _numbers(names):
     return names
 
 
-def _of_study(found, root, study, scale):
+def _select_study_runs(found, root, study, scale):
     """The runs of a study, with their axes, from `export csv`: only the generator expands studies."""
-    words = ["export", "csv", root, "--study", specs.word(study)] + (["--scale", scale] if scale else [])
+    words = ["export", "csv", root, "--study", specs.get_argument(study)] + (["--scale", scale] if scale else [])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.csv")
         try:
@@ -264,28 +265,28 @@ def _of_study(found, root, study, scale):
         with open(path, encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file))
     head = lines[0]
-    names, places = head[:head.index("seed")], {}
-    columns = [_numbers([line[i] for line in lines[1:]]) if i > 0 else [line[0] for line in lines[1:]]
+    names, axes = head[:head.index("seed")], {}
+    columns = [_convert_numbers([line[i] for line in lines[1:]]) if i > 0 else [line[0] for line in lines[1:]]
                for i in range(len(names))]
     for i, line in enumerate(lines[1:]):
-        places[place_of(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
-    chosen = Runs((run for run in found if place_of(run.path) in places), found.skipped)
+        axes[get_unique_name(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
+    chosen = Runs((run for run in found if get_unique_name(run.path) in axes), found.skipped)
     for run in chosen:
-        run.axes = places[place_of(run.path)]
+        run.axes = axes[get_unique_name(run.path)]
     return chosen
 
 
-def place_of(path):
+def get_unique_name(path):
     """The unique name of a run: (id, digest, run)."""
     return tuple(os.path.abspath(path).split(os.sep)[-3:])
 
 
-def _front(run):
+def _get_first_columns(run):
     return {"id": run.id, "digest": run.digest, "task": run.task, "encoding": run.encoding, **run.axes,
             "seed": run.seed}
 
 
-def _size(run):
+def _get_model_size(run):
     model = run.spec.get("model") or {}
     stacks = [model.get(name) for name in ("layers", "encoder_layers", "decoder_layers")]
     layers = sum(count for count in stacks if isinstance(count, int))
@@ -309,7 +310,7 @@ def rows(of, what="evaluations"):
             continue
         for line in lines:
             by = line.get("by")
-            row = {**_front(run), **line, **(by if isinstance(by, dict) else {})}
+            row = {**_get_first_columns(run), **line, **(by if isinstance(by, dict) else {})}
             row.pop("by", None)
             if "beyond" in row:
                 row["beyond"] = " ".join(row["beyond"])

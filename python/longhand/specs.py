@@ -73,7 +73,7 @@ class Spec(File):
 SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "eval": "use"}
 
 
-def _fragment(field, given):
+def _make_fragment(field, given):
     """A fragment of a spec that sets one field. If the field is a section and the value is a string, the string names a
     preset."""
     if field in SECTIONS and isinstance(given, str):
@@ -83,7 +83,7 @@ def _fragment(field, given):
     return given
 
 
-def _axis(name, values):
+def _make_axis(name, values):
     """An axis, converted to its form in a study's file."""
     if isinstance(values, dict):
         return {"name": name, "values": [{"name": value, "spec": spec} for value, spec in values.items()]}
@@ -96,10 +96,10 @@ def _axis(name, values):
             raise LonghandError(f"axes: {name}: {value!r} has no name; expected numbers and texts, or a dict from "
                                 "names of values to fragments of a spec")
     return {"name": name.rpartition(".")[2],
-            "values": [{"name": value, "spec": _fragment(name, value)} for value in plain]}
+            "values": [{"name": value, "spec": _make_fragment(name, value)} for value in plain]}
 
 
-def _seeds(given):
+def _check_seeds(given):
     """Checks that seeds are consecutive: a study's file has a first and a last seed, but no list of single seeds."""
     if hasattr(given, "tolist"):
         given = given.tolist()
@@ -135,26 +135,26 @@ class Study(File):
         shown = {"title": title or (pathlib.Path(path).stem if path else "study")}
         if base is not None:
             shown["base"] = base.fields if isinstance(base, Spec) else base
-        shown["axes"] = [_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
+        shown["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
         if "seeds" in fields:
-            fields["seeds"] = _seeds(fields["seeds"])
+            fields["seeds"] = _check_seeds(fields["seeds"])
         super().__init__(path, **shown, **fields)
 
 
-def word(spec):
+def get_argument(spec):
     """A spec or a study as an argument of a command. A Spec or Study writes its file and gives the path; any other
     value is itself a path, an id or STUDY:CELL."""
     return spec.write() if isinstance(spec, File) else os.fspath(spec)
 
 
-def sets(given):
+def make_sets(given):
     """The arguments --set of a command, from a dict such as {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
     return [w for path, new in (given or {}).items() for w in ("--set", f"{path}={lua.value(new, path)}")]
 
 
-def _line(error):
+def _format_error(error):
     at = ":".join(str(error[key]) for key in ("path", "line", "col") if key in error) or error.get("set")
     lines = [": ".join(filter(None, [at, "error", error.get("field"), error["what"]]))]
     lines += [f"  note: {note['what']}" for note in error.get("notes", [])]
@@ -166,7 +166,7 @@ def check(spec, set=None, progress=None):
     SpecError with all mistakes, each with its field, the value found, the value expected and a hint. progress is called
     with each warning."""
     try:
-        return json.loads(launcher.call(["check", word(spec), "--json", *sets(set)], progress))
+        return json.loads(launcher.call(["check", get_argument(spec), "--json", *make_sets(set)], progress))
     except InputError as error:
         try:
             errors = json.loads(error.output)["errors"]
@@ -174,5 +174,5 @@ def check(spec, set=None, progress=None):
             errors = None
         if not errors:
             raise
-        raise SpecError("\n".join(map(_line, errors)), errors, command=error.command, code=error.code,
+        raise SpecError("\n".join(map(_format_error, errors)), errors, command=error.command, code=error.code,
                         output=error.output, said=error.said) from None

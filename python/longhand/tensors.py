@@ -54,7 +54,7 @@ class Tensors(Mapping):
         self.metadata = self._entries.pop("__metadata__", {})
         end = 0
         for name in self._entries:
-            end = max(end, self._check(name))
+            end = max(end, self._check_entry(name))
         if end != len(self._bytes):
             raise LonghandError(f"{self.path}: the tensors end at byte {end} of {len(self._bytes)} behind the header")
 
@@ -70,7 +70,7 @@ class Tensors(Mapping):
             raise LonghandError(f"{self.path}: the header is no JSON object, or has none as its __metadata__")
         return header
 
-    def _check(self, name):
+    def _check_entry(self, name):
         """Checks the entry of a tensor; returns the end of its bytes."""
         try:
             entry = self._entries[name]
@@ -139,22 +139,22 @@ class Trace(Tensors):
         """Traced task lengths, ascending."""
         return sorted({int(re.match(r"n(\d+)", name).group(1)) for name in self})
 
-    def _named(self, length, outputs, rest):
-        return self[self._front(length, outputs) + rest]
+    def _get_tensor(self, length, outputs, rest):
+        return self[self._make_prefix(length, outputs) + rest]
 
     def sites(self, length, kind="attention", outputs=None):
         """Names of the traced sites of a kind, in the order of the forward pass. kind: "attention", "scores" or
         "entropy" (sites are attentions, such as "layers.0"), or "activations" ("embedding", "layers.0.output")."""
-        front = self._front(length, outputs)
-        found = [self._site(name[len(front):]) for name in self if name.startswith(front)]
+        front = self._make_prefix(length, outputs)
+        found = [self._get_site_name(name[len(front):]) for name in self if name.startswith(front)]
         return [site for site, of in found if of == kind]
 
     @staticmethod
-    def _front(length, outputs):
+    def _make_prefix(length, outputs):
         return f"n{length}{'' if outputs is None else f'o{outputs}'}."
 
     @staticmethod
-    def _site(name):
+    def _get_site_name(name):
         site, _, kind = name.rpartition(".")
         if kind in ("attention", "scores", "entropy"):
             return site, kind
@@ -162,39 +162,39 @@ class Trace(Tensors):
             return name, name
         return name, "tokens" if "tokens" in (name, site) else "activations"
 
-    def _at(self, length, site, kind, outputs):
+    def _get_site_tensor(self, length, site, kind, outputs):
         """A tensor by the name of its site, or by the site's index among the sites of the kind."""
         if isinstance(site, int):
             sites = self.sites(length, kind, outputs)
             if not 0 <= site < len(sites):
                 raise KeyError(f"{self.path}: {len(sites)} of {kind} at length {length}, none is number {site}")
             site = sites[site]
-        return self._named(length, outputs, site if kind == "activations" else f"{site}.{kind}")
+        return self._get_tensor(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
     def tokens(self, length, outputs=None, stream=None):
         """The input tokens, [examples][T]. For a model with several streams, `stream` is the name of one. If the trace
         has several draws, a stream of decoded answers has the shape [draws][examples][T]."""
-        return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
+        return self._get_tensor(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def answers(self, length, outputs=None):
         """The model's answers, [examples][outputs], with -1 after the end symbol. If the trace has several draws, the
         shape is [draws][examples][outputs]."""
-        return self._named(length, outputs, "answers")
+        return self._get_tensor(length, outputs, "answers")
 
     def targets(self, length, outputs=None):
         """The right answers, [examples][outputs]; -1: the answer is unknown or does not count."""
-        return self._named(length, outputs, "targets")
+        return self._get_tensor(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
         """Attention weights, [examples][heads][T][T], query by key. layer: index from 0, or the name of a site."""
-        return self._at(length, layer, "attention", outputs)
+        return self._get_site_tensor(length, layer, "attention", outputs)
 
     def scores(self, length, layer, outputs=None):
         """Inputs of the softmax, [examples][heads][T][T], query by key. layer: index from 0, or the name of a site."""
-        return self._at(length, layer, "scores", outputs)
+        return self._get_site_tensor(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):
         """The output of a layer, [examples][T][width]. layer: index from 0, or the name of a site; None: the
         embedding."""
         site = 0 if layer is None else layer + 1 if isinstance(layer, int) else layer
-        return self._at(length, site, "activations", outputs)
+        return self._get_site_tensor(length, site, "activations", outputs)

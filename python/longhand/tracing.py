@@ -20,7 +20,7 @@ LONGEST = 96  # columns of a formula's line
 LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
 
 
-def _operator(word):
+def _make_operator(word):
     def forward(self, other):
         return Traced("operator", word, (self, other))
 
@@ -30,7 +30,7 @@ def _operator(word):
     return forward, reflected
 
 
-def _refusal(event):
+def _make_refusal(event):
     def refuse(*_):
         refusal = launcher.facts()["formulas"]["refused"][event]
         raise LonghandError(f"a formula cannot be traced: {refusal['what']}\n  expected: {refusal['expected']}")
@@ -38,7 +38,7 @@ def _refusal(event):
     return refuse
 
 
-def _misuse(what, expected):
+def _make_misuse(what, expected):
     def refuse(*_):
         raise LonghandError(f"a formula cannot be traced: {what}\n  expected: {expected}")
 
@@ -59,15 +59,15 @@ class Traced:
 
     def __init__(self, kind, word, parts):
         self.kind, self.word = kind, word
-        self.parts = tuple(_argument(part) for part in parts) if kind == "call" else parts
+        self.parts = tuple(_wrap_argument(part) for part in parts) if kind == "call" else parts
 
-    __add__, __radd__ = _operator("+")
-    __sub__, __rsub__ = _operator("-")
-    __mul__, __rmul__ = _operator("*")
-    __truediv__, __rtruediv__ = _operator("/")
-    __floordiv__, __rfloordiv__ = _operator("//")
-    __mod__, __rmod__ = _operator("%")
-    __pow__, __rpow__ = _operator("^")
+    __add__, __radd__ = _make_operator("+")
+    __sub__, __rsub__ = _make_operator("-")
+    __mul__, __rmul__ = _make_operator("*")
+    __truediv__, __rtruediv__ = _make_operator("/")
+    __floordiv__, __rfloordiv__ = _make_operator("//")
+    __mod__, __rmod__ = _make_operator("%")
+    __pow__, __rpow__ = _make_operator("^")
 
     def __neg__(self):
         return Traced("operator", "-", (self,))
@@ -78,26 +78,28 @@ class Traced:
     def __floor__(self):
         return Traced("call", "floor", (self,))
 
-    __lt__ = __gt__ = _refusal("__lt")
-    __le__ = __ge__ = _refusal("__le")
-    __eq__ = __ne__ = _refusal("__eq")
-    __len__ = _refusal("__len")
-    __and__ = __rand__ = _refusal("__band")
-    __or__ = __ror__ = _refusal("__bor")
-    __xor__ = __rxor__ = _refusal("__bxor")
-    __invert__ = _refusal("__bnot")
-    __lshift__ = __rlshift__ = _refusal("__shl")
-    __rshift__ = __rrshift__ = _refusal("__shr")
-    __bool__ = _misuse("Python asks whether a traced value is true, as in `if`, `and`, `or`, `not`, min or max",
-                       "select(condition, a, b), all, any, negate, min, max of longhand.functions")
-    __hash__ = _misuse("Python looks a traced value up in a set or a dict",
-                       "select(condition, a, b), equal of longhand.functions")
-    __float__ = __int__ = __index__ = _misuse("Python asks for the number that a traced value stands for",
-                                              "the functions of longhand.functions in the place of math's; numbers")
-    __getitem__ = _misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
-    __call__ = _misuse("a traced value is called as a function", "a function of longhand.functions; x.score is no call")
-    __round__ = _misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
-    __trunc__ = _misuse("Python cuts off the fraction of a traced value", "floor of longhand.functions")
+    __lt__ = __gt__ = _make_refusal("__lt")
+    __le__ = __ge__ = _make_refusal("__le")
+    __eq__ = __ne__ = _make_refusal("__eq")
+    __len__ = _make_refusal("__len")
+    __and__ = __rand__ = _make_refusal("__band")
+    __or__ = __ror__ = _make_refusal("__bor")
+    __xor__ = __rxor__ = _make_refusal("__bxor")
+    __invert__ = _make_refusal("__bnot")
+    __lshift__ = __rlshift__ = _make_refusal("__shl")
+    __rshift__ = __rrshift__ = _make_refusal("__shr")
+    __bool__ = _make_misuse("Python asks whether a traced value is true, as in `if`, `and`, `or`, `not`, min or max",
+                            "select(condition, a, b), all, any, negate, min, max of longhand.functions")
+    __hash__ = _make_misuse("Python looks a traced value up in a set or a dict",
+                            "select(condition, a, b), equal of longhand.functions")
+    __float__ = __int__ = __index__ = _make_misuse("Python asks for the number that a traced value stands for",
+                                                   "the functions of longhand.functions in the place of "
+                                                   "math's; numbers")
+    __getitem__ = _make_misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
+    __call__ = _make_misuse("a traced value is called as a function",
+                            "a function of longhand.functions; x.score is no call")
+    __round__ = _make_misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
+    __trunc__ = _make_misuse("Python cuts off the fraction of a traced value", "floor of longhand.functions")
 
     def __repr__(self):
         return f"<traced {self.word}>"
@@ -119,15 +121,15 @@ class Body:
     """The function that a sum repeats: its index, its result, and the names of its local variables."""
 
     def __init__(self, f):
-        self.index = Traced("index", _parameter(f, "m"), ())
-        self.result, self.names = _called(f, self.index)
+        self.index = Traced("index", _get_parameter_name(f, "m"), ())
+        self.result, self.names = _trace_call(f, self.index)
 
 
-def _argument(part):
+def _wrap_argument(part):
     return Body(part) if callable(part) and not isinstance(part, Traced) else part
 
 
-def _parameter(f, otherwise):
+def _get_parameter_name(f, otherwise):
     code = getattr(f, "__code__", None)
     name = code.co_varnames[0] if code and code.co_argcount else otherwise
     return name if is_name(name) else name + "_"
@@ -145,10 +147,10 @@ def _expect_one_argument(f, argument):
                             "\n  expected: a function of one argument") from None
 
 
-def _called(f, argument):
+def _trace_call(f, argument):
     """Calls f. Returns its result, and a dict from the id of a node to (node, name of its local variable)."""
     _expect_one_argument(f, argument)
-    names, code, before = {}, getattr(f, "__code__", None), sys.getprofile()
+    names, code, old_profile = {}, getattr(f, "__code__", None), sys.getprofile()
 
     def watch(frame, event, _):
         if event == "return" and frame.f_code is code:
@@ -158,10 +160,10 @@ def _called(f, argument):
     try:
         return f(argument), names
     finally:
-        sys.setprofile(before)
+        sys.setprofile(old_profile)
 
 
-def _below(node):
+def _get_children(node):
     """The child nodes of a node, a list or a body."""
     if isinstance(node, Body):
         return [node.result]
@@ -170,7 +172,7 @@ def _below(node):
     return list(node.parts) if isinstance(node, Traced) and node.kind in ("operator", "call") else []
 
 
-def _inner_first(root):
+def _sort_inner_first(root):
     """The root and all nodes below it, each once, and each after its children."""
     order, seen, stack = [], set(), [(root, False)]
     while stack:
@@ -180,7 +182,7 @@ def _inner_first(root):
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((inner, False) for inner in reversed(_below(node)))
+            stack.extend((inner, False) for inner in reversed(_get_children(node)))
     return order
 
 
@@ -191,13 +193,13 @@ class Writer:
         self.symbols, self.names = symbols, names
         self.taken, self.uses, self.free, self.known = set(), {}, {}, {}
         self.scopes = []  # (index, lines) of each function that is being written, the outermost first
-        for node in _inner_first(root):
-            self._look(node)
+        for node in _sort_inner_first(root):
+            self._count_uses(node)
 
-    def _look(self, node):
+    def _count_uses(self, node):
         """Counts the uses of a node's children, and records the indices of sums on which the node depends."""
         free = {id(node)} if isinstance(node, Traced) and node.kind == "index" else set()
-        for inner in _below(node):
+        for inner in _get_children(node):
             self.uses[id(inner)] = self.uses.get(id(inner), 0) + 1
             free |= self.free[id(inner)]
         if isinstance(node, Body):
@@ -207,7 +209,7 @@ class Writer:
             self.taken.add(node.word)
         self.free[id(node)] = free
 
-    def _new_name(self, name):
+    def _choose_name(self, name):
         name = re.sub("[^A-Za-z0-9_]", "_", name)
         name = name if is_name(name) else name + "_"
         free, count = name, 1
@@ -233,22 +235,23 @@ class Writer:
         complete result of a function."""
         if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
             return self.known.get(id(node)) or self._declare(node)
-        text, binds = self._bare(node)
+        text, binds = self._write_node(node)
         return f"({text})" if binds < level else text
 
     def _declare(self, node):
         """Declares a local variable for a node, in the innermost function on whose index the node depends."""
-        text, _ = self._bare(node)
-        scope = max((at for at, (index, _) in enumerate(self.scopes) if id(index) in self.free[id(node)]), default=0)
-        name = self._new_name(self.names.get(id(node), (node, "part"))[1])
+        text, _ = self._write_node(node)
+        depths = [depth for depth, (index, _) in enumerate(self.scopes) if id(index) in self.free[id(node)]]
+        scope = max(depths, default=0)
+        name = self._choose_name(self.names.get(id(node), (node, "part"))[1])
         self.scopes[scope][1].append(f"local {name} = {text}")
         self.known[id(node)] = name
         return name
 
-    def _bare(self, node):
+    def _write_node(self, node):
         """The text of a node, and its precedence."""
         if isinstance(node, Body):
-            return self._function(node), PRIMARY
+            return self._write_function(node), PRIMARY
         if hasattr(node, "tolist"):
             node = node.tolist()
         if isinstance(node, (list, tuple)):
@@ -258,21 +261,21 @@ class Writer:
             if written is None:
                 raise LonghandError(f"a number of a formula: {node!r} is a {type(node).__name__}; expected a number")
             return written, UNARY if written.startswith("-") else PRIMARY
-        return getattr(self, "_" + node.kind)(node)
+        return getattr(self, "_write_" + node.kind)(node)
 
-    def _symbol(self, node):
+    def _write_symbol(self, node):
         if node.parts is not self.symbols:
             raise LonghandError(f"x.{node.word} is used outside the function that x was given to\n"
                                 "  expected: each score uses its own x")
         return f"x.{node.word}" if is_name(node.word) else f"x[{literal(node.word)}]", PRIMARY
 
-    def _index(self, node):
+    def _write_index(self, node):
         return self.known[id(node)], PRIMARY
 
-    def _call(self, node):
+    def _write_call(self, node):
         return f"{node.word}({', '.join(self.text(part, 0) for part in node.parts)})", PRIMARY
 
-    def _operator(self, node):
+    def _write_operator(self, node):
         if len(node.parts) == 1:
             text = self.text(node.parts[0], UNARY)
             return f"-({text})" if text.startswith("-") else f"-{text}", UNARY
@@ -280,22 +283,22 @@ class Writer:
         if level == POWER:
             return f"{self.text(node.parts[0], POWER + 1)} ^ {self.text(node.parts[1], UNARY)}", POWER
         chain = [node]  # the operators of this precedence, without recursion
-        while self._goes_on(chain[-1].parts[0], level):
+        while self._continues_chain(chain[-1].parts[0], level):
             chain.append(chain[-1].parts[0])
         pieces = [self.text(chain[-1].parts[0], level)]
         pieces += [f"{node.word} {self.text(node.parts[1], level + 1)}" for node in reversed(chain)]
-        return _filled(pieces), level
+        return _fill_lines(pieces), level
 
-    def _goes_on(self, node, level):
+    def _continues_chain(self, node, level):
         return (isinstance(node, Traced) and node.kind == "operator" and len(node.parts) == 2
                 and LEVELS[node.word] == level and not self.is_local(node))
 
-    def _function(self, body):
-        self.known[id(body.index)] = name = self._new_name(body.index.word)
-        return _laid_out(name, self.body(body.index, name, body.result), 0)
+    def _write_function(self, body):
+        self.known[id(body.index)] = name = self._choose_name(body.index.word)
+        return _lay_out_function(name, self.body(body.index, name, body.result), 0)
 
 
-def _filled(pieces):
+def _fill_lines(pieces):
     """The pieces of a chain of operators, as many in each line as fit."""
     lines = pieces[:1]
     for piece in pieces[1:]:
@@ -306,7 +309,7 @@ def _filled(pieces):
     return "\n".join(lines)
 
 
-def _laid_out(name, lines, used):
+def _lay_out_function(name, lines, used):
     """The text of a function: one line if its body is one line and fits, else one line for each line of the body."""
     line = f"function({name}) {lines[0]} end"
     if len(lines) == 1 and "\n" not in line and used + len(line) < WIDTH:
@@ -318,7 +321,7 @@ def function(f, path, indent, used=0):
     """Converts a score to the text of a Lua function."""
     x = Symbols()
     try:
-        result, names = _called(f, x)
+        result, names = _trace_call(f, x)
         writer = Writer(result, x, names)
         writer.taken.add("x")
         lines = writer.body(None, "x", result)
@@ -327,7 +330,7 @@ def function(f, path, indent, used=0):
                             "sum(n, lambda m: ...) of longhand.functions repeats a part") from None
     except LonghandError as error:
         raise LonghandError(f"{path}: {error}") from None
-    return _laid_out("x", lines, indent + used).replace("\n", "\n" + " " * indent)
+    return _lay_out_function("x", lines, indent + used).replace("\n", "\n" + " " * indent)
 
 
 def expression(node):
