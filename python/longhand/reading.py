@@ -121,7 +121,7 @@ class Run:
         return Tensors(os.path.join(self.path, name))
 
 
-def _name_of_task(spec, name):
+def _get_task_name(spec, name):
     task = spec.get("task") if isinstance(spec, dict) else None
     task = task if isinstance(task, dict) else {}
     return str(task.get("kind") or task.get("data") and (task.get("name") or name) or "?")

@@ -31,7 +31,7 @@ class Commands(unittest.TestCase):
     def train(self, out="runs", **flags):
         return longhand.train(SPEC, out=self.folder / out, threads=1, **{"progress": launcher.quiet, **flags})
 
-    def test_a_build_is_a_trainer(self):
+    def test_build_returns_a_working_trainer(self):
         printed = []
         trainer = longhand.build(SPEC, levels="best", progress=printed.append)
         self.assertEqual([trainer.info()["id"], printed], ["plain", []])
@@ -41,7 +41,7 @@ class Commands(unittest.TestCase):
         with self.assertRaisesRegex(longhand.UsageError, "no such flag: --long"):
             trainer.run("sample", long=3, progress=launcher.quiet)
 
-    def test_runs_come_back(self):
+    def test_train_returns_its_runs(self):
         printed = []
         runs = self.train(seeds=range(0, 2), steps=10, no_eval=True, progress=printed.append)
         self.assertEqual([(run.id, run.seed, run.info["exit"]) for run in runs], [("plain", 0, 0), ("plain", 1, 0)])

@@ -65,7 +65,7 @@ class TestRuns(Files):
             self.assertEqual(run.spec["train"]["steps"], 30)
             self.assertEqual(run.info["exit"], 0)
 
-    def test_metrics_and_evaluations(self):
+    def test_metrics_and_evaluations_are_read(self):
         run = longhand.runs(RUNS)[0]
         metrics = run.metrics()
         self.assertEqual([line["step"] for line in metrics], [10, 20, 30])
@@ -138,7 +138,7 @@ class TestRuns(Files):
             run = longhand.Run(path)
             self.assertEqual((run.task, run.encoding), (task, encoding))
 
-    def test_a_torn_last_line_is_skipped_and_told(self):
+    def test_a_torn_last_line_is_skipped_and_reported(self):
         path = self.copied_run() / "metrics.jsonl"
         text = path.read_text()
         third = text.rindex("\n", 0, -1) + 1
@@ -161,7 +161,7 @@ class TestRuns(Files):
         path.write_text('{"step":1}\n[2]\n')
         self.refused("line 2 is no JSON object", longhand.read_lines, path)
 
-    def test_folders_that_are_no_runs(self):
+    def test_folders_without_a_complete_run_are_refused(self):
         self.refused("No such file", longhand.Run, self.folder)
         (self.folder / "run.json").write_text("{")
         self.refused("no JSON", longhand.Run, self.folder)
@@ -169,7 +169,7 @@ class TestRuns(Files):
         self.refused("'digest' is missing", longhand.Run, self.folder)
         self.refused("no such folder", longhand.runs, self.folder / "none")
 
-    def test_what_is_no_run_is_told_and_the_rest_goes_on(self):
+    def test_other_folders_are_reported_and_runs_are_read(self):
         good = self.copied_run()
         for name, text in (("foreign", '{"project":"x"}'), ("list", "[]"), ("torn", '{"id":')):
             (self.folder / name).mkdir()
@@ -212,7 +212,7 @@ class TestRuns(Files):
             os.truncate(path / name, files.LARGEST[name] + 1)  # a sparse file of zeros
             self.refused(f"expected at most {files.LARGEST[name]}", read)
 
-    def test_fields_of_other_types(self):
+    def test_fields_of_other_types_are_refused(self):
         path = self.copied_run()
         run, info = longhand.Run(path), json.loads((path / "run.json").read_text())
         for field, value in (("by", [4]), ("by", {"length": [4]}), ("split", {}), ("set", 3), ("step", "x"),
@@ -236,7 +236,7 @@ class TestRuns(Files):
         self.assertEqual([row[key] for key in names], ["drawn", "reverse_string", "drawn", 0, 0, 0.001, 2, 16, 2])
         self.assertTrue(all(isinstance(value, (str, int, float)) for value in row.values()))
 
-    def test_tables_are_chosen_from(self):
+    def test_rows_of_a_table_are_selected_by_column(self):
         table = longhand.evaluations(RUNS)
         self.assertEqual(table, longhand.rows(longhand.runs(RUNS)))
         self.assertEqual([row["length"] for row in table.where(id="plain")], [4, 8])
@@ -259,12 +259,12 @@ class TestRuns(Files):
             with self.assertRaisesRegex(longhand.LonghandError, "pip install pandas"):
                 table.to_pandas()
 
-    def test_values_of_an_axis_are_numbers_where_their_names_are(self):
+    def test_values_of_an_axis_are_numbers_if_their_names_are(self):
         for names, values in ((["32", "64"], [32, 64]), (["0.1", "1", "1e-05"], [0.1, 1.0, 1e-5]),
                               (["32", "wide"], ["32", "wide"]), (["01", "02"], ["01", "02"]), (["nan"], ["nan"])):
             self.assertEqual(longhand.reading._numbers(names), values)
 
-    def test_evaluations_with_a_seed_of_their_own_stand_beside(self):
+    def test_evaluations_with_another_seed_are_separate_rows(self):
         path = self.copied_run()
         line = {"step": 30, "split": "train", "by": {"length": 4}, "accuracy": 0.5, "seed": 7}
         with open(path / "eval.jsonl", "a") as file:
@@ -274,7 +274,7 @@ class TestRuns(Files):
 
 
 class TestTensors(Files):
-    def test_a_checkpoint(self):
+    def test_a_checkpoint_is_read(self):
         run = longhand.runs(RUNS)[1]
         with run.checkpoint() as tensors:
             self.assertEqual(repr(tensors), f"Tensors({tensors.path!r})")
@@ -292,7 +292,7 @@ class TestTensors(Files):
         self.assertEqual(listed(weight)[3][1], weight[3, 1])
         self.assertTrue(all(0.9 < value < 1.1 for value in scale))
 
-    def test_without_numpy(self):
+    def test_tensors_are_read_without_numpy(self):
         numpy, longhand.tensors.numpy = longhand.tensors.numpy, None
         try:
             with longhand.runs(RUNS)[0].checkpoint() as tensors:
@@ -305,7 +305,7 @@ class TestTensors(Files):
             with longhand.runs(RUNS)[0].checkpoint() as tensors:
                 self.assertTrue((tensors["output.weight"] == numpy.array(plain)).all())
 
-    def test_a_trace(self):
+    def test_a_trace_is_read(self):
         with longhand.Trace(TRACE) as trace:
             self.assertEqual(trace.lengths(), [4, 8])
             self.assertEqual(tuple(trace.tokens(8).shape), (2, 16))
@@ -320,7 +320,7 @@ class TestTensors(Files):
             with self.assertRaisesRegex(KeyError, "2 of attention at length 8, none is number 2"):
                 trace.attention(8, 2)
 
-    def test_a_trace_of_two_streams(self):
+    def test_a_trace_of_two_streams_is_read(self):
         sites = [("tokens.source", 2), ("tokens.target", 3), ("memory", 2), ("encoder.0.attention", 4), ("input", 3),
                  ("decoder.0.attention", 9), ("cross.0.attention", 6), ("decoder.0.output", 3), ("answers", 2),
                  ("targets", 2)]
@@ -337,7 +337,7 @@ class TestTensors(Files):
             self.assertEqual(listed(trace.tokens(7, stream="target")), [[2, 3, 4]])
             self.assertEqual([listed(trace.answers(7)), listed(trace.targets(7))], [[[32, 33]], [[34, 35]]])
 
-    def test_types_and_empty_tensors(self):
+    def test_all_types_and_empty_tensors_are_read(self):
         data = struct.pack("<d", 0.5) + struct.pack("<2q", -1, 2**40) + b"\x01"
         entries = {"f": ["F64", [1], 0, 8], "i": ["I64", [2, 1], 8, 24], "b": ["BOOL", [1], 24, 25],
                    "e": ["F32", [0, 3], 25, 25]}
@@ -351,7 +351,7 @@ class TestTensors(Files):
         path.write_bytes(struct.pack("<Q", len(text)) + text + data)
         return path
 
-    def test_torn_and_damaged_files(self):
+    def test_torn_and_damaged_files_are_refused(self):
         whole = (pathlib.Path(longhand.runs(RUNS)[0].path) / "checkpoint.safetensors").read_bytes()
         path = self.folder / "torn.safetensors"
         for length, what in ((0, "0 bytes"), (7, "7 bytes"), (200, "cut short"), (len(whole) - 1, "are not those of")):
@@ -363,12 +363,12 @@ class TestTensors(Files):
         self.refused("the header is no JSON", longhand.Tensors, path)
         self.refused("No such file", longhand.Tensors, self.folder / "none")
 
-    def test_files_that_cannot_be_mapped(self):
+    def test_files_that_cannot_be_mapped_are_reported(self):
         with unittest.mock.patch("mmap.mmap", side_effect=OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))):
             self.refused("some.safetensors: cannot map its 28 bytes into memory: Cannot allocate memory",
                          longhand.Tensors, self.written({"__metadata__": {}}, b""))
 
-    def test_headers_that_lie(self):
+    def test_headers_with_wrong_entries_are_refused(self):
         for entry, what in (({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, "bytes 0 to 4 are not those"),
                             ({"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}, "elements are BF16"),
                             ({"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}, "no dtype, shape"),
@@ -430,7 +430,7 @@ class TestEvents(Files):
         self.assertEqual((theirs / place.name / "events.out.tfevents.1").read_text(), "keep")
         self.assertTrue(list(out.glob(f"{other.id}/*/*/events.out.*")))  # the other runs are exported
 
-    def test_damaged_runs_are_left_out_and_told(self):
+    def test_damaged_runs_are_left_out_and_reported(self):
         shutil.copytree(RUNS, self.folder / "runs")
         first = longhand.runs(self.folder / "runs")[0]
         pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
@@ -439,7 +439,7 @@ class TestEvents(Files):
         self.assertIn("eval.jsonl: line 1", printed)
         self.assertEqual([path.parts[-4] for path in (self.folder / "out").glob("*/*/*/*")], ["plain"])
 
-    def test_torn_lines_are_told(self):
+    def test_torn_lines_are_reported(self):
         shutil.copytree(RUNS, self.folder / "runs")
         first = longhand.runs(self.folder / "runs")[0]
         with open(pathlib.Path(first.path, "eval.jsonl"), "a") as file:
@@ -448,13 +448,13 @@ class TestEvents(Files):
         self.assertEqual(code, 0)
         self.assertRegex(printed, r"eval.jsonl: line \d+ is torn and was skipped")
 
-    def test_what_files_say_does_not_reach_the_terminal_as_it_is(self):
+    def test_control_characters_of_files_do_not_reach_the_terminal(self):
         shutil.copytree(RUNS, self.folder / "runs\33[2J")
         first = longhand.runs(self.folder / "runs\33[2J")[0]
         pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
         self.assertNotIn("\33", self.exported(self.folder / "runs\33[2J", self.folder / "out")[1])
 
-    def test_a_full_disk(self):
+    def test_a_full_disk_is_reported(self):
         shutil.copytree(longhand.runs(RUNS)[0].path, self.folder / "full" / "digest" / "run")
         code, printed = self.exported(self.folder / "full", self.folder / "out")
         self.assertEqual(code, 4)

@@ -48,7 +48,7 @@ class Door(unittest.TestCase):
 
 
 class TestStudies(Door):
-    def test_axes_of_fields_presets_and_fragments(self):
+    def test_axes_may_be_fields_presets_or_fragments(self):
         study = longhand.Study(
             self.folder / "grid.lua", base=longhand.Spec(**{"task": {"kind": "bucket_sort"}, **REST}),
             axes={"encoding": ["none", "rope"], "model.width": [32, 64], "task": ["parity_check"],
@@ -77,12 +77,12 @@ class TestStudies(Door):
 
 
 class TestHash(Door):
-    def test_what_python_would_round_has_functions(self):
+    def test_roundings_of_python_are_refused_with_a_function_to_use(self):
         for score, function in ((lambda x: round(x.score), "floor(a + 0.5)"),
                                 (lambda x: math.trunc(x.score), "floor of longhand.functions")):
             self.refused("cannot be traced", function, call=lambda: longhand.Spec(encoding={"score": score}).text)
 
-    def test_a_set_does_not_decide_in_silence(self):
+    def test_sets_and_dicts_with_formulas_are_refused(self):
         for score in (lambda x: x.score if x.distance in {0, 1} else 0, lambda x: {0: 1.0}.get(x.distance, 0.0)):
             self.refused("in a set or a dict", call=lambda: longhand.Spec(encoding={"score": score}).text)
 
@@ -102,7 +102,7 @@ class TestText(Door):
         self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
         self.assertEqual(text.split("\n")[1], "  values = {")
 
-    def test_what_lua_has_no_word_for(self):
+    def test_values_without_a_form_in_lua_are_refused(self):
         self.refused("model.dropout: None is a NoneType", call=lambda: lua.value({"model": {"dropout": None}}))
         self.refused("nan: expected a finite number", call=lambda: lua.value(float("nan")))
         self.refused("range(3, 1) holds no ascending lengths", call=lambda: lua.value(range(3, 1), "train.lengths"))
@@ -115,7 +115,7 @@ class TestFormulas(Door):
     def written(self, score):
         return lua.value(score)
 
-    def test_names_of_python_become_those_of_lua(self):
+    def test_names_in_python_become_names_in_lua(self):
         self.assertEqual(self.written(own_bias), "function(x)\n"
                          "  local penalty = x.slope * log1p(abs(x.distance))\n"
                          "  local bonus = select(less(x.distance, 0), x.left, 0)\n"
@@ -129,7 +129,7 @@ class TestFormulas(Door):
                             (lambda x: -(-x.a), "-(-x.a)"), (lambda x: 1 - x["end"], '1 - x["end"]')):
             self.assertEqual(self.written(score), f"function(x) return {text} end")
 
-    def test_what_is_used_twice_is_written_once(self):
+    def test_a_formula_that_is_used_twice_is_written_once(self):
         def score(x):
             total = x.score
             for _ in range(40):
@@ -155,7 +155,7 @@ class TestFormulas(Door):
                          "    return cos(angle) + sum(2, function(m_2) return sin(angle * m_2) * far end)\n"
                          "  end) / 8\nend")
 
-    def test_a_long_chain_is_no_deep_one(self):
+    def test_a_long_chain_is_written_without_nesting(self):
         def score(x):
             total = x.score
             for place in range(3000):
@@ -166,7 +166,7 @@ class TestFormulas(Door):
         self.assertTrue(text.endswith(" + 2999\nend"))
         self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
 
-    def test_what_python_would_do_is_refused(self):
+    def test_operations_that_python_would_execute_are_refused(self):
         for score, text in ((lambda x: x.score if x.distance < 0 else 0, "less(a, b)"),
                             (lambda x: x.score and x.a, "select(condition, a, b)"),
                             (lambda x: max(x.score, 0), "less(a, b)"), (lambda x: x.a == 1, "equal(a, b)"),
@@ -202,7 +202,7 @@ class TestFormulas(Door):
 
 
 class TestSpecs(Door):
-    def test_a_spec_is_the_same_as_in_lua(self):
+    def test_a_spec_equals_its_form_in_lua(self):
         spec = longhand.Spec(self.folder / "own_bias.lua", **OWN_BIAS)
         self.assertEqual(spec.check()["digest"],
                          longhand.check(ROOT / "examples/own_bias/own_bias.lua")["digest"])
@@ -211,7 +211,7 @@ class TestSpecs(Door):
         self.assertIn("return {\n  task     = { kind = \"bucket_sort\" },\n  encoding = {\n    score = function(x)\n"
                       "      local penalty = ", text)
 
-    def test_the_guide_is_right(self):
+    def test_the_example_of_the_guide_runs(self):
         guide = (ROOT / "docs" / "python.md").read_text()
         source = guide.split("```python\n")[1].split("```")[0]
         os.chdir(self.folder)
@@ -232,17 +232,17 @@ class TestSpecs(Door):
         self.assertEqual(error.field, "model.widht")
         self.refused("no such spec: bucket_srt", kind=longhand.SpecError, call=lambda: longhand.check("bucket_srt"))
 
-    def test_values_that_are_set(self):
+    def test_set_changes_fields_of_a_spec(self):
         self.assertNotEqual(longhand.check("bucket_sort_rope")["digest"],
                             longhand.check("bucket_sort_rope", set={"precision": "float64",
                                                                     "train.lengths": range(1, 21)})["digest"])
         self.refused("'train.steps=5' is a str", "expected a dict",
                      call=lambda: longhand.check("bucket_sort_rope", set="train.steps=5"))
 
-    def test_a_file_is_asked_for(self):
+    def test_a_spec_without_a_file_is_refused(self):
         self.refused("the spec has no file", call=lambda: longhand.train(longhand.Spec(**OWN_BIAS)))
 
-    def test_a_plan(self):
+    def test_a_plan_has_the_number_of_parameters(self):
         self.assertEqual(longhand.plan("bucket_sort_rope")["parameters"], 249413)
 
 
@@ -262,7 +262,7 @@ class TestCommands(Door):
         self.refused("hint: did you mean --steps?", kind=longhand.UsageError,
                      call=lambda: longhand.train("bucket_sort_rope", stepz=5, progress=launcher.quiet))
 
-    def test_lines_go_to_stderr_as_they_come(self):
+    def test_lines_of_a_command_go_to_stderr_at_once(self):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(launcher.run(["sh", "-c", "echo one >&2; echo two; echo three >&2"]), "two\n")
         self.assertEqual(said.getvalue(), "one\nthree\n")
@@ -286,7 +286,7 @@ class TestCommands(Door):
             self.assertEqual(mark.read_text(), "saved\n")
             mark.unlink()
 
-    def test_where_longhand_is(self):
+    def test_the_root_is_found_or_set_by_a_variable(self):
         self.assertEqual(launcher.root(), ROOT)
         os.environ["LONGHAND_ROOT"] = str(self.folder)
         try:

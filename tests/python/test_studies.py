@@ -29,7 +29,7 @@ class Studies(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def test_a_sweep_gives_its_runs(self):
+    def test_a_sweep_returns_its_runs(self):
         said = []
         runs = longhand.sweep(STUDY, out=RUNS, progress=said.append)
         self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS)
@@ -39,13 +39,13 @@ class Studies(unittest.TestCase):
         self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
         self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.quiet))
 
-    def test_some_of_the_cells(self):
+    def test_a_sweep_may_select_cells(self):
         said = []
         runs = longhand.sweep(f"{STUDY}:sort,parity", out=RUNS, only="task=sort", progress=said.append)
         self.assertIn("1 of 2 cells, 2 runs: 2 done, 0 to do", said[0])
         self.assertEqual(len(runs), 4)
 
-    def test_a_study_of_python_is_that_of_its_file(self):
+    def test_a_study_in_python_equals_that_of_its_file(self):
         written = dict(re.findall(r"(steps|examples|learning_rates) = ({ .*? }|\d+)", STUDY.read_text()))
         study = longhand.Study(
             self.folder / "sweep.lua", title="two cells", base={
@@ -63,7 +63,7 @@ class Studies(unittest.TestCase):
         self.assertIn("4 done, 0 to do", said[0])
         self.assertEqual(len(longhand.evaluations(RUNS, study=study)), 16)
 
-    def test_attempts_of_tasks_are_no_runs(self):
+    def test_attempts_of_tasks_are_not_listed_as_runs(self):
         shutil.copytree(RUNS, self.folder / "runs")
         run = longhand.runs(self.folder / "runs")[0]
         path = pathlib.Path(run.path)
@@ -86,7 +86,7 @@ class Studies(unittest.TestCase):
         with open(folder / name, newline="") as file:
             return list(csv.DictReader(file))
 
-    def test_tables_say_what_python_reads(self):
+    def test_tables_of_a_report_have_the_values_that_python_reads(self):
         longhand.call(["export", "csv", RUNS, "--out", self.folder / "csv"], launcher.quiet)
         table, mine = self.read_csv(self.folder / "csv", "evaluations.csv"), longhand.evaluations(RUNS)
         self.assertEqual(len(table), 16)
@@ -99,7 +99,7 @@ class Studies(unittest.TestCase):
                           for row in self.read_csv(self.folder / "csv", "runs.csv")],
                          [("evaluated", *cell) for cell in CELLS])
 
-    def test_what_is_damaged_is_left_out(self):
+    def test_damaged_runs_are_left_out_of_studies(self):
         damaged = self.folder / "damaged"
         shutil.copytree(RUNS, damaged)
         pathlib.Path(longhand.runs(damaged)[0].path, "run.json").write_text("{")
