@@ -1,25 +1,21 @@
-/* cli/: flags and their messages, and every verb but train. */
+/* cli/: messages on wrong command lines, and every verb but train. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/gradcheck.h"
 #include "cli/cli.h"
-#include "data/symbols/symbols.h"
 #include "lh_run.h"
 #include "toy_program.h"
-#include "base/json_text.h"
 
 static lh_spec toy;
 
@@ -53,7 +49,7 @@ static void test_eval_wrong_answers_need_condition_without_noise(void **state) {
     assert_text(state, 1, "eval --checkpoint x --lengths 5 --wrong w", "x: ");
 }
 
-static void test_main_bad_words_usage(void **state) {
+static void test_main_reports_wrong_words(void **state) {
     assert_text(state, 2, "", "usage: trainer VERB");
     assert_text(state, 2, "trian", "did you mean train?");
     assert_text(state, 0, "--help", "gradcheck");
@@ -90,7 +86,7 @@ static void test_main_bad_words_usage(void **state) {
     assert_text(state, 0, "bench --help", "--json");
 }
 
-static void test_main_flags_of_other_programs_explained(void **state) {
+static void test_main_explains_flags_of_other_programs(void **state) {
     assert_text(state, 2, "train --lr 1", "did you mean --learning-rate?");
     assert_text(state, 2, "train --epochs=3", "did you mean --steps?");
     assert_text(state, 2, "train --max_steps 3", "did you mean --steps?");
@@ -106,85 +102,7 @@ static void test_main_flags_of_other_programs_explained(void **state) {
     assert_text(state, 2, "train --frobnicate", "--help lists them");
 }
 
-static void test_options_values_parsed(void **state) {
-    (void)state;
-    lh_error error;
-    int64_t steps = 1;
-    double rate = 1;
-    bool on = false, given = false, help;
-    const char *text = NULL;
-    lh_option_lengths lengths;
-    const lh_verb verb = {"verb", "", NULL};
-    const lh_option options[] = {
-        {"--steps", LH_OPTION_INTEGER, &steps, 0, 1e9, &given, "N", ""},
-        {"--rate", LH_OPTION_NUMBER, &rate, 0, 1, NULL, "X", ""},
-        {"--on", LH_OPTION_SWITCH, &on, 0, 0, NULL, NULL, ""},
-        {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "T", ""},
-        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "L", ""},
-    };
-    char line[] = "--steps 2e6 --rate=3e-4 --on --text a=b --lengths 10:500:20", *words[8], *rest = line;
-    for (int i = 0; i < 8; i++) words[i] = strsep(&rest, " ");
-    lh_assert_ok(lh_options_parse(&verb, options, 5, 8, words, &help, &error), &error);
-    assert_true(steps == 2000000 && rate == 3e-4 && on && given && !help);
-    assert_string_equal(text, "a=b");
-    assert_true(lengths.lengths.first == 10 && lengths.lengths.last == 500 && lengths.lengths.step == 20);
-    char list[] = "41,50,60";
-    words[0] = words[6];
-    words[1] = list;
-    lh_assert_ok(lh_options_parse(&verb, options, 5, 2, words, &help, &error), &error);
-    assert_int_equal(lengths.lengths.count, 3);
-    assert_int_equal(lengths.lengths.list[2], 60);
-}
-
-static void test_shortest_reads_back(void **state) {
-    (void)state;
-    static const double numbers[] = {0.1, 1.0 / 3.0, 3e-4, 1e-5, 2000000, 1e300, 5e-324, 0.1 + 0.2, -7.25, 0};
-    static const char *const texts[] = {"0.1",    "0.3333333333333333",  "0.0003", "1e-05", "2e+06", "1e+300",
-                                        "5e-324", "0.30000000000000004", "-7.25",  "0"};
-    for (int i = 0; i < 10; i++) {
-        char text[LH_NUMBER_TEXT];
-        assert_string_equal(lh_write_shortest(numbers[i], text), texts[i]);
-        assert_true(strtod(text, NULL) == numbers[i]);
-    }
-}
-
-/* A file that names a path is JSON, for any bytes in the path. */
-static void test_quoted_text_is_json(void **state) {
-    (void)state;
-    static const char *const cases[][2] = {
-        {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},
-        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2"},
-        {"a\xff", "a\xef\xbf\xbd"},
-        {"\xc3", "\xef\xbf\xbd"},
-        {"\xe2\x82z", "\xef\xbf\xbd\xef\xbf\xbdz"},
-        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* overlong encoding */
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half of a surrogate pair */
-        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* beyond the last code point */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lh_text text;
-        lh_assert_ok(lh_text_open(&text, NULL), NULL);
-        lh_json_quote(text.out, cases[i][0]);
-        lh_assert_ok(lh_text_close(&text, NULL), NULL);
-        json_t *read = json_loads(text.text, JSON_DECODE_ANY, NULL);
-        assert_non_null(read);
-        assert_string_equal(json_string_value(read), cases[i][1]);
-        json_decref(read);
-        free(text.text);
-    }
-}
-
-static void test_symbols_longest_name_wins(void **state) {
-    (void)state;
-    static const char *const names[] = {"+", "1", "10", "push"};
-    uint16_t tokens[16];
-    assert_int_equal(lh_read_symbols(names, 4, "10+1 push", tokens), 4);
-    assert_true(tokens[0] == 2 && tokens[1] == 0 && tokens[2] == 1 && tokens[3] == 3);
-    assert_int_equal(lh_read_symbols(names, 4, "1 x", tokens), -3);
-    assert_int_equal(lh_read_symbols(names, 4, "", tokens), 0);
-}
-
-static void test_info_json_complete(void **state) {
+static void test_info_has_every_fact(void **state) {
     static const char *const keys[] = {
         "id",     "digest", "model_digest", "source_digest", "spec",     "task",   "precision", "parameters",
         "levels", "level",  "targets",      "architectures", "compiler", "linked", "threads",   "shards"};
@@ -216,7 +134,7 @@ static void test_sample_prints_examples_as_json_and_text(void **state) {
     assert_int_equal(strlen(result.out), 700 + 4 + 700 + 1);
 }
 
-static const char *train(void **state) {
+static const char *train_toy(void **state) {
     run_with(state, 0, "train --steps 5 --no-eval --out . --threads 1", NULL);
     return "toy/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
 }
@@ -224,7 +142,7 @@ static const char *train(void **state) {
 /* The logits of predict give the accuracy of eval. */
 static void test_predict_agrees_with_eval(void **state) {
     char command[256];
-    const char *checkpoint = train(state);
+    const char *checkpoint = train_toy(state);
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 5 --examples 12 --out . --per-example each",
              checkpoint);
     run_with(state, 0, command, NULL);
@@ -232,13 +150,14 @@ static void test_predict_agrees_with_eval(void **state) {
     char *samples = strdup(result.out);
     snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
     result = run_with(state, 0, command, samples);
-    char *x = samples, *y = result.out, *at;
+    char *samples_left = samples, *answers_left = result.out, *lines_left;
     size_t bytes;
     char *each = lh_test_read(lh_test_path(*state, "each"), &bytes);
-    at = each;
+    lines_left = each;
     for (int i = 0; i < 12; i++) {
-        json_t *sample = json_loads(strsep(&x, "\n"), 0, NULL), *answer = json_loads(strsep(&y, "\n"), 0, NULL);
-        json_t *line = json_loads(strsep(&at, "\n"), 0, NULL);
+        json_t *sample = json_loads(strsep(&samples_left, "\n"), 0, NULL),
+               *answer = json_loads(strsep(&answers_left, "\n"), 0, NULL);
+        json_t *line = json_loads(strsep(&lines_left, "\n"), 0, NULL);
         int correct = 0;
         for (size_t j = 0; j < 5; j++)
             correct += json_equal(json_array_get(json_object_get(sample, "target"), j),
@@ -265,7 +184,7 @@ int flock(int file, int operation) {
 /* A process warns of missing locks once, for any number of files. */
 static void test_eval_without_locks_warns_once(void **state) {
     char command[256];
-    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train(state));
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train_toy(state));
     assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
     without_locks = true;
     lh_run_result result = run_with(state, 0, command, NULL);
@@ -296,7 +215,7 @@ static void test_verbs_run_a_model_of_two_streams(void **state) {
     assert_text(state, 0, "bench --json --seconds 0.02 --lengths 4 --threads 1", "\"tokens\":11,");
 }
 
-static void check_bad_lines(void **state, const char *checkpoint, const char *const cases[][2], size_t count) {
+static void check_wrong_lines(void **state, const char *checkpoint, const char *const cases[][2], size_t count) {
     char command[256];
     snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
     for (size_t i = 0; i < count; i++) {
@@ -306,7 +225,7 @@ static void check_bad_lines(void **state, const char *checkpoint, const char *co
     }
 }
 
-static void test_predict_bad_lines_named(void **state) {
+static void test_predict_names_wrong_lines(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2]}\nnonsense\n", "line 2: "},
         {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: 0 to 4"},
@@ -316,22 +235,22 @@ static void test_predict_bad_lines_named(void **state) {
         {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "\"positions\" is given, but this encoding samples none"},
         {"{\"input\":[1,2],\"distances\":[0,2,3,4]}", "\"distances\" is given, but this encoding samples none"},
     };
-    check_bad_lines(state, train(state), cases, sizeof cases / sizeof *cases);
+    check_wrong_lines(state, train_toy(state), cases, sizeof cases / sizeof *cases);
 }
 
-static void test_predict_bad_positions_named(void **state) {
+static void test_predict_names_wrong_positions(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2],\"positions\":[1]}", "1 positions\n  expected: 4"},
         {"{\"input\":[1,2],\"positions\":[1,2,3,-4]}", "positions[3]"},
         {"{\"input\":[1,2],\"positions\":[1,2,64,3]}", "positions[2] is no integer from 0 to 63"},
     };
-    const char *checkpoint = train(state);
+    const char *checkpoint = train_toy(state);
     toy.cpu = toy_drawn_list;
     toy.position_range[0] = 64;
-    check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
+    check_wrong_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 
-static void test_predict_bad_distances_named(void **state) {
+static void test_predict_names_wrong_distances(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2],\"distances\":[0,1]}", "2 distances\n  expected: 4"},
         {"{\"input\":[1,2],\"distances\":7}", "\"distances\" is no list of integers"},
@@ -340,38 +259,38 @@ static void test_predict_bad_distances_named(void **state) {
         {"{\"input\":[1,2],\"distances\":[1,2,3,4]}", "distances[0] is 1\n  expected: 0"},
         {"{\"input\":[1,2],\"distances\":[0,5,5,6]}", "distances[2] is 5\n  expected: more than 5"},
     };
-    const char *checkpoint = train(state);
+    const char *checkpoint = train_toy(state);
     toy.distance_range[0] = 64;
-    check_bad_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
+    check_wrong_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_predict_text_answers_in_symbols(void **state) {
     char command[256];
-    const char *checkpoint = train(state);
+    const char *checkpoint = train_toy(state);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 3012", checkpoint);
     assert_int_equal(strlen(run_with(state, 0, command, NULL).out), 5);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 30x2", checkpoint);
     assert_text(state, 1, command, "'x2' is no symbol of bucket_sort");
 }
 
-static void test_eval_bad_checkpoints_refused(void **state) {
+static void test_eval_refuses_files_that_are_no_checkpoints(void **state) {
     assert_text(state, 1, "eval --checkpoint nowhere.safetensors", "nowhere.safetensors");
     lh_test_write(lh_test_path(*state, "junk"), "junk", 4);
     assert_text(state, 1, "eval --checkpoint junk", "junk");
     assert_text(state, 1, "predict --checkpoint junk", "junk");
 }
 
-static void test_eval_beyond_limit_refused(void **state) {
+static void test_eval_refuses_lengths_beyond_the_limit(void **state) {
     char command[256];
-    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 30:40", train(state));
+    snprintf(command, sizeof command, "eval --checkpoint %s --lengths 30:40", train_toy(state));
     assert_text(state, 1, command, "length 33");
 }
 
-static void test_gradcheck_float_build_refused(void **state) {
+static void test_gradcheck_refuses_a_float_build(void **state) {
     assert_text(state, 2, "gradcheck", "--set precision=float64");
 }
 
-static void test_gradcheck_right_gradients_pass(void **state) {
+static void test_gradcheck_passes_right_gradients(void **state) {
     toy.cpu = toy_double_list;
     toy.precision = "float64";
     lh_run_result result = run_with(state, 0, "gradcheck", NULL);
@@ -388,7 +307,7 @@ static void wrong_train_block(const lh_cpu_step *step, const lh_cpu_block *block
     scale[2] = before + 1.001 * (scale[2] - before);
 }
 
-static void test_gradcheck_wrong_gradient_named(void **state) {
+static void test_gradcheck_names_a_wrong_gradient(void **state) {
     lh_cpu_program program = toy_double;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = wrong_train_block;
@@ -415,7 +334,7 @@ static void assert_parts_add_up(const json_t *parts) {
     assert_true(json_number_value(json_object_get(parts, "sampling")) > 0);
 }
 
-static void test_bench_json_complete(void **state) {
+static void test_bench_has_every_key(void **state) {
     static const char *const keys[] = {"mode",
                                        "length",
                                        "tokens",
@@ -468,89 +387,44 @@ static void test_bench_mode_selects_training_or_evaluation(void **state) {
     assert_text(state, 2, "bench --mode fast", "expected: train or eval");
 }
 
-static void test_main_other_interface_refused(void **state) {
+static void test_main_refuses_another_interface(void **state) {
     toy.abi = LH_ABI + 1;
     assert_text(state, 3, "info", "runtime interface");
 }
 
-static void test_main_unknown_level_refused(void **state) {
+static void test_main_refuses_an_unknown_level(void **state) {
     setenv("LONGHAND_ISA", "z80", 1);
     assert_text(state, 2, "bench", "z80");
     assert_text(state, 2, "info", "LONGHAND_ISA=z80: this program has no such level");
     unsetenv("LONGHAND_ISA");
 }
 
-/* Shows a line on a terminal; with `catches` a signal ends it in order, otherwise it kills the process. */
-static int show_progress(bool catches) {
-    lh_progress progress;
-    signal(SIGINT, SIG_DFL); /* earlier tests may have installed a handler */
-    alarm(60);
-    const volatile sig_atomic_t *stopped = catches ? lh_catch_signals() : NULL;
-    setenv("TERM", "xterm", 1);
-    lh_progress_start(&progress);
-    lh_progress_line(&progress, "[##..] step 2");
-    while (stopped == NULL || !*stopped) usleep(1000);
-    lh_progress_wipe(&progress);
-    fprintf(stderr, "stopped\n");
-    return 0;
-}
-
-/* Checks the terminal's text after Ctrl-C at the end of the line. */
-static void check_line_ends(bool catches, int status, const char *expected) {
-    char text[256] = "";
-    size_t used = 0;
-    bool typed = false;
-    int terminal, ended;
-    pid_t child = forkpty(&terminal, NULL, NULL, NULL);
-    if (child == 0) _exit(show_progress(catches));
-    assert_true(child > 0);
-    for (ssize_t actual = 1; actual > 0; used += (size_t)(actual > 0 ? actual : 0)) {
-        actual = read(terminal, text + used, sizeof text - 1 - used);
-        if (!typed && strstr(text, "step 2") != NULL) typed = write(terminal, "\003", 1) == 1;
-    }
-    close(terminal);
-    assert_int_equal(waitpid(child, &ended, 0), child);
-    assert_int_equal(WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, status);
-    assert_string_equal(text, expected);
-}
-
-static void test_progress_interrupted_line_is_ended(void **state) {
-    (void)state;
-    check_line_ends(true, 0, "\r[##..] step 2^C\r\n\r             \rstopped\r\n");
-    check_line_ends(false, SIGINT, "\r[##..] step 2^C\r\n");
-}
-
 #define WITH_TOY(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_TOY(test_main_bad_words_usage),
+        WITH_TOY(test_main_reports_wrong_words),
         WITH_TOY(test_eval_wrong_answers_need_condition_without_noise),
-        WITH_TOY(test_main_flags_of_other_programs_explained),
-        cmocka_unit_test(test_options_values_parsed),
-        cmocka_unit_test(test_shortest_reads_back),
-        cmocka_unit_test(test_quoted_text_is_json),
-        cmocka_unit_test(test_symbols_longest_name_wins),
-        WITH_TOY(test_info_json_complete),
+        WITH_TOY(test_main_explains_flags_of_other_programs),
+        WITH_TOY(test_info_has_every_fact),
         WITH_TOY(test_sample_prints_examples_as_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
         WITH_TOY(test_eval_without_locks_warns_once),
         WITH_TOY(test_verbs_run_a_model_of_two_streams),
-        WITH_TOY(test_predict_bad_lines_named),
-        WITH_TOY(test_predict_bad_positions_named),
-        WITH_TOY(test_predict_bad_distances_named),
+        WITH_TOY(test_predict_names_wrong_lines),
+        WITH_TOY(test_predict_names_wrong_positions),
+        WITH_TOY(test_predict_names_wrong_distances),
         WITH_TOY(test_predict_text_answers_in_symbols),
-        WITH_TOY(test_eval_bad_checkpoints_refused),
-        WITH_TOY(test_eval_beyond_limit_refused),
-        WITH_TOY(test_gradcheck_float_build_refused),
-        WITH_TOY(test_gradcheck_right_gradients_pass),
-        WITH_TOY(test_gradcheck_wrong_gradient_named),
-        WITH_TOY(test_bench_json_complete),
+        WITH_TOY(test_eval_refuses_files_that_are_no_checkpoints),
+        WITH_TOY(test_eval_refuses_lengths_beyond_the_limit),
+        WITH_TOY(test_gradcheck_refuses_a_float_build),
+        WITH_TOY(test_gradcheck_passes_right_gradients),
+        WITH_TOY(test_gradcheck_names_a_wrong_gradient),
+        WITH_TOY(test_bench_has_every_key),
         WITH_TOY(test_bench_reports_replicas_and_threads),
         WITH_TOY(test_bench_mode_selects_training_or_evaluation),
-        WITH_TOY(test_main_other_interface_refused),
-        WITH_TOY(test_main_unknown_level_refused),
-        cmocka_unit_test(test_progress_interrupted_line_is_ended),
+        WITH_TOY(test_main_refuses_another_interface),
+        WITH_TOY(test_main_refuses_an_unknown_level),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* Traces of generated trainers (tests/specs/parity_*.lua): compared with kernels/ref and with predictions of the
- * same trainers; and the tensors of eval/trace.c. */
+ * same trainers. test_traces.c tests the tensors that eval/trace.c makes of traces. */
 #include "support/lh_test.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,25 +96,18 @@ static void load_stored(const trace_case *c, const lh_state *state) {
     lh_st_free(file);
 }
 
-/* An engine with the stored weights of an encoding, or with weights of zero. */
-static lh_engine *open_engine(const trace_case *c, const lh_cpu_program *program, int threads, bool zero) {
+/* Opens an engine with the stored weights of an encoding. */
+static lh_engine *open_engine(const trace_case *c, const lh_cpu_program *program) {
     lh_error error = {""};
     lh_engine *engine;
     lh_state state;
-    lh_engine_config config = {.spec = c->spec, .threads = threads};
+    lh_engine_config config = {.spec = c->spec, .threads = 1};
     lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
     lh_assert_ok(lh_state_open(&state, engine, false, &error), &error);
-    if (!zero) load_stored(c, &state);
+    load_stored(c, &state);
     engine->ops->write_state(engine, &state, 0, NULL);
     lh_state_close(&state);
     return engine;
-}
-
-static const lh_cpu_program *widest(const lh_spec *spec) {
-    const lh_cpu_program *program;
-    lh_error error = {""};
-    lh_assert_ok(lh_level_choose(spec->cpu, &program, &error), &error);
-    return program;
 }
 
 static void reserve_length(lh_engine *engine, int n) {
@@ -155,7 +147,7 @@ static void for_each_engine(void (*check)(const trace_case *, lh_engine *)) {
         for (const lh_cpu_program *const *program = CASES[i].spec->cpu; *program; program++) {
             if (!lh_level_runs((*program)->level)) continue;
             print_message("           %s on %s\n", CASES[i].spec->id, (*program)->level);
-            lh_engine *engine = open_engine(&CASES[i], *program, 1, false);
+            lh_engine *engine = open_engine(&CASES[i], *program);
             check(&CASES[i], engine);
             engine->ops->close(engine);
         }
@@ -379,195 +371,10 @@ static void test_trace_block_of_two_sequences_is_each_alone(void **state) {
     for_each_engine(check_blocks);
 }
 
-/* ---- entropy ---- */
-
-static void test_entropy_known_rows_give_known_numbers(void **state) {
-    const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
-    const float one = 1;
-    double expected = (log(2) + log(4)) / 2, actual = lh_compute_entropy(rows, 8, 2, 4);
-    (void)state;
-    lh_assert_close(&actual, &expected, 1, 1e-15, 0);
-    assert_true(lh_compute_entropy(&one, 4, 1, 1) == 0);
-}
-
-/* ---- tensors ---- */
-
-enum { EXAMPLES = 3, DRAWS = 2 };
-
-static lh_trace_request request_all(int first, int last) {
-    lh_trace_request request = {.draws = DRAWS, .seed = 5, .lengths = {NULL, 0, first, last, 1}, .examples = EXAMPLES};
-    for (int kind = 0; kind < LH_TRACE_TOKENS; kind++) request.kinds[kind] = true;
-    return request;
-}
-
-static lh_traces run_traces(lh_engine *engine, const lh_trace_request *request) {
-    lh_error error = {""};
-    lh_traces traces;
-    lh_assert_ok(lh_traces_open(&traces, engine, request, &error), &error);
-    lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
-    return traces;
-}
-
-static const lh_traced *traced(const lh_traces *traces, const char *name) {
-    for (int i = 0; i < traces->count; i++)
-        if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
-    fail_msg("there is no tensor %s", name);
-    return NULL;
-}
-
-static void check_shape(const lh_traced *t, int rank, const int64_t *shape) {
-    assert_int_equal(t->file.rank, rank);
-    for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
-}
-
-static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
-    lh_engine *engine = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
-    lh_trace_request request = request_all(4, 5);
-    lh_traces traces = run_traces(engine, &request);
-    (void)state;
-    assert_int_equal(traces.count, 2 * (1 + 1 + LAYERS * 4));
-    assert_int_equal(traces.passes, 2 * EXAMPLES * DRAWS);
-    check_shape(traced(&traces, "n4.tokens"), 2, (const int64_t[]){EXAMPLES, 8});
-    check_shape(traced(&traces, "n5.embedding"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
-    check_shape(traced(&traces, "n5.layers.1.output"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
-    check_shape(traced(&traces, "n4.layers.0.scores"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
-    check_shape(traced(&traces, "n4.layers.0.attention"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
-    check_shape(traced(&traces, "n4.layers.1.entropy"), 1, (const int64_t[]){HEADS});
-    lh_traces_close(&traces);
-    engine->ops->close(engine);
-}
-
-/* Checks that the averaged trace is the mean of the stored attention, and the entropy that of this attention. */
-static void check_means(const lh_engine *engine, const lh_traced *full, const lh_traced *mean,
-                        const lh_traced *entropy) {
-    int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;
-    const double nothing = 0;
-    for (int64_t i = 0; i < mean->elements; i++) {
-        double sum = 0, off;
-        for (int64_t p = 0; p < passes; p++) sum += lh_traced_read(full, p * full->elements + i);
-        off = lh_traced_read(mean, i) - sum / (double)passes;
-        lh_assert_close(&off, &nothing, 1, 0, get_rounding(engine));
-    }
-    for (int h = 0; h < HEADS; h++) {
-        double sum = 0, actual = lh_traced_read(entropy, h);
-        for (int64_t p = 0; p < passes; p++)
-            for (int64_t i = 0; i < pairs; i++) {
-                double weight = lh_traced_read(full, p * full->elements + h * pairs + i);
-                sum -= weight * log(weight);
-            }
-        sum /= (double)(passes * full->file.shape[full->file.rank - 1]);
-        lh_assert_close(&actual, &sum, 1, get_rounding(engine), 0);
-    }
-}
-
-static void test_traces_averages_are_means_of_stored_values(void **state) {
-    (void)state;
-    for (int i = 6; i <= 9; i += 3) { /* a float model and a double one, both with random positions */
-        lh_engine *engine = open_engine(&CASES[i], widest(CASES[i].spec), 1, false);
-        lh_trace_request request = request_all(6, 6);
-        lh_traces full = run_traces(engine, &request);
-        request.average = true;
-        lh_traces mean = run_traces(engine, &request);
-        assert_int_equal(mean.count, full.count - 1);
-        assert_true(mean.bytes < full.bytes);
-        check_means(engine, traced(&full, "n6.layers.1.attention"), traced(&mean, "n6.layers.1.attention"),
-                    traced(&mean, "n6.layers.1.entropy"));
-        const lh_traced *attention = traced(&full, "n6.layers.1.attention"); /* draws differ */
-        assert_memory_not_equal(attention->data, (char *)attention->data + attention->file.bytes / DRAWS,
-                                attention->file.bytes / DRAWS);
-        lh_traces_close(&full);
-        lh_traces_close(&mean);
-        engine->ops->close(engine);
-    }
-}
-
-static void test_traces_are_equal_for_any_number_of_threads(void **state) {
-    lh_engine *one = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
-    lh_engine *three = open_engine(&CASES[6], widest(CASES[6].spec), 3, false);
-    lh_trace_request request = request_all(5, 7);
-    lh_traces a = run_traces(one, &request), b = run_traces(three, &request);
-    (void)state;
-    for (int i = 0; i < a.count; i++)
-        assert_memory_equal(a.tensors[i].data, b.tensors[i].data, a.tensors[i].file.bytes);
-    lh_traces_close(&a);
-    lh_traces_close(&b);
-    one->ops->close(one);
-    three->ops->close(three);
-}
-
-/* A user's inputs of different lengths are grouped by length, in their order. */
-static void test_traces_inputs_are_grouped_by_length(void **state) {
-    lh_engine *engine = open_engine(&CASES[1], widest(CASES[1].spec), 1, false);
-    uint16_t input[3][4] = {{1, 2, 3, 4}, {4, 0}, {0, 1, 1, 0}};
-    const lh_query queries[3] = {{.n = 4, .input = input[0]}, {.n = 2, .input = input[1]}, {.n = 4, .input = input[2]}};
-    lh_trace_request request = request_all(1, 1);
-    request.inputs = queries;
-    request.input_count = 3;
-    lh_traces traces = run_traces(engine, &request);
-    (void)state;
-    check_shape(traced(&traces, "n4.tokens"), 2, (const int64_t[]){2, 8});
-    check_shape(traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
-    check_shape(traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(lh_traced_read(traced(&traces, "n4.tokens"), i), input[0][i]);
-        assert_int_equal(lh_traced_read(traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
-    }
-    lh_traces_close(&traces);
-    engine->ops->close(engine);
-}
-
-/* With all weights zero all logits are zero and attention is uniform. */
-static void test_traces_uniform_attention_has_entropy_of_log_length(void **state) {
-    lh_engine *engine = open_engine(&CASES[0], widest(CASES[0].spec), 1, true);
-    lh_trace_request request = request_all(1, 18);
-    lh_traces traces = run_traces(engine, &request);
-    (void)state;
-    for (int n = 1; n <= 18; n++) {
-        char name[40];
-        double expected = log(2 * n);
-        snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
-        for (int h = 0; h < HEADS; h++) {
-            double actual = lh_traced_read(traced(&traces, name), h);
-            lh_assert_close(&actual, &expected, 1, 0, 1e-6);
-        }
-    }
-    lh_traces_close(&traces);
-    engine->ops->close(engine);
-}
-
-/* ---- refusals ---- */
-
-static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
-    lh_engine *engine = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
-    int32_t twice[2] = {5, 5};
-    lh_trace_request request = request_all(33, 33); /* 66 tokens, positions from 0 to 63 */
-    lh_traces traces;
-    lh_error error = {""};
-    (void)state;
-    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "max_position");
-    lh_traces_close(&traces);
-    request.lengths = (lh_lengths){twice, 2, 0, 0, 0};
-    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "--lengths: 5 is given");
-    lh_traces_close(&traces);
-    request = request_all(32, 32);
-    request.examples = 100000000;
-    request.draws = 1000000;
-    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_ENVIRONMENT, &error, "MB are available");
-    lh_traces_close(&traces);
-    engine->ops->close(engine);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
         cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
-        cmocka_unit_test(test_entropy_known_rows_give_known_numbers),
-        cmocka_unit_test(test_traces_shapes_are_draws_examples_heads_tokens),
-        cmocka_unit_test(test_traces_averages_are_means_of_stored_values),
-        cmocka_unit_test(test_traces_are_equal_for_any_number_of_threads),
-        cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
-        cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_length),
-        cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -1,0 +1,156 @@
+/* base/files.h: the lock of a directory, which excludes other processes and removes temporary files of ended ones. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "lh_disk.h"
+
+static void write_text(const char *path, const char *text) { lh_test_write(path, text, strlen(text)); }
+
+static void test_lock_excludes_others_until_it_is_released(void **state) {
+    lh_error error;
+    int first, second;
+    bool alone;
+    lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
+    assert_true(alone);
+    lh_assert_error(lh_lock_directory(*state, &second, &alone, &error), LH_ERR_ENVIRONMENT, &error, "another process");
+    assert_int_equal(second, LH_LOCK_HELD);
+    lh_unlock_directory(first);
+    lh_assert_ok(lh_lock_directory(*state, &second, &alone, &error), &error);
+    lh_unlock_directory(second);
+    lh_unlock_directory(-1);
+}
+
+static int lock_failure; /* error of flock; 0: it succeeds */
+
+/* Replaces the system's function. */
+int flock(int file, int operation) {
+    if (lock_failure == 0) return (int)syscall(SYS_flock, file, operation);
+    errno = lock_failure;
+    return -1;
+}
+
+static void test_lock_without_support_of_the_file_system_succeeds_for_all(void **state) {
+    const int without[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
+    lh_error error;
+    int first, second;
+    bool alone;
+    const char *temporary = lh_test_path(*state, ".longhand-1-1.tmp");
+    write_text(temporary, "of another process");
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        lock_failure = without[i];
+        lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
+        assert_false(alone);
+        lh_assert_ok(lh_lock_directory(*state, &second, &alone, &error), &error);
+        assert_false(alone);
+        lh_unlock_directory(first);
+        lh_unlock_directory(second);
+        assert_true(lh_test_exists(temporary));
+    }
+    lock_failure = EIO;
+    lh_assert_error(lh_lock_directory(*state, &first, &alone, &error), LH_ERR_ENVIRONMENT, &error, "cannot lock");
+    lock_failure = 0;
+    lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
+    lh_unlock_directory(first);
+}
+
+static long file_system; /* file system that fstatfs reports */
+
+/* Replaces the system's function. */
+int fstatfs(int file, struct statfs *found) {
+    (void)file;
+    *found = (struct statfs){.f_type = file_system};
+    return 0;
+}
+
+/* Makes the name of a temporary file of a process, at this or another start (boot id) of a machine. */
+static const char *name_temporary(const char *directory, const char *boot, pid_t process) {
+    static char name[128];
+    snprintf(name, sizeof name, ".longhand-%s.%d-7.tmp", boot, (int)process);
+    return lh_test_path(directory, name);
+}
+
+/* Returns the process number of an ended child, which no other process has yet. */
+static pid_t make_ended_process(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    assert_true(child > 0 && waitpid(child, NULL, 0) == child);
+    return child;
+}
+
+/* On a local file system the lock excludes all other processes; on others only those of this start of the machine. */
+static void test_lock_removes_temporary_files_of_ended_processes_only(void **state) {
+    lh_error error;
+    char boot[64] = "";
+    int handle;
+    bool alone;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (file == NULL || fscanf(file, "%63s", boot) != 1) skip();
+    fclose(file);
+    pid_t dead = make_ended_process(), living = getppid();
+    for (int local = 0; local < 2; local++) {
+        file_system = local ? TMPFS_MAGIC : NFS_SUPER_MAGIC;
+        write_text(name_temporary(*state, boot, dead), "");
+        write_text(name_temporary(*state, boot, getpid()), "");
+        write_text(name_temporary(*state, boot, living), "");
+        write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", living), "");
+        write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", dead), "");
+        lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
+        assert_false(lh_test_exists(name_temporary(*state, boot, dead)));
+        assert_false(lh_test_exists(name_temporary(*state, boot, getpid())));
+        assert_true(lh_test_exists(name_temporary(*state, boot, living)));
+        assert_int_equal(lh_test_count_files(*state), local ? 2 : 4); /* the lock, and the remaining files */
+        lh_unlock_directory(handle);
+    }
+}
+
+static int lock_and_sleep(void *argument, const char *directory) {
+    (void)argument;
+    int handle;
+    bool alone;
+    if (lh_lock_directory(directory, &handle, &alone, NULL) != LH_OK) return 1;
+    write_text(lh_test_path(directory, "held"), "");
+    for (;;) pause();
+}
+
+static void test_lock_is_free_after_its_holder_is_killed(void **state) {
+    lh_error error;
+    int handle;
+    bool alone;
+    for (int tries = 0; tries < 50 && !lh_test_exists(lh_test_path(*state, "held")); tries++)
+        assert_int_equal(lh_disk_killed(*state, 20000u << tries / 10, lock_and_sleep, NULL), 0);
+    assert_true(lh_test_exists(lh_test_path(*state, "held")));
+    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
+    lh_unlock_directory(handle);
+}
+
+static void test_lock_names_a_missing_directory(void **state) {
+    lh_error error;
+    int handle;
+    bool alone;
+    lh_status status = lh_lock_directory(lh_test_path(*state, "none"), &handle, &alone, &error);
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/lock: cannot open");
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        in_directory(test_lock_excludes_others_until_it_is_released),
+        in_directory(test_lock_without_support_of_the_file_system_succeeds_for_all),
+        in_directory(test_lock_removes_temporary_files_of_ended_processes_only),
+        in_directory(test_lock_is_free_after_its_holder_is_killed),
+        in_directory(test_lock_names_a_missing_directory),
+    };
+    return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
+}
