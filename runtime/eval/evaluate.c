@@ -198,15 +198,15 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     const lh_dataset *set = lh_corpus_set(corpus, result->group->set);
     int64_t first = result->group->first, end = first + result->examples;
     lh_status status = LH_OK;
-    for (int64_t begin = first, next; status == LH_OK && begin < end; begin = next) {
-        int n = lh_dataset_shape(set, corpus->shapes, groups->indices[begin]);
-        for (next = begin + 1; next < end && is_shape(set, n, groups->indices[next]);) next++;
-        lh_condition condition = lh_make_condition(n, (int)(next - begin), request->seed, draw);
+    for (int64_t i = first, next; status == LH_OK && i < end; i = next) {
+        int n = lh_dataset_shape(set, corpus->shapes, groups->indices[i]);
+        for (next = i + 1; next < end && is_shape(set, n, groups->indices[next]);) next++;
+        lh_condition condition = lh_make_condition(n, (int)(next - i), request->seed, draw);
         condition.draw.step = lh_group_compute_number(groups, result->group); /* the same word for all shapes */
         condition.noise = result->noise;
         condition.source.set = set;
-        condition.source.pick = groups->pick + begin;
-        status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(begin - first), sums, error);
+        condition.source.pick = groups->pick + i;
+        status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(i - first), sums, error);
     }
     return status;
 }
@@ -376,15 +376,15 @@ static void name_decoding(const lh_spec *spec, const lh_eval_request *request, l
 static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
     int quiet = count_quiet_conditions(request);
     for (int i = 0; i < count; i++) {
-        int condition = i % quiet;
-        results[i] = request->groups != NULL ? group_result(spec, request, condition)
-                                             : make_length_result(spec, request, condition);
-        if (request->split != NULL) results[i].split = request->split;
-        results[i].noisy = request->noise.count > 0;
-        results[i].noise = results[i].noisy ? request->noise.deviation[i / quiet] : 0;
-        results[i].draws = results[i].noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
-        results[i].batch = request->batch;
-        name_decoding(spec, request, &results[i]);
+        lh_eval_result *result = &results[i];
+        int index = i % quiet;
+        *result = request->groups ? group_result(spec, request, index) : make_length_result(spec, request, index);
+        if (request->split != NULL) result->split = request->split;
+        result->noisy = request->noise.count > 0;
+        result->noise = result->noisy ? request->noise.deviation[i / quiet] : 0;
+        result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
+        result->batch = request->batch;
+        name_decoding(spec, request, result);
     }
 }
 
