@@ -115,7 +115,6 @@ typedef struct per_example {
     int *lengths;          /* [examples] number of answers */
 } per_example;
 
-/* The number of sequences of a batch. */
 static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
 static int count_batches(const lh_spec *spec, const lh_eval_result *result) {
@@ -123,8 +122,7 @@ static int count_batches(const lh_spec *spec, const lh_eval_result *result) {
     return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* an upper bound */
 }
 
-/* The number of examples of a batch to decode. */
-static int greedy_examples(const lh_eval_result *result, int first_example, int examples) {
+static int count_examples_to_decode(const lh_eval_result *result, int first_example, int examples) {
     int left = result->decoding == lh_greedy ? result->greedy_examples - first_example : 0;
     return left < 0 ? 0 : left < examples ? left : examples;
 }
@@ -148,7 +146,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                                 draw_sums *sums, lh_error *error) {
     lh_sums part;
     int labels = lh_make_shape(engine->spec, condition->n, 1).labels;
-    int greedy = greedy_examples(result, first_example, condition->examples);
+    int greedy = count_examples_to_decode(result, first_example, condition->examples);
     for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
         condition->draw.example = (uint32_t)(draw * count_batches(engine->spec, result) + sums->batches);
@@ -238,7 +236,7 @@ static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch, 
     spread_add(&all->decoded, decoded, index);
 }
 
-static void settle(lh_eval_result *result, const condition_sums *sums) {
+static void set_means(lh_eval_result *result, const condition_sums *sums) {
     const lh_sums *all = &sums->all;
     const lh_greedy_sums *greedy = &sums->greedy;
     bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
@@ -256,7 +254,7 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
 }
 
 /* Sets deviations and intervals; n of exact match is the number of sequences of one draw with a counted label. */
-static void report_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
+static void set_intervals(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
     if (count > 0) lh_compute_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
@@ -278,8 +276,8 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         if (status != LH_OK) return status;
         add_draw(&all, &sums, result->batch > 0, draw);
     }
-    settle(result, &all);
-    report_errors(result, &all, &rows->shares);
+    set_means(result, &all);
+    set_intervals(result, &all, &rows->shares);
     return LH_OK;
 }
 
@@ -295,10 +293,10 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
 static off_t get_file_position(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
 /* Removes the lines of an incomplete condition, buffered lines included. */
-static void take_back(FILE *file, off_t index) {
-    if (index < 0) return;
+static void remove_lines_from(FILE *file, off_t start) {
+    if (start < 0) return;
     __fpurge(file);
-    if (ftruncate(fileno(file), index) == 0) (void)fseeko(file, index, SEEK_SET);
+    if (ftruncate(fileno(file), start) == 0) (void)fseeko(file, start, SEEK_SET);
 }
 
 /* Evaluates one condition and writes its lines to all files or to none. */
@@ -311,8 +309,8 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
     if (status == LH_OK && request->path != NULL)
         status = lh_eval_append(request->path, request->step, request->seed, result, error);
     if (status == LH_OK) return LH_OK;
-    take_back(request->per_example, examples);
-    take_back(request->wrong, wrong);
+    remove_lines_from(request->per_example, examples);
+    remove_lines_from(request->wrong, wrong);
     return status;
 }
 
