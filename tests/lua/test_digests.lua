@@ -1,11 +1,10 @@
--- The digests of a plan, and the fields that change them.
+-- The digests of a plan, and the fields that change them. test_task_digests.lua tests tasks, datasets and init.
 
 local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
-local safetensors = require("base.safetensors")
 
 local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
 
@@ -150,25 +149,6 @@ function TestDigests.test_each_field_changes_what_it_should()
   end
 end
 
--- The bytes of a user's own task are in the plan's digest, its path is not.
-function TestDigests.test_a_user_s_task_is_in_the_digest_by_its_bytes()
-  local text = support.read("tests/golden/tasks/own/first_repeat.c")
-  local function digests(folder, bytes)
-    support.write(folder .. "/first_repeat.c", bytes)
-    local path = support.write("probe.lua", 'return { task = { source = "' .. folder .. '/first_repeat.c" } }')
-    local resolved, info, d = support.check(path)
-    assert(resolved, d:text())
-    lu.assertEquals(resolved.task, { kind = "first_repeat", source = folder .. "/first_repeat.c" })
-    local plan = build(resolved, info.task)
-    return plan.digest, plan.model_digest
-  end
-  local plan, model = digests("here", text)
-  lu.assertEquals({ digests("there", text) }, { plan, model })
-  local other_plan, other_model = digests("here", text .. "/* another */\n")
-  lu.assertNotEquals(other_plan, plan)
-  lu.assertEquals(other_model, model)
-end
-
 -- Steps are part of the plan if the learning rate falls; with a warm-up alone they are not.
 function TestDigests.test_steps_are_in_the_digest_if_the_schedule_falls()
   local function digests(sets)
@@ -223,107 +203,6 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     sets["model.dropout"], sets["model.init"] = "0", "torch"
     lu.assertEquals(model_digest(sets), digest)
   end
-end
-
--- Digests of a task and the rest of a spec, as text.
-local function task_digests(fields, rest)
-  local plan = plans.of_task(fields, rest)
-  return plan.digest, plan.model_digest
-end
-
--- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
-function TestDigests.test_dataset_files_are_in_the_digest_by_their_alphabets()
-  local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
-  local same = { base, model }
-  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
-    ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, same)
-  local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
-  lu.assertNotEquals(other, base)
-  lu.assertNotEquals(other_model, model)
-end
-
--- Examples made by a task: its options and its seed, and the bytes of a validation file in any folder.
-function TestDigests.test_made_examples_are_in_the_digest_by_options_seed_and_files()
-  local kind = "kind = 'latin_square'"
-  local base, model = task_digests(kind)
-  lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
-    ", train = { epochs = 4 }, eval = { by = { vectors = true, puzzle = { 1, 9 } }, splits = { 'validation' } }") },
-    { base, model })
-  lu.assertEquals(plans.of_task(kind .. ", seed = 0").resolved.task, plans.of_task(kind).resolved.task)
-  local seen = { [base] = true }
-  support.write("a.csv", "some")
-  support.write("b/c.csv", "some")
-  support.write("b/d.csv", "others")
-  for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'",
-    "validation = 'b/d.csv'" }) do
-    local digest, other_model = task_digests(kind .. ", " .. fields)
-    lu.assertNil(seen[digest], fields)
-    lu.assertEquals(other_model == model, not fields:find("options"), fields)
-    seen[digest] = true
-  end
-  lu.assertEquals(task_digests(kind .. ", validation = 'b/c.csv'"), (task_digests(kind .. ", validation = 'a.csv'")))
-end
-
--- The first choice is the default, whether given or not; another choice, or another number of computation tokens, is
--- another task. A model with computation tokens accepts any number of them.
-function TestDigests.test_options_and_computation_tokens_change_the_data()
-  support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
-  local file = "source = 'choices.c'"
-  local plan, model = task_digests(file)
-  lu.assertEquals({ task_digests(file .. ", options = { base = 2, order = 'up' }, computation = 0") }, { plan, model })
-  for _, fields in ipairs({ "options = { base = 10 }", "options = { order = 'down' }" }) do
-    local other, other_model = task_digests(file .. ", " .. fields)
-    lu.assertNotEquals(other, plan)
-    lu.assertNotEquals(other_model, model)
-  end
-  for _, field in ipairs({ file, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
-    local none, none_model = task_digests(field)
-    local one, one_model = task_digests(field .. ", computation = 1")
-    local two, two_model = task_digests(field .. ", computation = 2")
-    lu.assertTrue(one ~= none and two ~= one and two ~= none, field)
-    lu.assertNotEquals(one_model, none_model)
-    lu.assertEquals(two_model, one_model)
-  end
-end
-
--- Labels in the loss: digests of encoders' tasks and of files are as before the choice existed.
-function TestDigests.test_another_loss_than_before_is_in_the_digest()
-  local function digests(choice, model)
-    local plan = plans.of_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
-    return plan.digest, plan.model_digest, plan.task.loss
-  end
-  local files = "data = 'a.jsonl', input_symbols = 2, output_symbols = 2"
-  support.write("masked_sort.c", support.read("tests/golden/tasks/own/masked_sort.c"))
-  local file = "source = 'masked_sort.c'"
-  for _, case in ipairs({
-    { file, nil, "all", "counted" }, { file, "decoder", "counted", "all" }, { files, nil, "counted", "all" },
-    { file, "encoder_decoder", "counted", "all" }, { files, "decoder", "counted", "all" },
-  }) do
-    local usual, model, loss = digests(case[1], case[2])
-    lu.assertEquals(loss, case[3], case[1])
-    lu.assertEquals({ digests(case[1] .. (", loss = '%s'"):format(case[3]), case[2]) }, { usual, model, case[3] })
-    local other, other_model, other_loss = digests(case[1] .. (", loss = '%s'"):format(case[4]), case[2])
-    lu.assertEquals({ other_model, other_loss }, { model, case[4] }, case[1])
-    lu.assertNotEquals(other, usual, case[1])
-  end
-  lu.assertFalse(select(3, digests("kind = 'bucket_sort'")))
-end
-
--- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
-function TestDigests.test_the_longest_length_is_in_the_digest_where_a_choice_depends_on_it()
-  local function plan_lengths(longest)
-    return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
-      ", encoding = { kind = 'rope_yarn' }")
-  end
-  local short, long = plan_lengths(40), plan_lengths(80)
-  lu.assertEquals(short.attentions[1].rotation.scaling.original_length, 40)
-  lu.assertEquals(long.attentions[1].rotation.scaling.original_length, 80)
-  lu.assertNotEquals(short.digest, long.digest)
-  lu.assertEquals(short.model_digest, long.model_digest)
 end
 
 -- Gradients of vectors of distances are summed by blocks if the backward pass recomputes attention's weights.
@@ -402,71 +281,6 @@ function TestDigests.test_lines_do_not_change_the_model()
     lu.assertNil(seen[plan.digest], i)
     seen[plan.digest] = true
     lu.assertEquals(plan.model_digest, plain.model_digest, i)
-  end
-end
-
--- A checkpoint of a plan's model, with these entries in its metadata and without this tensor, as a file of this name.
-local function checkpoint(name, plan, metadata, without)
-  local list = {}
-  for _, tensor in ipairs(plan.tensors) do
-    local values = {}
-    for i = 1, tensor.elements or tensor.shape[1] * (tensor.shape[2] or 1) do
-      values[i] = 0
-    end
-    list[#list + 1] = tensor.name ~= without and { name = tensor.name, shape = tensor.shape, values = values } or nil
-  end
-  metadata.model_digest = metadata.model_digest or plan.model_digest
-  return support.write(name, (safetensors.make_file(list, metadata)))
-end
-
-local PARITY = "kind = 'parity_check'"
-local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
-
--- Initial parameters of a run count by the bytes of their file, in any folder; the model's digest does not change.
-function TestDigests.test_an_initial_checkpoint_is_in_the_digest_by_its_bytes()
-  local plain = plans.of_task(PARITY, MODEL)
-  checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
-  checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
-  checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
-  local one, expected = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
-    plans.of_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
-  local other = plans.of_task(PARITY, MODEL .. "init = 'other.safetensors'")
-  lu.assertEquals(plans.of_task(PARITY, MODEL .. "init = false").digest, plain.digest)
-  lu.assertNotEquals(one.digest, plain.digest)
-  lu.assertEquals(expected.digest, one.digest)
-  lu.assertNotEquals(other.digest, one.digest)
-  lu.assertEquals(one.model_digest, plain.model_digest)
-  lu.assertStrContains(one.defaults.text, "one.safetensors\ntrain.init_checksum 00000000000000aa\n")
-  lu.assertNotStrContains(plain.defaults.text, "train.init")
-end
-
--- A checkpoint that does not fit is reported before a build.
-function TestDigests.test_a_checkpoint_that_does_not_fit_is_reported()
-  local plain, sum = plans.of_task(PARITY, MODEL), "00000000000000aa"
-  checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
-  checkpoint("mine.safetensors", plain, {})
-  checkpoint("rope.safetensors", plain, { checksum = sum, model_digest = "0123456789abcdef" })
-  local whole = support.read(checkpoint("whole.safetensors", plain, { checksum = sum }))
-  support.write("torn.safetensors", whole:sub(1, #whole - 1))
-  support.write("text.safetensors", "{}")
-  for name, words in pairs({
-    ["less.safetensors"] = plain.tensors[2].name .. " is missing (it is of teacher)",
-    ["rope.safetensors"] = "its model digest is 0123456789abcdef",
-  }) do
-    local plan, problem = plans.of_task(PARITY, MODEL .. ("init = %q"):format(name))
-    lu.assertNil(plan, name)
-    lu.assertEquals(problem.field, "init")
-    lu.assertStrContains(problem.what, words)
-  end
-  local wide = MODEL:gsub("width = 16", "width = 32")
-  local _, problem = plans.of_task(PARITY, wide .. "init = 'whole.safetensors'")
-  lu.assertStrContains(problem.what, "has shape [")
-  for name, words in pairs({ ["mine.safetensors"] = "has no checksum",
-    ["torn.safetensors"] = "are not those of its shape", ["text.safetensors"] = "no safetensors file, or cut short",
-    ["."] = "is a directory, expected a file" }) do
-    local _, _, d = support.check_text(("return { task = { %s } %s init = %q }"):format(PARITY, MODEL, name))
-    lu.assertStrContains(d:text(), words)
-    lu.assertStrContains(d:text(), "error: init: ")
   end
 end
 

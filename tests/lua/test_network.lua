@@ -2,49 +2,21 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local builder = require("network.graph.builder")
+local built_networks = require("built_networks")
 local canonical = require("base.canonical")
-local labelled_rows = require("network.lists.labelled_rows")
-local derive_lists = require("network.lists.scope_lists").derive
 local lu = require("luaunit")
 local machine = require("machine")
 local networks = require("networks")
 local new_random = require("random")
-local vocabulary_rows = require("network.lists.vocabulary_rows")
 
+local build, families, in_block = built_networks.build, built_networks.families, built_networks.in_block
+local embedded = built_networks.embedded
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
 local TRIES = 8 -- a difference across the corner of a ReLU is wrong, but rarely in several tries
 
--- Attentions with heads of 8 channels.
-local function families()
-  local list = {
-    self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { cross = true },
-    directional = { normaliser = { kind = "geometric", directional = true, fill = 13 },
-      asks = { name = "direction", constant = "DIRECTION_WIDTH", width = 16, columns = 4, bias = true } },
-  }
-  for name, family in pairs(list) do
-    family.name, family.prefix, family.heads, family.head_width, family.logit_scale = name, name .. "_", 2, 8, 1
-    family.normaliser, family.relative = family.normaliser or { kind = "softmax" }, { kind = "none" }
-    family.score = {}
-  end
-  return list
-end
-
 local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
   first = { kind = "normal", value = 1 } }
-
--- given: families; section: the model's section, with the vectors added to tokens. One of the tokens is blank.
-local function build(describe, chunk, given, section)
-  section = section or {}
-  return builder.build(describe, {
-    model = { width = networks.WIDTH, embedding = section.embedding, readout = section.readout },
-    tokens = { count = 5, text = "TOKENS" }, inputs = { count = 4, text = "INPUTS" },
-    classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
-    families = given or families(),
-    additive = section.additive or { kind = "sinusoid" },
-  }, chunk)
-end
 
 local function make_machine(describe, number, section)
   local net = build(describe, nil, nil, section)
@@ -141,23 +113,7 @@ end
 
 TestNetworks = {}
 
--- Minimal networks that once gave wrong results. f receives the network and its input's embedding and returns the
--- result.
-local function embedded(f)
-  return function(net)
-    local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive })
-    net:classify(net:readout(f(net, x), "last"))
-  end
-end
-
-local function in_block(count, f)
-  return embedded(function(net, x)
-    local b = net:block("layer", count, "A block.")
-    b:output(f(b, b:input(x), net, x))
-    return b.result
-  end)
-end
-
+-- Minimal networks that once gave wrong results.
 local CASES = {
   ["a sum of a value and its product"] = in_block(2, function(b, h)
     return b:add(h, b:product("map", h, networks.WIDTH))
@@ -302,170 +258,6 @@ local PLANTED = {
 function TestNetworks.test_planted_errors_are_found()
   for name, plant in pairs(PLANTED) do
     lu.assertTrue(planted(plant), name)
-  end
-end
-
--- ---- unused rows ----
-
-TestLabelledRows = {}
-
--- A scope's two lists as one text: + before operations on labelled rows alone, ~ before a buffer that is expanded to
--- all rows.
-local function mark_partial(found, executed, scope)
-  local words = {}
-  for _, op in ipairs(executed[scope].forward) do
-    words[#words + 1] = (found.partial[op] and "+" or "") .. op.out.name
-  end
-  words[#words + 1] = "|"
-  local function spread(key)
-    for _, buffer in ipairs(found.spread[key] or {}) do
-      words[#words + 1] = "~" .. buffer.name
-    end
-  end
-  for _, b in ipairs(executed[scope].backward) do
-    spread(b)
-    words[#words + 1] = (found.partial[b] and "+" or "") .. b.kind
-  end
-  spread(scope)
-  return table.concat(words, " ")
-end
-
-local function post_norm(b, h)
-  local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
-  return b:norm("norm2", b:add(s, b:product("map", s, networks.WIDTH)))
-end
-
-local POST_NORM = "query_key_value +attended +branch +norm1 +map +output"
-  .. " | +norm_grad +copy +weight_grad +input_grad +norm_grad +weight_grad +input_grad ~dattended attention_grad"
-  .. " weight_grad ~gradient input_grad"
-local ALL_ROWS = "embedding output logits | classify_grad block_grad embed_grad"
-
--- { description, the network's lists, its block's lists }; without lists all rows are used.
-local LABELLED = {
-  ["keys and values of all tokens, nothing else"] = { in_block(2, post_norm), ALL_ROWS, POST_NORM },
-  ["a stack that runs twice, and a norm behind it"] = { embedded(function(net, x)
-    local b = net:block("layer", 2, "A block.", { loops = 2 })
-    b:output(post_norm(b, b:input(x)))
-    return net:norm("norm", b.result)
-  end), "embedding output +norm logits | classify_grad +norm_grad block_grad embed_grad", POST_NORM },
-  ["pre-norm: the stream's gradient is of labelled rows up to the first norm"] = { in_block(1, function(b, h)
-    local y = b:norm("norm1", h)
-    return b:add(h, b:attention("self", y, y))
-  end), ALL_ROWS, "norm1 query_key_value +attended +branch +output | +weight_grad +input_grad ~dattended attention_grad"
-    .. " weight_grad input_grad ~gradient norm_grad" },
-  ["a gradient of labelled rows behind one of all, of the same value"] = { in_block(1, function(b, h)
-    local s = b:product("map", h, networks.WIDTH)
-    return b:add(s, b:attention("self", h, h))
-  end) },
-  ["no attention"] = { embedded(function(net, x)
-    return net:product("map", x, networks.WIDTH)
-  end), "embedding +map logits | classify_grad +weight_grad +input_grad ~gradient embed_grad" },
-  ["two streams: the target is read out at every token"] = { function(net)
-    local tokens = net:table("token")
-    local x = net:embed("memory", net:stream("source"), { table = tokens, scale = 2 })
-    local b = net:block("layer", 1, "A block.")
-    local h = b:input(net:embed("embedding", net:stream("target"), { table = tokens, scale = 2 }))
-    b:output(b:add(h, b:attention("cross", h, b:external(x))))
-    net:classify(net:readout(b.result, "last"))
-  end },
-}
-
-function TestLabelledRows.test_unused_rows_are_left_out()
-  for name, case in pairs(LABELLED) do
-    local net = build(case[1])
-    local executed = derive_lists(net)
-    local found = labelled_rows.derive(net, executed)
-    local block = found and net.scopes.layer
-    lu.assertEquals({ found and mark_partial(found, executed, net), block and mark_partial(found, executed, block) },
-      { case[2], case[3] }, name)
-  end
-end
-
--- ---- equal rows ----
-
-TestVocabularyRows = {}
-
--- The block's two lists as one text: * before operations on the vocabulary's rows, = before a value whose rows are
--- copied to all tokens, ^ before a buffer of gradients that are summed by symbol.
-local function marked_once(found, executed)
-  local words, list = {}, executed[found.block]
-  for _, op in ipairs(list.forward) do
-    words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.done[op] and "*" or "") .. op.out.name
-  end
-  words[#words + 1] = "|"
-  local function summed(key)
-    for _, buffer in ipairs(found.summed[key] or {}) do
-      words[#words + 1] = "^" .. buffer.name
-    end
-  end
-  for _, b in ipairs(list.backward) do
-    summed(b)
-    words[#words + 1] = (found.done[b] and "*" or "") .. b.kind
-  end
-  summed(found.block)
-  return table.concat(words, " ")
-end
-
--- A block on vectors of tokens, which are embedded with these options; besides: text with other readers of the vectors.
-local function on_tokens(options, block, besides)
-  return function(net)
-    options.table, options.scale = net:table("token"), 2
-    local x = net:embed("embedding", net:stream("source"), options)
-    local b = net:block("layer", 2, "A block.")
-    b:output(block(b, b:input(x)))
-    net:classify(net:readout(besides and besides(net, b.result, x) or b.result, "last"))
-  end
-end
-
-local BEHIND = " | weight_grad input_grad attention_grad"
-
--- { description, the block's lists }; without lists all rows are of tokens.
-local ALIKE = {
-  ["post-norm: the first product"] = { on_tokens({}, post_norm), "=*query_key_value attended branch norm1 map output"
-    .. " | norm_grad copy weight_grad input_grad norm_grad weight_grad input_grad attention_grad ^dquery_key_value"
-    .. " *weight_grad ^gradient *input_grad" },
-  ["pre-norm: the norm, too"] = { on_tokens({}, function(b, h)
-    local y = b:norm("norm1", h)
-    return b:add(h, b:attention("self", y, y))
-  end), "*norm1 =*query_key_value attended branch output" .. BEHIND
-    .. " ^dquery_key_value *weight_grad *input_grad ^gradient *norm_grad" },
-  ["what reads a value that others read for all tokens"] = { on_tokens({}, function(b, h)
-    local s = b:product("map", h, networks.WIDTH)
-    return b:add(s, b:attention("self", s, s))
-  end), "=*map query_key_value attended branch output | copy weight_grad input_grad attention_grad weight_grad"
-    .. " input_grad ^dmap_own *weight_grad *input_grad" },
-  ["a rectified value that others read is rectified for all tokens"] = { on_tokens({}, function(b, h)
-    local s = b:activation("act", b:product("map", h, networks.WIDTH, { bias = true }), "relu")
-    local y = b:norm("norm1", s)
-    return b:add(b:add(h, b:attention("self", y, y)), s)
-  end), "=*act norm1 query_key_value attended branch sum1 output | copy copy weight_grad input_grad attention_grad"
-    .. " weight_grad input_grad norm_grad relu_grad ^dact_own *weight_grad ^dinput_own *input_grad *copy" },
-  ["what is dropped out is of tokens"] = { on_tokens({}, function(b, h)
-    local y = b:activation("act", b:product("map", h, networks.WIDTH), "gelu", 0.3)
-    return b:add(h, b:attention("self", y, y))
-  end), "=*map act query_key_value attended branch output" .. BEHIND
-    .. " weight_grad input_grad dropout_grad activation_grad ^dmap *weight_grad ^gradient *input_grad" },
-  ["no product"] = { on_tokens({}, function(b, h)
-    local y = b:activation("act", b:norm("norm1", h), "gelu", 0.3)
-    return b:add(h, b:attention("self", y, y))
-  end) },
-  ["a gradient of tokens behind one of symbols, of the same value"] = { on_tokens({}, function(b, h)
-    local one = b:activation("act", h, "gelu", 0.3)
-    local two = b:product("map", h, networks.WIDTH)
-    return b:add(one, b:add(two, b:attention("self", h, h), 0.3))
-  end) },
-  ["an embedding that is dropped out"] = { on_tokens({ dropout = 0.3 }, post_norm) },
-  ["an embedding that others read, too"] = { on_tokens({}, post_norm, function(net, x, embedding)
-    return net:add(x, embedding)
-  end) },
-}
-
-function TestVocabularyRows.test_operations_on_rows_of_symbols_are_computed_once_per_symbol()
-  for name, case in pairs(ALIKE) do
-    local net = build(case[1])
-    local executed = derive_lists(net)
-    local found = vocabulary_rows.derive(net, executed)
-    lu.assertEquals(found and marked_once(found, executed), case[2], name)
   end
 end
 
