@@ -129,8 +129,8 @@ local BEHIND = " | weight_grad input_grad attention_grad"
 -- { description, the block's lists }; without lists all rows are of tokens.
 local ALIKE = {
   ["post-norm: the first product"] = { describe_on_tokens({}, post_norm),
-    "=*query_key_value attended branch norm1 map output | norm_grad copy weight_grad input_grad norm_grad weight_grad input_grad attention_grad ^dquery_key_value"
-    .. " *weight_grad ^gradient *input_grad" },
+    "=*query_key_value attended branch norm1 map output | norm_grad copy weight_grad input_grad norm_grad weight_grad"
+    .. " input_grad attention_grad ^dquery_key_value *weight_grad ^gradient *input_grad" },
   ["pre-norm: the norm, too"] = { describe_on_tokens({}, function(b, h)
     local y = b:norm("norm1", h)
     return b:add(h, b:attention("self", y, y))
