@@ -96,7 +96,7 @@ function verbs.check(project, arguments)
   if arguments.json then
     return print_result(canonical.format({ id = spec.id, digest = spec.plan.digest, path = spec.path }) .. "\n")
   end
-  return print_result(arguments.print and resolved_spec.text(spec.resolved, spec.origins) or spec.path .. ": ok\n")
+  return print_result(arguments.print and resolved_spec.format(spec.resolved, spec.origins) or spec.path .. ": ok\n")
 end
 
 -- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
@@ -230,7 +230,7 @@ function verbs.train(project, arguments)
   if not made then
     return code
   end
-  local dir, files = made.dir, trainer_flags.of_training(made.spec.data_files)
+  local dir, files = made.dir, trainer_flags.list_training(made.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
   return become(lists.join({ "env", defaults.environment(made.spec.plan.defaults), trainer, "train" },
     lists.join(files, arguments.flags))) -- the user's flags take precedence
@@ -258,7 +258,7 @@ local function run_in_lab(project, arguments)
   end
   function arguments.provide(path, sets)
     local made, code = provide(project, named(path, sets), { levels = "best" })
-    return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
+    return made and made.dir, code, made and trainer_flags.list_files(made.spec.data_files)
   end
   local code, message = require("lab.verbs")[arguments.verb](arguments)
   return message and fail(code, message) or code
@@ -274,9 +274,9 @@ end
 
 function verbs.fields(_, arguments)
   if arguments.json then
-    return print_result(canonical.format(schema.facts()) .. "\n")
+    return print_result(canonical.format(schema.list_facts()) .. "\n")
   end
-  local text, near = schema.fields_text(arguments.all, arguments.path)
+  local text, near = schema.format_fields(arguments.all, arguments.path)
   return text and print_result(text) or fail(INPUT, ("longhand fields: there is no field %s%s"):format(arguments.path,
     near and ("; did you mean %s?"):format(near) or ""))
 end

@@ -97,7 +97,7 @@ end
 
 -- The facts of a task for these options, with defaults for all other options; nil without facts.
 function Project.task_with(_, facts, given)
-  return facts and tasks.settle(facts, task_options.known(facts, given))
+  return facts and tasks.settle(facts, task_options.choose_valid(facts, given))
 end
 
 -- The words of --set as { path, text }.
@@ -131,7 +131,7 @@ function Project:resolve(argument, sets)
   local d = diagnostics.new()
   local list = M.parse_sets(sets, d)
   local facts = self:task_facts(d)
-  local loaded = d:count() == 0 and load_module.spec(path, { root = self.root, sets = list, diagnostics = d })
+  local loaded = d:count() == 0 and load_module.load(path, { root = self.root, sets = list, diagnostics = d })
   local spec = loaded and validated(loaded, d, facts)
   if not spec then
     return nil, d:text(), d:list()

@@ -93,7 +93,7 @@ function M.of(family)
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
-  for _, list in ipairs(pages.said("terms", family)) do
+  for _, list in ipairs(pages.collect("make_terms", family)) do
     lists.append(found, list)
   end
   for _, kind in ipairs(kinds) do

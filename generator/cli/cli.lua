@@ -164,13 +164,13 @@ end
 -- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
 -- spec.
 local function meant_elsewhere(name, names, verb, root)
-  local meant = hints.meanings(name, root)
+  local meant = hints.find_meanings(name, root)
   local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end)
   if own then
     return ("Did you mean '%s'?"):format(own)
   end
   local flags = trainer_flags.read(root)
-  local flag = flags[name] and name or verb == "train" and trainer_flags.meant(name, flags, root)
+  local flag = flags[name] and name or verb == "train" and trainer_flags.find_meant(name, flags, root)
   if flag then
     return ("Flags of the trainer follow --: longhand train SPEC -- %s"):format(flag)
   elseif meant.fields[1] and names["--set"] then
@@ -236,7 +236,7 @@ local function parse(more, arguments, root)
   elseif #flags > 0 and result.verb ~= "train" then
     return nil, "flags after -- are for train only", usage_of(parser, own, 1)
   end
-  local problem = more.settle(result) or conflict(result) or trainer_flags.problem(flags, root)
+  local problem = more.settle(result) or conflict(result) or trainer_flags.find_problem(flags, root)
   if problem then
     return nil, problem, usage_of(parser, own, 1)
   end

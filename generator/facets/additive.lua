@@ -1,11 +1,11 @@
 -- Facet `additive`: vectors that are added to the vectors of tokens, and the dropout of the sum.
 --
--- Input of M.added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: the dropout rate
--- of the tokens' vectors together with the vectors added to them, or nil; in_blocks: the vectors are added to the input
--- of every block, with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: the tokens in
--- a row of the task's grid, if positions are cells of the grid, or false; period: of periodic positions, or false;
--- member: the name of its tables of positions, which are separate for forms other than Ruoss et al.'s. A learned table
--- has rows, initial values { kind, value }, and frozen: training leaves the values unchanged.
+-- Input of M.plan_added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: the dropout
+-- rate of the tokens' vectors together with the vectors added to them, or nil; in_blocks: the vectors are added to the
+-- input of every block, with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: the
+-- tokens in a row of the task's grid, if positions are cells of the grid, or false; period: of periodic positions, or
+-- false; member: the name of its tables of positions, which are separate for forms other than Ruoss et al.'s. A learned
+-- table has rows, initial values { kind, value }, and frozen: training leaves the values unchanged.
 
 local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
@@ -64,36 +64,36 @@ function M.reads(encoding)
 end
 
 -- Refuses different values in the two fields that set the embedding's dropout rate.
-local function check_rate(model, additive, say)
+local function check_rate(model, additive, report)
   local rate, other = model and model.embedding_dropout, additive.dropout
   if rate and other and rate ~= other and additive.at ~= "block" then
     local text = diagnostics.show(rate)
-    say.refuse("encoding.additive.dropout", "model.embedding_dropout", text, {
+    report.refuse("encoding.additive.dropout", "model.embedding_dropout", text, {
       what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.show(other)),
       expected = ("one of the two fields, or %s in both"):format(text) })
   end
 end
 
-function M.check(seen, say)
-  local drawn, additive = seen.resolved.encoding.positions, seen.resolved.encoding.additive
+function M.check(view, report)
+  local drawn, additive = view.resolved.encoding.positions, view.resolved.encoding.additive
   if additive then
-    check_rate(seen.resolved.model, additive, say)
+    check_rate(view.resolved.model, additive, report)
   end
   if not drawn or not additive or additive.kind ~= "learned" or not additive.rows then
     return
   elseif drawn.kind ~= "randomized" then
-    say.limit("encoding.additive.rows", additive.rows, "the learned table",
+    report.check_limit("encoding.additive.rows", additive.rows, "the learned table",
       "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
   elseif drawn.max_position and additive.rows < drawn.max_position then
     local most = drawn.max_position
-    say.refuse("encoding.additive.rows", "encoding.positions.max_position", most, {
+    report.refuse("encoding.additive.rows", "encoding.positions.max_position", most, {
       what = ("%d rows are fewer than the positions that can be drawn"):format(additive.rows),
       expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
       hint = "leave rows out: it follows max_position" })
   end
 end
 
-function M.added(encoding, model, task)
+function M.plan_added(encoding, model, task)
   local additive, in_blocks = encoding.additive, encoding.additive.at == "block"
   if additive.kind == "none" then
     return { kind = "none", embedding_rate = model.embedding_dropout, frozen = false, in_blocks = false, member = false,
@@ -120,7 +120,7 @@ function M.added(encoding, model, task)
 end
 
 -- Words for the added vectors, and for their positions if several streams sample these separately from the families.
-function M.words(_, plan)
+function M.describe(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then
     return nil
@@ -129,11 +129,11 @@ function M.words(_, plan)
       or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
     or additive.frozen and "random vectors" or "learned vectors"
   return ("%s are added to the %s%s"):format(what, additive.in_blocks and "input of every block" or "token embedding",
-    draw and draw.apart and ", at " .. positions.drawn_words(draw) or "")
+    draw and draw.apart and ", at " .. positions.describe_draws(draw) or "")
 end
 
 -- The kind of the encoding, and properties that distinguish forms of this kind.
-function M.identity(encoding)
+function M.identify(encoding)
   local additive, own = encoding.additive, { encoding.additive.kind }
   own[#own + 1] = additive.at
   own[#own + 1] = additive.channels

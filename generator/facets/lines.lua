@@ -1,8 +1,8 @@
 -- Facet `lines`: pairs of a query and a key that lie on straight lines, and values added to their scores (Duan and Shi
 -- 2024, the bias of attention bias calibration).
 --
--- Input of M.mask: the resolved encoding, the family so far, whether a query sees no later keys. Output: nil if there
--- are neither lines nor corners, or a mask (mask.lua) of kind "lines":
+-- Input of M.make_mask: the resolved encoding, the family so far, whether a query sees no later keys. Output: nil if
+-- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }; a line opens key keys S +
 --               first + step i of S keys to query i; value: the given number divided by the softmax's temperature;
 --               corner: query 0 sees key S - 1, with value 0
@@ -50,10 +50,10 @@ function M.is_off(lines)
   return lines.list ~= nil and #lines.list == 0 and lines.zero_corner ~= "all"
 end
 
-function M.check(seen, say)
-  local encoding = seen.resolved.encoding
+function M.check(view, report)
+  local encoding = view.resolved.encoding
   if encoding.lines and encoding.mask and encoding.mask.kind ~= "full" and encoding.mask.kind ~= "causal" then
-    say.refuse("encoding.mask.kind", "encoding.lines", "{ ... }", {
+    report.refuse("encoding.mask.kind", "encoding.lines", "{ ... }", {
       what = "a mask next to lines, which already determine the keys that a query sees",
       expected = '"full", or "causal": then keys after the query stay hidden' })
   end
@@ -62,46 +62,46 @@ end
 -- The streams of an attention's queries and keys, by number.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
-local function warn_beyond(seen, say, name, streams)
-  local encoding, sides = seen.resolved.encoding, SIDES[name] or { 1, 1 }
+local function warn_beyond(view, report, name, streams)
+  local encoding, sides = view.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
-  local causal = name == "decoder" or seen.resolved.model.kind == "decoder"
+  local causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
   local beyond = lists.filter(encoding.lines.list, function(line)
     local last = causal and line.direction == 1 and 0 or keys - 1 -- of the lines that meet a pair
     return line.line > last or line.line <= (line.direction == 0 and -1 or -queries)
   end)
   if beyond[1] then
-    say.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
-      say.named("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
+    report.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
+      report.get_path("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
         and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
       queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
   end
 end
 
 -- Words, if lines of a direction count their places from the last key and so depend on the length of the sequence.
-function M.told_length(resolved, sides)
+function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
   return lines and lists.any(lines.list, function(line) return line.direction == 1 end)
     and "has lines that begin at the last token"
 end
 
-function M.warn(seen, say)
+function M.warn(view, report)
   local crosses, path = false, "encoding.lines.zero_corner"
-  if not seen.resolved.encoding.lines then
+  if not view.resolved.encoding.lines then
     return
   end
-  local streams = say.longest_streams()
-  for _, name in ipairs(seen.holds_for) do
+  local streams = report.find_longest_streams()
+  for _, name in ipairs(view.holds_for) do
     crosses = crosses or name == "cross"
-    warn_beyond(seen, say, name, streams)
+    warn_beyond(view, report, name, streams)
   end
-  if not crosses and say.place(path) then
-    say.warn(("%s has no effect: cross-attention alone has that corner"):format(say.named(path)))
+  if not crosses and report.find_place(path) then
+    report.warn(("%s has no effect: cross-attention alone has that corner"):format(report.get_path(path)))
   end
 end
 
-local function placed(entry, columns)
+local function place_line(entry, columns)
   if entry.direction == 1 then
     return { step = 1, keys = 0, first = entry.line }
   elseif entry.direction == -1 then
@@ -112,13 +112,13 @@ local function placed(entry, columns)
   return { step = 0, keys = 0, first = entry.line }
 end
 
-local function about(mask, heads)
+local function describe(mask, heads)
   local open = lists.count(mask.heads, function(head) return head.lines[1] end)
   return ("queries see what %s of %d of %d heads open, others see all"):format(wording.count(#mask.flat, "line"), open,
     heads)
 end
 
-function M.mask(encoding, family, causal)
+function M.make_mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
   local corner = family.cross and lines.zero_corner or "none"
@@ -128,7 +128,7 @@ function M.mask(encoding, family, causal)
     mask.heads[h] = { lines = {}, corner = corner == "all" }
   end
   for _, entry in ipairs(lines.list) do
-    local line = placed(entry, columns)
+    local line = place_line(entry, columns)
     line.value = entry.value / temperature
     if math.abs(line.value) > M.LARGEST then
       error({ problem = true, field = "encoding.lines", expected = ("at most %g"):format(M.LARGEST),
@@ -148,7 +148,7 @@ function M.mask(encoding, family, causal)
   end
   mask.starts[family.heads + 1] = #mask.flat
   mask.starts_text, mask.corners_text = table.concat(mask.starts, ", "), table.concat(corners, ", ")
-  mask.about = about(mask, family.heads)
+  mask.about = describe(mask, family.heads)
   if not mask.flat[1] and not mask.any_corner then
     return nil
   end
@@ -158,7 +158,7 @@ end
 
 -- The order of sums of attention with a corner and no line, which earlier versions computed like attention without a
 -- corner.
-function M.order_of_sums(plan)
+function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]
   end) or nil }

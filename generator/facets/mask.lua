@@ -15,7 +15,7 @@ local lines_facet = require("facets.lines")
 local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
 
 -- Whether the mask facet hides keys; in a mask of lines, the facet `lines` hides them instead.
-local function hides(resolved)
+local function uses_code(resolved)
   local mask, list, kind = resolved.encoding.mask or {}, resolved.encoding.lines, resolved.model.kind
   return ((mask.kind or "full") ~= "full" or kind == "decoder" or kind == "encoder_decoder")
     and not (list and #list.list > 0)
@@ -28,7 +28,7 @@ M.fields = {
     kinds = {
       { name = "full", doc = "all keys" },
       { name = "causal", fingerprints = { "visible" }, doc = "the query's own token and all tokens before it",
-        used = hides, shared = hides },
+        used = uses_code, shared = uses_code },
       { name = "window",
         doc = "at most left tokens before the query, its own token, and at most right tokens after it" },
       { name = "antidiagonal",
@@ -54,11 +54,11 @@ M.fields = {
 }
 
 -- Refuses an anti-diagonal that begins at keys which a decoder's query does not see.
-function M.check(seen, say)
-  local mask, kind = seen.resolved.encoding.mask, seen.resolved.model.kind
-  for _, name in ipairs(mask and mask.kind == "antidiagonal" and seen.holds_for or {}) do
+function M.check(view, report)
+  local mask, kind = view.resolved.encoding.mask, view.resolved.model.kind
+  for _, name in ipairs(mask and mask.kind == "antidiagonal" and view.holds_for or {}) do
     if name == "decoder" or kind == "decoder" then
-      say.refuse("encoding.mask.kind", "model.kind", ("%q"):format(kind), {
+      report.refuse("encoding.mask.kind", "model.kind", ("%q"):format(kind), {
         what = "the line begins at the last key, which the first query of a decoder does not see",
         expected = kind == "encoder_decoder" and 'encoding.cross = { mask = { kind = "antidiagonal" } }, '
           .. "the decoder's attention to the encoder" or '"window" or "causal"' })
@@ -68,16 +68,17 @@ function M.check(seen, say)
 end
 
 -- C text of the number of keys plus a number of tokens.
-local function behind_keys(tokens)
+local function write_key_count(tokens)
   return tokens == 0 and "S" or ("S %s %d"):format(tokens < 0 and "-" or "+", math.abs(tokens))
 end
 
-local function antidiagonal(mask)
+local function plan_antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1
   local sides = mask.left_only and "to the left" or "on both sides"
   return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only,
-    low = -mask.stride - mask.width, high = high, sees_all = true, low_text = behind_keys(-mask.stride - mask.width),
-    high_text = behind_keys(high), beyond_text = behind_keys(high + 1),
+    low = -mask.stride - mask.width, high = high, sees_all = true,
+    low_text = write_key_count(-mask.stride - mask.width), high_text = write_key_count(high),
+    beyond_text = write_key_count(high + 1),
     about = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
       mask.stride == 1 and "one key" or mask.stride .. " keys", mask.width == 1 and "one" or mask.width, sides) }
 end
@@ -85,7 +86,7 @@ end
 function M.plan(encoding, family)
   local mask, causal = encoding.mask, family.causal
   if encoding.lines then
-    local lines = lines_facet.mask(encoding, family, causal or mask ~= nil and mask.kind == "causal")
+    local lines = lines_facet.make_mask(encoding, family, causal or mask ~= nil and mask.kind == "causal")
     if lines then
       return lines
     end
@@ -95,7 +96,7 @@ function M.plan(encoding, family)
   elseif not mask or mask.kind == "causal" then
     return { kind = "causal", right = 0, about = "queries see themselves and the keys before them" }
   elseif mask.kind == "antidiagonal" then
-    return antidiagonal(mask)
+    return plan_antidiagonal(mask)
   elseif causal then
     return { kind = "window", left = mask.left, right = 0,
       about = ("queries see themselves and %d keys before them"):format(mask.left) }
@@ -104,17 +105,17 @@ function M.plan(encoding, family)
     about = ("queries see themselves, %d keys before and %d behind them"):format(mask.left, mask.right) }
 end
 
-function M.phrase(family)
+function M.describe_details(family)
   return family.mask.about
 end
 
-function M.identity(encoding)
+function M.identify(encoding)
   return { mask = encoding.mask }
 end
 
 -- The C condition under which a pair is hidden, in terms of `offset`: key - query, or the key's place relative to an
 -- anti-diagonal.
-local function mask_text(mask)
+local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false
   elseif mask.kind == "antidiagonal" then
@@ -128,7 +129,7 @@ M.parts = { { of = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, 
   { of = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
 
 function M.export(family, given)
-  local mask, text = family.mask, mask_text(family.mask)
+  local mask, text = family.mask, write_condition(family.mask)
   local lines = mask.kind == "lines" and lines_facet.export_mask(mask) or false
   given.pages.mask = text and { "span" }
   given.pages.lines = lines and { "segments" }
@@ -138,7 +139,7 @@ end
 
 local TERMS = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
 
-function M.terms(family)
+function M.make_terms(family)
   local mask, page = family.mask, TERMS[family.mask.kind]
   local band, listed = page == "band", page == "segments"
   return page and { { kind = "domain", page = page, device_pages = not listed and { page, "span" } or nil, seen = mask,

@@ -33,10 +33,10 @@ M.fields = {
 local KIND = "encoding.normaliser.kind"
 
 -- Refuses facets that change scores or hide pairs: both are made for softmax.
-local function check_alone(encoding, say)
+local function check_alone(encoding, report)
   local function refuse(path, there, what)
     if there then
-      say.refuse(path, KIND, '"geometric"', { what = what .. " cannot be used with geometric attention",
+      report.refuse(path, KIND, '"geometric"', { what = what .. " cannot be used with geometric attention",
         expected = "no mask, lines, vectors of distances or score; additive and rotation are allowed",
         hint = "use one of the two: geometric attention knows positions by the order in which it tries keys" })
     end
@@ -49,31 +49,31 @@ local function check_alone(encoding, say)
 end
 
 -- Refuses this normaliser in a decoder: a decoder must not see later keys, and a visit outwards cannot omit one side.
-local function check_side(seen, say)
-  local kind = seen.resolved.model.kind
+local function check_side(view, report)
+  local kind = view.resolved.model.kind
   if kind == "decoder" then
-    say.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention cannot be used with a decoder",
+    report.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention cannot be used with a decoder",
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder sees only earlier keys',
       hint = 'model.kind = "encoder" has geometric attention' })
-  elseif kind == "encoder_decoder" and (seen.holds_for[#seen.holds_for] or "encoder") ~= "encoder" then
-    say.refuse(KIND, "model.kind", '"encoder_decoder"', {
+  elseif kind == "encoder_decoder" and (view.holds_for[#view.holds_for] or "encoder") ~= "encoder" then
+    report.refuse(KIND, "model.kind", '"encoder_decoder"', {
       what = "geometric attention is only for the encoder's self-attention",
       expected = '"softmax"; it tries keys on both sides of the query, within one sequence',
       hint = 'encoding.encoder = { normaliser = { kind = "geometric" } } is for the encoder alone' })
   end
 end
 
-function M.check(seen, say)
-  local encoding, model = seen.resolved.encoding, seen.resolved.model
+function M.check(view, report)
+  local encoding, model = view.resolved.encoding, view.resolved.model
   if not encoding.normaliser or encoding.normaliser.kind ~= "geometric" then
     return
   end
-  check_alone(encoding, say)
+  check_alone(encoding, report)
   if model and (model.attention_dropout or 0) > 0 then
-    say.refuse("model.attention_dropout", KIND, '"geometric"', {
+    report.refuse("model.attention_dropout", KIND, '"geometric"', {
       what = "the weights of geometric attention are not dropped out", expected = "0, or weights of a softmax" })
   end
-  check_side(seen, say)
+  check_side(view, report)
 end
 
 function M.plan(encoding, family)
@@ -94,14 +94,14 @@ function M.plan(encoding, family)
   }
 end
 
-function M.words(family)
+function M.describe(family)
   local normaliser = family.normaliser
   return normaliser.kind == "geometric" and ("geometric attention, %sweights %s by their sum"):format(
     normaliser.directional and "with directional encoding, " or "",
     normaliser.normalised and "divided" or "not divided") or nil
 end
 
-function M.phrase(family)
+function M.describe_details(family)
   local temperature = family.normaliser.temperature or 1
   return temperature ~= 1 and ("softmax at a temperature of %.9g"):format(temperature) or nil
 end
@@ -112,11 +112,11 @@ local ATTENDS = {
     .. "matches, right before left at every distance.",
 }
 
-function M.banner(family)
+function M.describe_attention(family)
   return ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self")
 end
 
-function M.device_choice(family)
+function M.describe_device_choice(family)
   if family.normaliser.kind == "geometric" then
     return { what = "gpu attention", value = "weights made again",
       why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
@@ -126,7 +126,7 @@ function M.device_choice(family)
     or "a thread owns a query, a key or a distance and loops over its pairs") .. ": no atomics, a fixed order of sums" }
 end
 
-function M.identity(encoding)
+function M.identify(encoding)
   return { normaliser = encoding.normaliser }
 end
 
@@ -148,13 +148,13 @@ function M.export(family, given)
     temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 
-function M.asks(family)
+function M.request_value(family)
   return family.normaliser.directional and { name = "direction", columns = 2 * family.heads, bias = true,
     comment = "(right, left) of every head", about = "right and left of every head" } or nil
 end
 
 -- Adds the term; a learned map of the block's input may give values for keys to the right and to the left.
-function M.terms(family)
+function M.make_terms(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"
   return { { kind = "row_function", page = outwards and "outwards" or "exponential",
@@ -163,7 +163,7 @@ function M.terms(family)
       wider = family.asks.width > family.asks.columns } or nil }
 end
 
-function M.bytes(family, sizes)
+function M.count_bytes(family, sizes)
   local normaliser = family.normaliser
   return normaliser.kind == "geometric" and { sums = family.layers
     * sizes.taken((sizes.width + (normaliser.directional and 3 or 2)) * sizes.vector) } or nil

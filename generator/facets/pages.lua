@@ -1,8 +1,8 @@
 -- The pages of facets: a page holds all code and data that are specific to its facet, and code for all facets goes
 -- through the pages.
 --
--- Output: the pages, in the order in which families are planned and described; M.written: the pages in the order in
--- which specs are resolved and documented, since a default may read earlier fields. A page has name, the field of an
+-- Output: the pages, in the order in which families are planned and described; M.in_spec_order: the pages in the order
+-- in which specs are resolved and documented, since a default may read earlier fields. A page has name, the field of an
 -- encoding and of a family of attentions, and fields, rows of the schema (spec/schema.lua). It also has those of the
 -- following fields that it needs:
 --   of_input, serves         of_input: the facet belongs to the tokens' vectors, not to an attention; serves: only
@@ -12,26 +12,26 @@
 --                            by_place: cross-attention does not take the facet over
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads(encoding)          "positions" or "distances", if the facet is on and reads them
---   told_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query and
---                            key, of the attention whose sequence a model generates
---   check(seen, say)         errors between fields; seen: the spec as the families with this facet see it
---                            (family_facets.lua); say: functions that report (say.lua)
---   warn(seen, say)          warnings about unlikely settings, by say.warn
+--   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query
+--                            and key, of the attention whose sequence a model generates
+--   check(view, report)      reports errors between fields; view: the spec as the families with this facet see it
+--                            (family_facets.lua); report: the functions of spec/rules/reports.lua
+--   warn(view, report)       warns about unlikely settings, by report.warn
 --   plan(encoding, family, given)   the family's field of the page's name; family: with the fields of earlier pages;
 --                            given: apart (several streams sample positions of added vectors apart), width, precision,
 --                            longest_training, formula of the score or nil
---   words(family, plan), phrase(family, plan)   parts of a sentence about an encoding; commas join the words
---   banner(family)           a sentence at the head of the file of an attention
---   choices(plan, families, add)   choices of the generator, by add(what, value, why); device_choice(family): the
---                            choice for attention on a device
---   bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (lab/pages/memory.lua): sums, over
+--   describe(family, plan), describe_details(family)   parts of a sentence about an encoding, which commas join
+--   describe_attention(family)   a sentence at the head of the file of an attention
+--   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
+--   describe_device_choice(family)   the choice for attention on a device
+--   count_bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (lab/pages/memory.lua): sums, over
 --                            which the blocks of a shard add up; behind, which begin_step fills for all threads; draws
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
---   asks(family)             a value that a learned map of the keys' input computes for the family: name, in files and
+--   request_value(family)    a value that a learned map of the keys' input computes for the family: name, in files and
 --                            in C; columns; bias, whether the map has one; comment of the parameter; about, words for
 --                            its width. family.asks adds width, the columns rounded up to whole vectors, and constant,
 --                            the name of the width in C. Attention receives the value and writes its gradient
---   terms(family)            the facet's part of the loops over queries and keys: a list of terms with kinds
+--   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
 --                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend:
@@ -40,10 +40,10 @@
 --   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a
 --                            part's pages; fields, the fields of the table of export that decide whether attentions
 --                            are equal; names of its functions and classes; rank, its place in the file
---   identity(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
---   order_of_sums(plan)      names and values that fix the bits of a run in addition to the spec
---   unreached(seen, say)     warns about learned numbers that no gradient reaches; seen: the view of one family, with
---                            causal and formula, and names as in say; seen.say: functions with the names of the spec
+--   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
+--   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
+--   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: the view of one family,
+--                            with causal and formula, and report with the names of the spec
 -- A rule between two facets is on the page of the facet that refuses the other facet.
 
 local lists = require("base.lists")
@@ -61,18 +61,18 @@ local M = {
   (require("facets.score")), -- in parentheses: only the first value of require
 }
 
-local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
+local SPEC_ORDER = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-M.at, placement.pages = {}, M
+M.by_name, placement.pages = {}, M
 for _, page in ipairs(M) do
-  M.at[page.name] = page
+  M.by_name[page.name] = page
 end
-M.written = lists.map(WRITTEN, function(name) return M.at[name] end)
+M.in_spec_order = lists.map(SPEC_ORDER, function(name) return M.by_name[name] end)
 
 -- Adds a page after all others; callers must do so before the schema is made, which happens only once.
-function M.enter(page)
-  M[#M + 1], M.written[#M.written + 1], M.at[page.name] = page, page, page
+function M.add(page)
+  M[#M + 1], M.in_spec_order[#M.in_spec_order + 1], M.by_name[page.name] = page, page, page
 end
 
 -- Calls the function `name` of all pages that have it, in an order of pages.
@@ -85,7 +85,7 @@ function M.call(order, name, ...)
 end
 
 -- The results of the function `name` from all pages that have it.
-function M.said(name, ...)
+function M.collect(name, ...)
   local list = {}
   for _, page in ipairs(M) do
     list[#list + 1] = page[name] and page[name](...) or nil
@@ -94,7 +94,7 @@ function M.said(name, ...)
 end
 
 -- The parts of all pages for an exported file, in the order of rank.
-function M.parts()
+function M.list_parts()
   local list = lists.collect(M, function(page) return page.parts or {} end)
   table.sort(list, function(a, b) return a.rank < b.rank end)
   return list

@@ -7,7 +7,7 @@ local lists = require("base.lists")
 
 local M = { pages = {} }
 
-local function reads(resolved, what)
+local function reads_any(resolved, what)
   return lists.any(M.pages, function(page) return page.reads and page.reads(resolved.encoding) == what end)
 end
 
@@ -32,23 +32,23 @@ function M.is_randomized(resolved)
 end
 
 -- Whether any facet reads the position of a single token.
-function M.places_are_read(resolved)
-  return reads(resolved, "positions")
+function M.reads_positions(resolved)
+  return reads_any(resolved, "positions")
 end
 
 -- Whether any facet reads the signed distance of a pair.
-function M.distances_are_read(resolved)
-  return reads(resolved, "distances")
+function M.reads_distances(resolved)
+  return reads_any(resolved, "distances")
 end
 
-function M.positions_are_read(resolved)
-  return M.places_are_read(resolved) or M.distances_are_read(resolved)
+function M.reads_positions_or_distances(resolved)
+  return M.reads_positions(resolved) or M.reads_distances(resolved)
 end
 
 -- Whether positions are sampled; sampled distances need no positions.
-function M.draws_places(resolved)
-  return M.is_randomized(resolved) and (M.places_are_read(resolved)
-    or resolved.encoding.positions.reading == "difference" and M.distances_are_read(resolved))
+function M.draws_positions(resolved)
+  return M.is_randomized(resolved) and (M.reads_positions(resolved)
+    or resolved.encoding.positions.reading == "difference" and M.reads_distances(resolved))
 end
 
 function M.draws_by_sequence(resolved)

@@ -7,8 +7,8 @@
 -- shared table of draws and a site in the counter: 0 if the whole pass shares the draw, l + 1 for block l. Additive
 -- encodings share one draw; rotation and distances draw per layer unless the spec says "pass" (Ruoss et al. 2023,
 -- released code). With several streams, each stream has its own draws and sites. The vectors added to embeddings belong
--- to no family and have their own draws (M.input). A draw is a function of its site and its range, so that facets with
--- the same site and range have the same positions.
+-- to no family and have their own draws (M.plan_input). A draw is a function of its site and its range, so that facets
+-- with the same site and range have the same positions.
 --
 -- Fields of sampled positions:
 --   kind           "randomized"; "sequence": every sequence of the batch has its own draw, in the workspace
@@ -42,10 +42,10 @@ M.fields = {
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "the choice of positions",
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
-      { name = "randomized", fingerprints = { "lh_draw_" }, used = placement.positions_are_read,
+      { name = "randomized", fingerprints = { "lh_draw_" }, used = placement.reads_positions_or_distances,
         doc = "distinct random integers from a range of max_position integers, sampled anew for every batch" },
       { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column in the task's grid" },
-      { name = "cyclic", fingerprints = { "cyclic" }, used = placement.positions_are_read,
+      { name = "cyclic", fingerprints = { "cyclic" }, used = placement.reads_positions_or_distances,
         doc = "0, 1, ..., period - 1, then again from 0" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
@@ -54,7 +54,7 @@ M.fields = {
     unit = "positions", only = { "randomized" }, doc = "size of the range from which positions are sampled" },
   { path = "encoding.positions.range", seldom = true, type = "choice", default = "zero_based",
     left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
-    used = placement.draws_places, doc = "the range of samples, with L = max_position",
+    used = placement.draws_positions, doc = "the range of samples, with L = max_position",
     choices = {
       { "zero_based", "positions from 0 to L - 1, distances from 1 to L - 1" },
       { "one_based", "positions and distances from 1 to L" } } },
@@ -62,12 +62,12 @@ M.fields = {
     doc = "whether sampled positions ascend in the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
-      return placement.draws_by_sequence(resolved) and placement.positions_are_read(resolved)
+      return placement.draws_by_sequence(resolved) and placement.reads_positions_or_distances(resolved)
     end,
     default = function(resolved)
       local rotation = resolved.encoding.rotation
       local turns = rotation ~= nil and rotation.kind == "rope"
-      return (turns or placement.distances_are_read(resolved)) and "layer" or "pass"
+      return (turns or placement.reads_distances(resolved)) and "layer" or "pass"
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
     doc = "the number of samples of positions",
@@ -86,7 +86,7 @@ M.fields = {
   { path = "encoding.positions.sides", seldom = true, type = "choice", choices = { "mirrored", "independent" },
     default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
-      return placement.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
+      return placement.reads_distances(resolved) and resolved.encoding.positions.reading == "drawn"
     end,
     doc = "the sampled distances to the left",
     more = {
@@ -101,20 +101,20 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local NO_WORDS = "x.query_index and x.key_index, or positions by index"
 
-local function refuser(say, kind)
+local function make_refusal(report, kind)
   return function(path, there, what, expected, other, value)
     if there then
-      say.refuse(path, other or KIND, value or ('"%s"'):format(kind), { what = what, expected = expected })
+      report.refuse(path, other or KIND, value or ('"%s"'):format(kind), { what = what, expected = expected })
     end
   end
 end
 
 -- Refuses facets that cannot use cells: a cell has two positions, and only sums of vectors can use both.
-local function check_grid(seen, say)
-  local encoding, facts, refuse = seen.resolved.encoding, seen.task, refuser(say, "grid")
+local function check_grid(view, report)
+  local encoding, facts, refuse = view.resolved.encoding, view.task, make_refusal(report, "grid")
   refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is a grid, and this one\'s is a line',
     '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
-  refuse(KIND, seen.resolved.model.kind == "encoder_decoder",
+  refuse(KIND, view.resolved.model.kind == "encoder_decoder",
     '"grid" does not work with a target stream, which is not a grid',
     '"index", or model.kind = "encoder"', "model.kind", '"encoder_decoder"')
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
@@ -132,8 +132,8 @@ end
 
 -- Refuses facets that need distances between positions, or a vector for every index, if positions are cyclic, since
 -- cyclic positions repeat.
-local function check_cyclic(seen, say)
-  local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
+local function check_cyclic(view, report)
+  local encoding, refuse = view.resolved.encoding, make_refusal(report, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
     "a learned table has a vector for every index, not for repeated positions", '"sinusoid", or positions by index')
   refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
@@ -143,35 +143,35 @@ local function check_cyclic(seen, say)
 end
 
 -- Refuses contradictory choices of sampling, and lengths beyond the range.
-local function check_draws(seen, say)
-  local encoding = seen.resolved.encoding
+local function check_draws(view, report)
+  local encoding = view.resolved.encoding
   local positions, relative = encoding.positions, encoding.relative
   if positions.reading == "clamped" and positions.range == "one_based" then
-    say.refuse("encoding.positions.range", "encoding.positions.reading", '"clamped"', {
+    report.refuse("encoding.positions.range", "encoding.positions.reading", '"clamped"', {
       what = '"one_based" cannot be used with clamped distances',
       expected = '"zero_based"; the released code, which clamped stands for, samples distances from 1 to L - 1' })
   end
-  if positions.draw == "sequence" and relative.kind and placement.distances_are_read(seen.resolved) then
+  if positions.draw == "sequence" and relative.kind and placement.reads_distances(view.resolved) then
     local reader = relative.kind ~= "none" and "encoding.relative.kind" or "encoding.score"
-    say.add({ "encoding.positions.draw" }, { what = '"sequence" cannot be used with distances between tokens',
+    report.add({ "encoding.positions.draw" }, { what = '"sequence" cannot be used with distances between tokens',
       expected = '"pass" or "layer"; distances of relative and of scores are computed once for the whole batch',
       hint = "additive and rotation can have positions of their own in every sequence",
-      notes = { say.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })
+      notes = { report.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
-    local distances_alone = positions.range == "one_based" and not placement.draws_places(seen.resolved)
-    say.limit("encoding.positions.max_position", positions.max_position, "the range of positions",
+    local distances_alone = positions.range == "one_based" and not placement.draws_positions(view.resolved)
+    report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
       "distinct positions are sampled from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
   end
 end
 
 local CHECKS = { grid = check_grid, cyclic = check_cyclic, randomized = check_draws }
 
-function M.check(seen, say)
-  local positions = seen.resolved.encoding.positions
+function M.check(view, report)
+  local positions = view.resolved.encoding.positions
   local check = positions and CHECKS[positions.kind]
   if check then
-    check(seen, say)
+    check(view, report)
   end
 end
 
@@ -180,60 +180,61 @@ end
 local FAR = 32 -- positions per token: twice the largest of Ruoss et al.'s figure 3, 8192 for 501 tokens, which trains
 
 -- Warns about a range far above the lengths in use: training would hardly meet most of its positions.
-local function warn_range(seen, say)
-  local most, path = seen.resolved.encoding.positions.max_position, "encoding.positions.max_position"
-  local longest = not seen.task.data and not say.is_inherited(path) and say.longest_tokens() or 0
+local function warn_range(view, report)
+  local most, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
+  local longest = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
   if longest > 0 and most > FAR * longest then
-    say.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
-      .. "positions together; about 2 to 16 times is usual"):format(say.named(path), most, FAR, longest))
+    report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
+      .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), most, FAR, longest))
   end
 end
 
 -- Warns about a choice of sides that has no effect: only sampled distances have two sides.
-local function warn_sides(seen, say)
-  local positions, path = seen.resolved.encoding.positions, "encoding.positions.sides"
-  local why = not placement.distances_are_read(seen.resolved) and "nothing reads distances"
+local function warn_sides(view, report)
+  local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
+  local why = not placement.reads_distances(view.resolved) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
     or positions.reading == "clamped" and "clamped reads the draw of the left side alone"
-  if positions.sides == "independent" and why and not say.is_inherited(path) then
-    say.warn(("%s: \"independent\" has no effect: %s"):format(say.named(path), why))
+  if positions.sides == "independent" and why and not report.is_inherited(path) then
+    report.warn(("%s: \"independent\" has no effect: %s"):format(report.get_path(path), why))
   end
 end
 
-local function warn_draws(seen, say)
-  local resolved, path = seen.resolved, say.named("encoding.positions")
-  local positions, distances = resolved.encoding.positions, placement.distances_are_read(resolved)
+local function warn_draws(view, report)
+  local resolved, path = view.resolved, report.get_path("encoding.positions")
+  local positions, distances = resolved.encoding.positions, placement.reads_distances(resolved)
   local turns = resolved.encoding.rotation.kind ~= "none"
-  if not placement.positions_are_read(resolved) then
-    say.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
+  if not placement.reads_positions_or_distances(resolved) then
+    report.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
       .. "score reads x.distance, x.query or x.key")
   elseif positions.draw == "layer" and not turns and not distances then
-    say.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a layer")
+    report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a "
+      .. "layer")
   end
   if positions.sorted == false and distances and positions.reading ~= "difference"
-    and not placement.places_are_read(resolved) then
-    say.warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+    and not placement.reads_positions(resolved) then
+    report.warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
   end
   if positions.reading ~= "drawn" and not distances then
-    say.warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
+    report.warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
   end
 end
 
-function M.warn(seen, say)
-  if placement.is_randomized(seen.resolved) then
-    if not say.is_inherited(KIND) then
-      warn_draws(seen, say)
+function M.warn(view, report)
+  if placement.is_randomized(view.resolved) then
+    if not report.is_inherited(KIND) then
+      warn_draws(view, report)
     end
-    warn_sides(seen, say)
-    warn_range(seen, say)
+    warn_sides(view, report)
+    warn_range(view, report)
   end
 end
 
-function M.told_length(resolved, sides)
+function M.explain_length(resolved, sides)
   if (sides.query or sides.key) and placement.is_randomized(resolved) then
     local positions = resolved.encoding.positions
-    local distances = positions.reading ~= "difference" and placement.distances_are_read(resolved)
-    return (distances or positions.sorted ~= false and placement.draws_places(resolved))
+    local distances = positions.reading ~= "difference" and placement.reads_distances(resolved)
+    return (distances or positions.sorted ~= false and placement.draws_positions(resolved))
       and "draws as many random positions as a sequence has tokens"
   end
 end
@@ -241,7 +242,7 @@ end
 -- ---- the plan ----
 
 -- The fields for sampled positions: their range, and the way of sampling.
-local function drawn_positions(positions)
+local function plan_sampled(positions)
   local first = positions.range == "one_based" and 1 or 0
   return {
     kind = positions.draw == "sequence" and "sequence" or "randomized",
@@ -257,7 +258,7 @@ end
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
   if positions.draw == "sequence" -- then no facet reads distances: rules.lua
-    or encoding.score == nil and not placement.distances_are_read({ encoding = encoding }) then
+    or encoding.score == nil and not placement.reads_distances({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then
     return { kind = "index" }
@@ -269,7 +270,7 @@ local function plan_distances(encoding, layers)
     kind = positions.reading,
     independent = positions.sides == "independent" and positions.reading == "drawn",
     range = positions.max_position,
-    max_position = drawn_positions(positions).max_position,
+    max_position = plan_sampled(positions).max_position,
     draws = per_layer and layers or 1,
     site_offset = per_layer and " + 1" or "",
     layer_index = per_layer and "l" or "0",
@@ -278,8 +279,8 @@ local function plan_distances(encoding, layers)
   }
 end
 
-function M.input(encoding)
-  return encoding.positions.kind == "randomized" and drawn_positions(encoding.positions) or { kind = "index" }
+function M.plan_input(encoding)
+  return encoding.positions.kind == "randomized" and plan_sampled(encoding.positions) or { kind = "index" }
 end
 
 function M.plan(encoding, family, given)
@@ -295,7 +296,7 @@ function M.plan(encoding, family, given)
   if positions.kind ~= "randomized" or not input and not in_layers then
     return { kind = "index", distance = distance, period = positions.period }
   end
-  local drawn = drawn_positions(positions)
+  local drawn = plan_sampled(positions)
   drawn.distance = distance
   if drawn.kind == "sequence" then
     drawn.about = "one for each sequence of the batch"
@@ -321,15 +322,15 @@ local DISTANCES = {
 }
 
 -- Words about the range of sampled positions, of a family or of the vectors added to tokens.
-function M.drawn_words(positions)
+function M.describe_draws(positions)
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
 end
 
-function M.phrase(family)
+function M.describe_details(family)
   local positions, parts = family.positions, {}
   if positions.range then
-    parts[1] = M.drawn_words(positions)
+    parts[1] = M.describe_draws(positions)
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
@@ -340,7 +341,7 @@ function M.phrase(family)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
-local function add_choices(family, several, add)
+local function add_family_choices(family, several, add)
   local positions, distance = family.positions, family.positions.distance
   local of, sides = several and ", " .. family.name or " per pass", family.cross and ", of each stream" or ""
   if positions.kind ~= "index" then
@@ -356,7 +357,7 @@ local function add_choices(family, several, add)
 end
 
 -- Adds choices about the draws of a pass: of one family, or of each family and of the vectors added to tokens.
-function M.choices(plan, families, add)
+function M.add_choices(plan, families, add)
   local input, several = plan.input_draw, plan.streams[2] ~= nil
   if several and input then
     local each = input.kind == "sequence"
@@ -364,11 +365,11 @@ function M.choices(plan, families, add)
       each and "one for each sequence of the batch, of each stream" or "one for each stream")
   end
   for _, family in ipairs(families) do
-    add_choices(family, several, add)
+    add_family_choices(family, several, add)
   end
 end
 
-function M.identity(encoding)
+function M.identify(encoding)
   local positions = encoding.positions
   return { positions = positions.period and { "cyclic", positions.period } or positions.kind }
 end
@@ -377,13 +378,13 @@ function M.export(family)
   return { by_sequence = family.positions.kind == "sequence", cyclic = family.positions.period or false }
 end
 
-function M.terms(family)
+function M.make_terms(family)
   return { { kind = "position_source", page = "draws",
     properties = { sided = family.positions.kind == "randomized" and family.cross } } }
 end
 
 -- Bytes of the draws of a pass, each with its workspace.
-function M.bytes(family)
+function M.count_bytes(family)
   local positions, distance, numbers = family.positions, family.positions.distance, 0
   if positions.kind == "randomized" then
     numbers = (#family.sides + 1) * positions.draws * positions.max_position

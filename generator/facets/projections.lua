@@ -19,14 +19,14 @@ M.fields = {
 }
 
 -- Warns about biases of keys: a bias adds the same to all keys of a query, unless keys are rotated by their positions.
-function M.unreached(seen, say)
-  local encoding, model = seen.resolved.encoding, seen.resolved.model
+function M.warn_unreached(view, report)
+  local encoding, model = view.resolved.encoding, view.resolved.model
   local own = encoding.projections and encoding.projections.bias
   local stands_still = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
-    and (not seen.formula or select(2, reach.through_softmax(seen.formula.root)))
+    and (not view.formula or select(2, reach.find_reached(view.formula.root)))
   if stands_still and (own or own == nil and model.bias == "all") then
-    say.warn(("%s: the biases of keys never get a gradient: %s"):format(own
-      and seen.say.named("encoding.projections.bias") or "model.bias", reach.CANCELS))
+    report.warn(("%s: the biases of keys never get a gradient: %s"):format(own
+      and view.report.get_path("encoding.projections.bias") or "model.bias", reach.CANCELS))
   end
 end
 
@@ -34,7 +34,7 @@ function M.plan(encoding)
   return encoding.projections or {}
 end
 
-function M.phrase(family)
+function M.describe_details(family)
   local own, words = family.projections, {}
   if own.bias ~= nil then
     words[1] = own.bias and "biases in its products" or "no biases in its products"
@@ -44,7 +44,7 @@ function M.phrase(family)
 end
 
 -- The identity is empty: names and shapes of tensors already show these choices.
-function M.identity()
+function M.identify()
   return {}
 end
 

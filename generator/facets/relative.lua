@@ -51,23 +51,23 @@ function M.reads(encoding)
 end
 
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
-function M.check(seen, say)
-  local relative, mask = seen.resolved.encoding.relative, seen.resolved.encoding.mask
-  local are_causal = seen.resolved.model.kind == "decoder"
-    or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
+function M.check(view, report)
+  local relative, mask = view.resolved.encoding.relative, view.resolved.encoding.mask
+  local are_causal = view.resolved.model.kind == "decoder"
+    or not lists.any(view.holds_for, function(name) return name ~= "decoder" end)
   if relative and relative.sides == "left" and not are_causal
     and not (mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)) then
-    say.refuse("encoding.relative.sides", "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full"), {
+    report.refuse("encoding.relative.sides", "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full"), {
       what = '"left" has no vectors for keys after the query, and the mask does not hide these keys',
       expected = '"both"; or encoding.mask = { kind = "causal" }' })
   end
 end
 
-function M.unreached(seen, say)
-  local relative = seen.resolved.encoding.relative
-  if seen.causal and relative.kind == "shaw" and relative.sides ~= "left" then
-    say.warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys behind a query")
-      :format(say.named("encoding.relative.sides"), relative.clip))
+function M.warn_unreached(view, report)
+  local relative = view.resolved.encoding.relative
+  if view.causal and relative.kind == "shaw" and relative.sides ~= "left" then
+    report.warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys behind a query")
+      :format(report.get_path("encoding.relative.sides"), relative.clip))
   end
 end
 
@@ -117,12 +117,12 @@ local WORDS = {
   left = "keys up to the query have a learned vector of the distance, the same beyond %d",
 }
 
-function M.words(family)
+function M.describe(family)
   local relative = family.relative
   return relative.kind ~= "none" and WORDS[relative.left and "left" or relative.kind]:format(relative.clip) or nil
 end
 
-function M.choices(plan, families, add)
+function M.add_choices(plan, families, add)
   for _, family in ipairs(families) do
     local relative = family.relative
     if relative.kind ~= "none" then
@@ -136,14 +136,14 @@ function M.choices(plan, families, add)
   end
 end
 
-function M.identity(encoding)
+function M.identify(encoding)
   local relative = encoding.relative
   return { relative = relative.kind ~= "none" and { relative.kind, relative.clip or false,
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
 -- The sizes of blocks of queries over which the vectors' gradients are summed: { least pairs, queries of a block }.
-function M.order_of_sums(plan)
+function M.identify_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed
     return recomputed and { recomputed.always and 0 or recomputed.pairs, recomputed.queries } or nil
@@ -168,7 +168,7 @@ end
 
 local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_rotation" }
 
-function M.terms(family)
+function M.make_terms(family)
   local relative = family.relative
   if relative.kind == "none" then
     return nil
@@ -192,22 +192,22 @@ end
 M.ROTATED_KEYS = 8 -- kernels/cpu/rotated.h
 
 -- Bytes of a shard's sums (sums.tpl) and of begin_step's tables (tables.tpl).
-function M.bytes(family, sizes, T, S)
+function M.count_bytes(family, sizes, T, S)
   local relative, round_up, behind = family.relative, sizes.round_up, 0
   if relative.kind == "none" then
     return nil
   end
-  local function stride(places)
+  local function round_stride(places)
     return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
   local rows = relative.rotated and relative.width -- rows of the weight's gradient
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then
-    behind = relative.sets * (round_up(S, M.ROTATED_KEYS) + stride(T + sizes.lanes - 1)) * sizes.width
+    behind = relative.sets * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
   elseif relative.behind then
     local codes = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
     local coded = relative.biases and relative.sets + family.layers or 0
-    behind = coded * codes + family.layers * stride(T + S + sizes.lanes - 2) * relative.width
+    behind = coded * codes + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
   end
   return { behind = sizes.reals(behind), sums = family.layers * (sizes.reals(rows * relative.width)
     + (relative.biases and sizes.reals(2 * sizes.width * sizes.lanes) or 0)) }

@@ -53,13 +53,13 @@ function M.reads(encoding)
   return encoding.rotation and encoding.rotation.kind ~= "none" and "positions"
 end
 
-function M.check(seen, say)
-  local rotation, fast_path = seen.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"
+function M.check(view, report)
+  local rotation, fast_path = view.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"
   local scaling = rotation and rotation.scaling or {}
   local slow, fast = scaling.beta_slow, scaling.beta_fast
   if slow and fast and slow >= fast then
     local fast_text = diagnostics.show(fast)
-    say.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
+    report.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
       what = ("%s is not below beta_fast"):format(diagnostics.show(slow)),
       expected = ("a number below %s = %s; pairs between them have a speed in between"):format(fast_path, fast_text) })
   end
@@ -68,7 +68,7 @@ end
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
 -- The scaling of the angles; attention_factor is absent if the program computes it from the factor.
-local function scaling(given, positions, longest_training)
+local function plan_scaling(given, positions, longest_training)
   if not given then
     return { kind = "none" }
   end
@@ -99,11 +99,11 @@ function M.plan(encoding, family, given)
     base_text = string.format("%.9g", rotation.base),
     period = head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
     draw = positions.layer_index,
-    scaling = scaling(rotation.scaling, positions, given.longest_training),
+    scaling = plan_scaling(rotation.scaling, positions, given.longest_training),
   }
 end
 
-function M.words(family)
+function M.describe(family)
   local rotation, period = family.rotation, family.positions.period
   return rotation.kind == "rope" and ("queries and keys are rotated (base %s%s%s)"):format(rotation.base_text,
     rotation.scaling.about and ", " .. rotation.scaling.about or "",
@@ -111,7 +111,7 @@ function M.words(family)
 end
 
 -- The identity leaves the scaling out, so that checkpoints of models without scaling fit.
-function M.identity(encoding)
+function M.identify(encoding)
   return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end
 
@@ -125,7 +125,7 @@ function M.export(family, given)
   return { rope = rope }
 end
 
-function M.terms(family)
+function M.make_terms(family)
   local rotation = family.rotation
   return rotation.kind ~= "none" and { { kind = "row_map", page = "rotation", draw = rotation.draw,
     properties = { rotates = true } } } or nil

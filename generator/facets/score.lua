@@ -38,7 +38,7 @@ local vector_width = require("base.vector_width")
 local walk = require("expression.walk")
 local wording = require("base.wording")
 
-local M = { name = "score", off = "none", unreached = reach.unreached, export = python.export }
+local M = { name = "score", off = "none", warn_unreached = reach.warn_unreached, export = python.export }
 
 M.parts = { { of = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
   { of = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
@@ -78,19 +78,19 @@ end
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
   pair = "s->pairs" }
 
-local function literal_lines(build, values)
+local function write_literals(build, values)
   local words = lists.map(values, function(value) return (assert(build.real(value))) end)
   return wording.fill_lines(words, 82, ", ")
 end
 
-local function constants(build, parameters)
+local function add_constants(build, parameters)
   build.constants = lists.map(parameters, function(p)
     local name = build.prefix .. p.name .. "_values"
-    return not p.learned and { name = name, lines = literal_lines(build, p.values) } or nil
+    return not p.learned and { name = name, lines = write_literals(build, p.values) } or nil
   end)
 end
 
-local function values_text(values, count)
+local function write_values(values, count)
   if not values then
     return nil
   end
@@ -101,49 +101,49 @@ local function values_text(values, count)
   return table.concat(words, ", ")
 end
 
-local function learned_parameters(family, parameters)
+local function list_learned(family, parameters)
   return lists.map(parameters, function(p)
     local heads, size = leaves.has_head(p) and family.heads, p.size
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
     return p.learned and { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
       room = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
-      values = p.values, values_text = values_text(p.values, count), shape_text = table.concat(shape, "][") } or nil
+      values = p.values, values_text = write_values(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end
 
 -- Tables as members of a struct; a table whose gradients are gathered over a group of queries also has a row for the
 -- group. Tables by query hold LANES queries, beginning at any query.
-local function members_of(tables, heads, cross)
+local function list_members(tables, heads, cross)
   local members = {}
   for _, t in ipairs(tables) do
     t.stride = cross and t.class == "key" and "%s->keys" or nil
-    local count = classes.count(t, t.stride and t.stride:format("s") or COUNT[t.class], t.per_head and heads)
+    local count = classes.write_count(t, t.stride and t.stride:format("s") or COUNT[t.class], t.per_head and heads)
     members[#members + 1] = { name = t.name, class = t.class, declared = "real *", type = "real",
-      about = classes.about(t, t.per_head),
+      about = classes.describe_shape(t, t.per_head),
       count = (t.class == "query" or t.class == "pair") and ("(%s + LANES)"):format(count) or count }
     members.behind = members.behind or t.class == "distance"
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row = t.name .. "_row"
       members[#members + 1] = { name = t.row, class = t.class, declared = "real *", type = "real",
-        count = classes.count(t, COUNT[t.class]),
+        count = classes.write_count(t, COUNT[t.class]),
         about = " /* workspace of one group of queries, only for gradients */" }
     end
   end
   return members
 end
 
-local function numbers_of(has, cross)
+local function list_numbers(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
-    classes.number("int", "queries", "round_up(T, LANES)",
+    classes.make_number("int", "queries", "round_up(T, LANES)",
       "T, filled up to whole vectors: elements of one head by query" .. (cross and "" or " or key")),
-    cross and classes.number("int", "keys", "round_up(S, LANES)", "elements of one head by key"),
-    has.distance and classes.number("int", "distances", ("round_up(%s - 1, LANES) + s->queries + LANES"):format(S),
+    cross and classes.make_number("int", "keys", "round_up(S, LANES)", "elements of one head by key"),
+    has.distance and classes.make_number("int", "distances", ("round_up(%s - 1, LANES) + s->queries + LANES"):format(S),
       "elements of one head by query - key"),
-    has.sum and classes.number("int", "sums", cross and "s->queries + s->keys + LANES" or "2 * s->queries + LANES",
+    has.sum and classes.make_number("int", "sums", cross and "s->queries + s->keys + LANES" or "2 * s->queries + LANES",
       "by query + key"),
-    has.pair and classes.number("size_t", "pairs", ("(size_t)%s * (size_t)s->queries"):format(S),
+    has.pair and classes.make_number("size_t", "pairs", ("(size_t)%s * (size_t)s->queries"):format(S),
       ("[%s][queries]"):format(S)),
   }, function(number) return number or nil end)
 end
@@ -157,7 +157,7 @@ end
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
 -- The tables whose gradients the pair loop gathers for a whole group of queries; for others it does so pair by pair.
-local function gathered_tables(tables, statements)
+local function list_gathered(tables, statements)
   return lists.map(tables, function(t)
     local uniform = t.class == "uniform"
     local is_one = t.learned and GATHERS[t.class]
@@ -170,10 +170,10 @@ local function gathered_tables(tables, statements)
 end
 
 -- Loop nests that fill the tables, each after the tables it reads; and those of the gradients, in reverse order.
-local function loop_nests(build, tables)
+local function make_nests(build, tables)
   local making, gradients = {}, {}
   for _, class in ipairs(classes) do
-    local members = classes.members(tables, class)
+    local members = classes.list_members(tables, class)
     if #members > 0 then
       making[#making + 1] = nests.make_filling(build, class, members)
       local nest = nests.make_gradients(build, class, members)
@@ -186,13 +186,13 @@ local function loop_nests(build, tables)
 end
 
 -- Facts about the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
-local function start(source, family, precision)
+local function start_build(source, family, precision)
   local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
     real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
   function build.edges_name(list)
-    local lines = literal_lines(build, list)
+    local lines = write_literals(build, list)
     local text = table.concat(lines)
     if not names[text] then
       build.edges = build.edges + 1
@@ -201,7 +201,7 @@ local function start(source, family, precision)
     end
     return names[text]
   end
-  constants(build, source.parameters)
+  add_constants(build, source.parameters)
   return build
 end
 
@@ -221,21 +221,21 @@ function M.derive(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
-  local build = start(source, family, precision)
+  local build = start_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
   local lowered = lower.lower(source.builder, source.root, {
     draws_per_layer = (distance.kind == "difference" and positions or distance).per_layer or false })
   build.state = lowered.state
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
-    constants = build.constants, learned = learned_parameters(family, source.parameters),
-    members = members_of(lowered.tables, build.heads, family.cross) }
+    constants = build.constants, learned = list_learned(family, source.parameters),
+    members = list_members(lowered.tables, build.heads, family.cross) }
   describe_sets(out, family)
-  out.numbers = numbers_of(out.has, family.cross)
-  out.making, out.gradients = loop_nests(build, out.tables)
+  out.numbers = list_numbers(out.has, family.cross)
+  out.making, out.gradients = make_nests(build, out.tables)
   out.pair = nests.score_pair(build, lowered.score)
   out.row = nests.score_row(build, lowered.score)
   out.pair_gradient, out.recomputes, out.factor = cpu.derive_pair(build, lowered.score)
-  out.gathered = gathered_tables(out.tables, out.pair_gradient)
+  out.gathered = list_gathered(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
   out.uses, out.end_uses = find_uses(out.making), find_uses(out.gradients)
@@ -245,7 +245,7 @@ function M.derive(source, family, precision)
   return out
 end
 
-function M.told_length(resolved, sides)
+function M.explain_length(resolved, sides)
   local names = { query_length = sides.query, key_length = sides.key }
   return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
@@ -262,7 +262,7 @@ end
 
 -- ---- words ----
 
-function M.phrase(family)
+function M.describe_details(family)
   return family.score_text and "score = " .. family.score_text
 end
 
@@ -270,7 +270,7 @@ local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[qu
   pair = "[key][query]" }
 
 -- The targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
-local function destinations(value)
+local function list_destinations(value)
   local names = {}
   walk(value, function(node)
     local p, t = node.parameter, node.op == "table" and node.table
@@ -280,12 +280,12 @@ local function destinations(value)
 end
 
 -- The parts of the score's formula: the tables, then the rest, which the pair loop computes.
-function M.choices(plan, families, add)
+function M.add_choices(plan, families, add)
   local family = families[1]
   local score = family.score
   for _, t in ipairs(score.tables or {}) do
     local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
-    local gradient = t.learned and "; its gradient goes to " .. destinations(t.value) or ""
+    local gradient = t.learned and "; its gradient goes to " .. list_destinations(t.value) or ""
     local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
     add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(each,
       expression_text.format(t.value), gradient))
@@ -299,18 +299,18 @@ function M.choices(plan, families, add)
 end
 
 -- The parameters in a checkpoint's identity; nil if there are none.
-local function parameter_shapes(parameters)
+local function identify_parameters(parameters)
   return parameters and lists.map(canonical.sort_keys(parameters), function(name)
     local p = parameters[name]
     return { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
   end)
 end
 
-function M.identity(encoding)
-  return { score = encoding.score, parameters = parameter_shapes(encoding.parameters) }
+function M.identify(encoding)
+  return { score = encoding.score, parameters = identify_parameters(encoding.parameters) }
 end
 
-function M.terms(family)
+function M.make_terms(family)
   local score = family.score
   return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
     properties = { scaled = true, tables = true, numbered = true, again = score.recomputes, trains = score.trains,
@@ -320,7 +320,7 @@ function M.terms(family)
 end
 
 -- Bytes of the sets of tables in score.inc.tpl.
-function M.bytes(family, sizes, T, S)
+function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
     distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }

@@ -16,15 +16,15 @@ M.MOST = 4096 -- lines of one attention
 M.FARTHEST = 1048576 -- lines between a line and the first one of its direction
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
-local function integer_from(low, high)
-  return function(node) return tree.integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
+local function make_reader(low, high)
+  return function(node) return tree.get_integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
 end
 
 -- The fields of a line: name, reader and expected form.
 local FIELDS = {
-  { "head", integer_from(0, 63) },
-  { "direction", (integer_from(-1, 1)), "1, 0 or -1" },
-  { "line", integer_from(-M.FARTHEST, M.FARTHEST) },
+  { "head", make_reader(0, 63) },
+  { "direction", (make_reader(-1, 1)), "1, 0 or -1" },
+  { "line", make_reader(-M.FARTHEST, M.FARTHEST) },
   { "value", function(node)
     return type(node.value) == "number" and math.abs(node.value) <= LARGEST and node.value + 0.0 or nil
   end, "a number from -1e20 to 1e20" },
@@ -41,7 +41,7 @@ local function read_line(node, path, heads, report)
     report(at, path .. "." .. name, what, expected)
     good = false
   end
-  for name, inner in tree.strangers(node, NAMES) do
+  for name, inner in tree.iterate_others(node, NAMES) do
     refuse(inner, name, "no such field", table.concat(NAMES, ", "))
   end
   for _, field in ipairs(FIELDS) do
@@ -63,7 +63,7 @@ local function read_line(node, path, heads, report)
   return good and line or nil
 end
 
-local function before(a, b)
+local function is_before(a, b)
   for _, name in ipairs({ "head", "direction", "line" }) do
     if a[name] ~= b[name] then
       return a[name] < b[name]
@@ -92,7 +92,7 @@ function M.read(node, path, heads, report)
     list[#list + 1] = line
     good = good and line ~= nil
   end
-  table.sort(list, before)
+  table.sort(list, is_before)
   return good and list or nil
 end
 

@@ -13,18 +13,18 @@ local pages = require("facets.pages")
 local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
-M.FACETS = lists.map(pages.written, function(page) return not page.of_input and page.name or nil end)
+M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.of_input and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
 M.is_name, M.is_facet = lists.to_set(M.NAMES), lists.to_set(M.FACETS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
 
-function M.kinds(name)
+function M.list_kinds(name)
   return lists.map(MODELS, function(kind) return lists.has(kind.families, name) and kind.name or nil end)
 end
 
 -- The families of a model's section, by their names and in order; nil if the kind is unknown.
-function M.of(model)
+function M.list(model)
   local kind = model and lists.find(MODELS, function(one) return one.name == model.kind end)
   return kind and lists.map(kind.families, function(name)
     return (name ~= "encoder" or model.encoder_layers ~= 0) and name or nil
@@ -32,7 +32,7 @@ function M.of(model)
 end
 
 -- The path of a family's field in the facets that all families share.
-function M.of_all(path)
+function M.make_shared_path(path)
   local name, below = path:match("^encoding%.(%l+)%.(.*)$")
   return M.is_name[name] and "encoding." .. below or path
 end
@@ -48,13 +48,13 @@ function M.is_causal(model, name, encoding)
     or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
 end
 
-function M.layers(model, name)
+function M.count_layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
 -- Whether a facet is off, and therefore left out: the facet has no field but the kind that means off.
 local function is_off(facet, value)
-  local page = pages.at[facet] or {}
+  local page = pages.by_name[facet] or {}
   if page.is_off then
     return page.is_off(value)
   end
@@ -62,7 +62,7 @@ local function is_off(facet, value)
 end
 
 -- The facets of one family, together with the encoding added to the embedding.
-function M.encoding(encoding, name)
+function M.make_encoding(encoding, name)
   local own, given = lists.merge(encoding), M.is_name[name] and encoding[name] or {}
   for _, family in ipairs(M.NAMES) do
     own[family] = nil
@@ -76,23 +76,23 @@ function M.encoding(encoding, name)
   return own
 end
 
-function M.view(resolved, name)
-  return setmetatable({ encoding = M.encoding(resolved.encoding, name) }, { __index = resolved })
+function M.make_view(resolved, name)
+  return setmetatable({ encoding = M.make_encoding(resolved.encoding, name) }, { __index = resolved })
 end
 
-local function same(a, b)
+local function are_equal(a, b)
   return canonical.format({ a }) == canonical.format({ b })
 end
 
 -- The facets of a family's whole encoding that differ from the shared ones; nil if none do.
-local function differing(encoding, own)
+local function find_differing(encoding, own)
   local differs = {}
   for _, facet in ipairs(M.FACETS) do
-    if facet ~= "parameters" and not same(own[facet], encoding[facet]) then
-      differs[facet] = own[facet] or pages.at[facet].off
+    if facet ~= "parameters" and not are_equal(own[facet], encoding[facet]) then
+      differs[facet] = own[facet] or pages.by_name[facet].off
     end
   end
-  if differs.score or not same(own.parameters, encoding.parameters) then
+  if differs.score or not are_equal(own.parameters, encoding.parameters) then
     differs.score = differs.score or own.score
     differs.parameters = own.parameters
   end
@@ -114,12 +114,12 @@ function M.settle(encoding, names, shared, given)
     local made = shared[name]
     if made then
       local own = { positions = rawget(made, "positions") }
-      if first and not same(made.score, first.score) then
+      if first and not are_equal(made.score, first.score) then
         own.score, own.parameters = made.score, made.score ~= "none" and made.parameters or nil
       end
       encoding[name] = next(own) and own or nil
     else
-      encoding[name] = differing(encoding, encoding[name])
+      encoding[name] = find_differing(encoding, encoding[name])
     end
   end
 end

@@ -21,7 +21,7 @@ local features = require("spec.rules.features")
 
 local M = {}
 
-local function adam(settings)
+local function plan_adam(settings)
   local beta1, beta2, epsilon = settings.beta1, settings.beta2, settings.epsilon
   return { routine = "adam", header = "adam", kernels = { "cuda/adam.cu" }, struct = "adam",
     states = { "first_moment", "second_moment" }, corrects = { beta1, beta2 }, decay = false,
@@ -33,8 +33,8 @@ local function adam(settings)
     source = "Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax." }
 end
 
-local function adamw(settings)
-  local rule = adam(settings)
+local function plan_adamw(settings)
+  local rule = plan_adam(settings)
   if settings.weight_decay > 0 then
     rule.routine, rule.header, rule.kernels = "adamw", "adamw", { "cuda/adam.cu", "cuda/adamw.cu" }
     rule.title, rule.decay = "AdamW", settings.weight_decay
@@ -44,7 +44,7 @@ local function adamw(settings)
   return rule
 end
 
-local function sgd(settings)
+local function plan_sgd(settings)
   local momentum = settings.momentum
   return { routine = momentum and "momentum" or "sgd", header = "sgd", kernels = { "cuda/sgd.cu" }, struct = "sgd",
     states = { momentum and "momentum" }, corrects = false, decay = false,
@@ -74,12 +74,12 @@ local DECAY = {
 }
 
 M.pages = {
-  { name = "adam", title = "Adam", of = adam, fields = { MOMENTS }, doc = "Adam with bias correction",
+  { name = "adam", title = "Adam", of = plan_adam, fields = { MOMENTS }, doc = "Adam with bias correction",
     fingerprints = { "adam_update" },
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
-  { name = "adamw", title = "Adam", of = adamw, fields = { MOMENTS, DECAY },
+  { name = "adamw", title = "Adam", of = plan_adamw, fields = { MOMENTS, DECAY },
     doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" }, used = features.decays },
-  { name = "sgd", title = "SGD", of = sgd,
+  { name = "sgd", title = "SGD", of = plan_sgd,
     doc = "steps along the gradient; with momentum, along a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {
       { name = "momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,

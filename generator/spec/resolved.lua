@@ -11,30 +11,30 @@ local show = require("base.diagnostics").show
 
 local M = {}
 
-local function list_text(list)
-  local words = lists.map(list, function(value) return type(value) == "table" and M.value_text(value) or value end)
+local function format_list(list)
+  local words = lists.map(list, function(value) return type(value) == "table" and M.format_value(value) or value end)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
 -- The text of a field's value as a spec states it.
-function M.value_text(value)
+function M.format_value(value)
   if type(value) ~= "table" then
     return show(value)
   elseif value.list then
-    return "{ list = " .. list_text(value.list) .. " }"
+    return "{ list = " .. format_list(value.list) .. " }"
   elseif value.first then
     local step = (value.step or 1) > 1 and ", step = " .. value.step or ""
     return ("{ %d, %d%s }"):format(value.first, value.last, step)
   end
-  return list_text(#value > 0 and value or lists.map(canonical.sort_keys(value), function(name)
-    return ("%s = %s"):format(name, M.value_text(value[name]))
+  return format_list(#value > 0 and value or lists.map(canonical.sort_keys(value), function(name)
+    return ("%s = %s"):format(name, M.format_value(value[name]))
   end))
 end
 
 -- Printers of fields whose names users choose: parameters of a score, options of a task or a network.
-local NAMED = { parameters = parameters.text, options = show, settings = show }
+local NAMED = { parameters = parameters.format, options = show, settings = show }
 
-function M.text(resolved, origins)
+function M.format(resolved, origins)
   local rows = {}
   local fields = lists.collect(schema.fields, function(field) -- those of a family follow its table
     return lists.join({ field }, schema.copies[field.family] or {})
@@ -48,7 +48,7 @@ function M.text(resolved, origins)
       end
     elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
       and origins[field.path] then
-      rows[#rows + 1] = { field.path, field.type == "score" and value or M.value_text(value),
+      rows[#rows + 1] = { field.path, field.type == "score" and value or M.format_value(value),
         origins[field.path] or "default" }
     end
   end

@@ -76,7 +76,7 @@ M.at = {}
 M.children = { [""] = {} }
 M.copies = {}
 
-local function enter(field)
+local function add_field(field)
   local parent, name = field.path:match("^(.*)%.([^%.]+)$")
   if field.choices and type(field.choices[1]) == "table" then
     local lines = lists.map(field.choices, function(choice) return ("%s: %s"):format(choice[1], choice[2]) end)
@@ -92,7 +92,7 @@ local function enter(field)
 end
 
 -- The field of a family. Its default is computed from a view of the resolved spec that has the family's own facets.
-local function copy_for(family, field)
+local function copy_field(family, field)
   local copy = lists.merge(field, { family = family })
   copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
   if type(field.default) == "function" then
@@ -105,14 +105,14 @@ local function copy_for(family, field)
 end
 
 for _, field in ipairs(M.fields) do
-  enter(field)
+  add_field(field)
 end
 for _, family in ipairs(families.NAMES) do
   M.copies[family] = lists.map(M.fields, function(field)
-    return families.is_facet[field.path:match("^encoding%.(%l+)")] and copy_for(family, field) or nil
+    return families.is_facet[field.path:match("^encoding%.(%l+)")] and copy_field(family, field) or nil
   end)
   for _, copy in ipairs(M.copies[family]) do
-    enter(copy)
+    add_field(copy)
   end
 end
 
@@ -121,7 +121,7 @@ function M.allows(field, kind)
 end
 
 -- The range of a number in words: "an integer from 1 to 64", "a multiple of 16 from 16 to 1024".
-local function range_text(field)
+local function format_range(field)
   local noun = field.multiple and "a multiple of " .. field.multiple
     or field.type == "integer" and "an integer" or "a number"
   local low = field.min and "from " .. diagnostics.show(field.min)
@@ -153,9 +153,9 @@ M.TEXT = {
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 
-function M.expected(field)
+function M.describe_values(field)
   if field.type == "integer" or field.type == "number" then
-    return range_text(field)
+    return format_range(field)
   elseif field.type == "kind" then
     return field.kinds and table.concat(lists.get_names(field.kinds), ", ") or "the kind of a task"
   elseif field.type == "choice" then
@@ -168,7 +168,7 @@ function M.expected(field)
   return M.TEXT[field.type] or "a table with " .. table.concat(lists.get_names(M.children[field.path]), ", ")
 end
 
-local function default_text(field)
+local function describe_default(field)
   if field.required then
     return "required"
   elseif field.optional then
@@ -181,38 +181,38 @@ local function default_text(field)
 end
 
 -- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result.
-function M.facts()
+function M.list_facts()
   local fields = lists.map(M.fields, function(field)
     return { path = field.path, type = field.type, doc = field.doc, more = field.more,
-      takes = M.expected(field), unit = field.unit,
-      only = field.only or field.family and families.kinds(field.family),
+      takes = M.describe_values(field), unit = field.unit,
+      only = field.only or field.family and families.list_kinds(field.family),
       kinds = field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end),
-      required = field.required, default = default_text(field):match("^default: (.*)") }
+      required = field.required, default = describe_default(field):match("^default: (.*)") }
   end)
   return { fields = fields, formulas = traced.list_words() }
 end
 
-local function paragraph(field)
-  local kinds = field.only or field.family and families.kinds(field.family)
+local function describe_field(field)
+  local kinds = field.only or field.family and families.list_kinds(field.family)
   local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
   local out = { field.path .. only, "    " .. field.doc }
   if field.type ~= "table" and not field.kinds then
-    out[3] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
+    out[3] = "    takes: " .. M.describe_values(field) .. (field.unit and "; unit: " .. field.unit or "")
   end
   lists.append(out, lists.map(field.more or {}, function(line) return "    " .. line end))
   lists.append(out, lists.map(field.kinds or {}, function(kind) return ("    %s: %s"):format(kind.name, kind.doc) end))
-  out[#out + 1] = default_text(field) ~= "" and "    " .. default_text(field) or nil
+  out[#out + 1] = describe_default(field) ~= "" and "    " .. describe_default(field) or nil
   return out
 end
 
 -- The reference of the spec, a paragraph per field: `all` fields, or the fields of a section or below a `path`, or by
 -- default the fields that most specs need. If no field has the path: nil and the nearest path.
-function M.fields_text(all, path)
+function M.format_fields(all, path)
   local out, left = {}, 0
   for _, field in ipairs(M.fields) do
     local below = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
     if below or not path and (all or not field.seldom) then
-      lists.append(out, paragraph(field))
+      lists.append(out, describe_field(field))
     else
       left = left + 1
     end

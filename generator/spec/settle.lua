@@ -19,14 +19,14 @@ local M = {}
 local add = values.add
 
 -- Checks that a task is chosen in exactly one way; returns the name of the choice, or nil after an error.
-local function choice_of(context, given)
+local function find_choice(context, given)
   local choices = lists.map(sections.TASK_CHOICES, function(name) return given.fields[name] and name or nil end)
   local choice, other = choices[1], choices[2]
   if other then
     return add(context, given.fields[other], "task." .. other, "conflicts with task." .. choice, "one of the two")
   elseif not choice then
     add(context, given, "task.kind", "is missing",
-      table.concat(values.kind_names(context, schema.at["task.kind"]), ", "),
+      table.concat(values.list_kinds(context, schema.at["task.kind"]), ", "),
       'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
   end
   return choice
@@ -44,15 +44,15 @@ local function refuse_strangers(context, section, given, there, choice)
 end
 
 -- Removes from the task's table the fields of a choice that --set has replaced, and the fields that depend on these.
-function M.replaced_task(context)
+function M.drop_replaced_task(context)
   local given = context.root.fields.task
-  local now = tree.is_table(given) and sections.task_choice(given)
+  local now = tree.is_table(given) and sections.find_task_choice(given)
   if not now then
     return
   end
   context.root = tree.copy(context.root)
   context.root.fields.task = tree.copy(given)
-  for name, node in tree.each(given) do
+  for name, node in tree.iterate(given) do
     local field = schema.at["task." .. name]
     local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or now
     local stays = belongs_to == now or not values.drops(context, node, "task." .. name)
@@ -77,7 +77,7 @@ local function settle_loss(context, given, facts)
 end
 
 -- Refuses fields of a user's own network for a built-in network.
-function M.model(context)
+function M.check_model(context)
   local given = context.root.fields.model
   if tree.is_table(given) and not context.partial.model then
     refuse_strangers(context, "model", given, given.fields, "a network of Longhand's")
@@ -85,12 +85,12 @@ function M.model(context)
 end
 
 -- Settles the task and sets context.task, its facts. The kind of a user's own task is the name of its file.
-function M.task(context)
+function M.settle_task(context)
   local given, task = context.root.fields.task, context.resolved.task
   if not task or not tree.is_table(given) then
     return
   end
-  local choice = not context.partial.task and choice_of(context, given)
+  local choice = not context.partial.task and find_choice(context, given)
   refuse_strangers(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
   if choice == "source" and context.own_task then
     task.kind = context.own_task.kind
@@ -98,7 +98,7 @@ function M.task(context)
   end
   local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
   if choice == "data" then
-    facts = datasets.of_files(context, given, task)
+    facts = datasets.read_files(context, given, task)
     datasets.refuse(context, given, "task.data", { seed = "a task that generates its examples" })
   end
   task.options = task_options.settle(context, facts)
@@ -110,7 +110,7 @@ function M.task(context)
     end
   end
   if facts and facts.sets then
-    facts = datasets.made(context, given, facts, task)
+    facts = datasets.add_data(context, given, facts, task)
   elseif facts and choice ~= "data" then
     datasets.refuse(context, given, "a sampler", { validation = "a task with sets of examples: ./longhand list tasks",
       seed = "a task that generates its examples: ./longhand list tasks" })

@@ -1,9 +1,9 @@
 -- Settles the encoding of each attention of a model after the schema has been applied: the formula of its score, how
 -- cross-attention reads positions, and which vectors of distances exist.
 --
--- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.score. Output: M.score
--- returns the formula, and reduces the families' tables in resolved.encoding to facets that differ from the shared
--- ones; M.sides sets relative.sides. Errors go to the diagnostics.
+-- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.settle_score. Output:
+-- M.settle_score returns the formula, and reduces the families' tables in resolved.encoding to facets that differ from
+-- the shared ones; M.settle_sides sets relative.sides. Errors go to the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -24,10 +24,11 @@ end
 -- The formula of a score, or nil. Positions that only a score reads are sampled anew for every block. family: the owner
 -- of the encoding; of: the family that uses the formula.
 local function resolve_formula(context, texts, encoding, family, of)
-  local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
+  local nodes, path = values.get_formula(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
   local formula = score.resolve(context, texts, lists.merge(nodes, { path = path, encoding = encoding,
-    layers = families.layers(model, of), cross = of == "cross", causal = families.is_causal(model, of, encoding) }))
+    layers = families.count_layers(model, of), cross = of == "cross",
+    causal = families.is_causal(model, of, encoding) }))
   if formula and encoding.positions.kind == "randomized"
     and placement.score_reads_positions(encoding)
     and is_default(context, path .. ".positions.draw") then
@@ -51,7 +52,7 @@ local function settle_cross(context, encoding, own)
   encoding.positions = lists.copy(given)
   encoding.positions.reading = "difference"
   return function()
-    if not placement.distances_are_read({ encoding = encoding }) then
+    if not placement.reads_distances({ encoding = encoding }) then
       encoding.positions = own and given or nil
     elseif not is_default(context, path) then
       context.read_otherwise = { path = path, value = given.reading }
@@ -61,12 +62,12 @@ end
 
 -- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial comes first:
 -- mistakes of the score are reported where the score is traced alone.
-local function inherited_formula(context, texts, encoding, family)
+local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
   resolve_formula(trial, texts, tried, family, "cross")
   if not tried.score or inherit.reads_places(tried.score) then
-    encoding.score = not family and values.formula(context).score and "none" or nil
+    encoding.score = not family and values.get_formula(context).score and "none" or nil
     return nil
   end
   return resolve_formula(context, texts, encoding, family, "cross")
@@ -74,9 +75,9 @@ end
 
 -- The formula of the score, or nil. A model with several families has { families = { name = formula } }: each formula
 -- is traced separately, since the number of layers may be part of it.
-function M.score(context, texts)
+function M.settle_score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
-  local names = families.of(model)
+  local names = families.list(model)
   if not names then
     return nil
   elseif not names[2] then
@@ -90,7 +91,7 @@ function M.score(context, texts)
     shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
     local settle = name == "cross" and settle_cross(context, own or shared[name], own)
     if context.diagnostics:count() == before then
-      local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherited_formula or resolve_formula
+      local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherit_formula or resolve_formula
       formulas[name] = formula_of(context, texts, own or shared[name], own and name, name)
     end
     if settle then
@@ -102,9 +103,9 @@ function M.score(context, texts)
 end
 
 -- Sets the learned vectors of distances to those that the mask allows, unless the spec sets their sides.
-function M.sides(context)
+function M.settle_sides(context)
   local encoding, model = context.resolved.encoding, context.resolved.model
-  local names = families.of(model) or {}
+  local names = families.list(model) or {}
   for _, name in ipairs(names) do
     local own, path = encoding, "encoding.relative.sides"
     if names[2] then

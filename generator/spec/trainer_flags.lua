@@ -16,14 +16,14 @@ local SOURCES = { "train/verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
 -- Flags for the places of a spec's files, valid in any folder. files: by the names of fields (validate.lua).
-function M.of_files(files)
+function M.list_files(files)
   return lists.map({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } },
     function(entry) return files[entry[1]] and entry[2] .. files[entry[1]].real end)
 end
 
--- The flags for training: the flags of M.of_files, and the checkpoint with which training begins.
-function M.of_training(files)
-  return lists.join(M.of_files(files), { files.init and "--init=" .. files.init.real })
+-- The flags for training: the flags of M.list_files, and the checkpoint with which training begins.
+function M.list_training(files)
+  return lists.join(M.list_files(files), { files.init and "--init=" .. files.init.real })
 end
 
 -- All flags by name, { kind, least, most }; their names are in the list part.
@@ -40,8 +40,8 @@ function M.read(root)
 end
 
 -- The flag among `flags` that a word means, with its value if it has one; otherwise a hint about a field, or nil.
-function M.meant(word, flags, root)
-  local meant = hints.meanings(word, root)
+function M.find_meant(word, flags, root)
+  local meant = hints.find_meanings(word, root)
   local flag = lists.find(meant.flags, function(one) return flags[one:match("^%S+")] end)
   if flag then
     return flag
@@ -52,11 +52,11 @@ function M.meant(word, flags, root)
     or meant.why)
 end
 
-local function unknown(word, flags, root)
+local function describe_unknown(word, flags, root)
   if word:sub(1, 1) ~= "-" then
     return ("train: '%s' is not a flag\nhint: the flags of the trainer: %s"):format(word, table.concat(flags, " "))
   end
-  local flag, hint = M.meant(word, flags, root)
+  local flag, hint = M.find_meant(word, flags, root)
   hint = flag and ("did you mean %s?"):format(flag) or hint or "there are " .. table.concat(flags, " ")
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
@@ -65,7 +65,7 @@ end
 local NUMBERS = { INTEGER = { whole = true }, NUMBER = {}, NUMBERS = { between = "," },
   RANGE = { whole = true, between = ":", most = 1, expected = "A:B, both included, or one of them" } }
 
-local function number_problem(name, flag, text)
+local function find_number_problem(name, flag, text)
   local value, whole = tonumber(text), NUMBERS[flag.kind].whole
   if not value or whole and value ~= math.floor(value) then
     local expected = NUMBERS[flag.kind].expected
@@ -77,22 +77,22 @@ local function number_problem(name, flag, text)
   end
 end
 
-local function value_problem(name, flag, text)
+local function find_value_problem(name, flag, text)
   local form = NUMBERS[flag.kind]
   if not form then
     return flag.kind == "TEXT" and text == "" and ("%s: the value is empty"):format(name) or nil
   end
   local parts = form.between and lists.find_all((text:gsub(form.between, "\n", form.most)), "[^\n]+") or { text }
-  return lists.any(parts, function(part) return number_problem(name, flag, part) end) or nil
+  return lists.any(parts, function(part) return find_number_problem(name, flag, part) end) or nil
 end
 
-function M.problem(words, root)
+function M.find_problem(words, root)
   local flags, i = M.read(root), 1
   while words[i] and words[i] ~= "--help" and words[i] ~= "-h" do
     local name, value = words[i]:match("^([^=]*)=?(.*)$")
     local flag, inline = flags[name], words[i]:find("=", 1, true) ~= nil
     if not flag then
-      return unknown(name, flags, root)
+      return describe_unknown(name, flags, root)
     elseif flag.kind == "SWITCH" and inline then
       return ("%s: takes no value"):format(name)
     elseif flag.kind ~= "SWITCH" then
@@ -101,7 +101,7 @@ function M.problem(words, root)
       if not value then
         return ("%s: the value is missing"):format(name)
       end
-      local problem = value_problem(name, flag, value)
+      local problem = find_value_problem(name, flag, value)
       if problem then
         return problem
       end

@@ -1,6 +1,6 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
--- Input: the result of load.spec, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
+-- Input: the result of load.load, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
 -- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }: the
 -- origin of each value, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); warnings, which stop
 -- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
@@ -40,7 +40,7 @@ local function record_origin(context, path, node)
   end
 end
 
-local function default_of(context, field)
+local function get_default(context, field)
   local value = field.default
   if type(value) == "function" then
     value = value(context.resolved)
@@ -52,8 +52,8 @@ local function default_of(context, field)
 end
 
 -- Refuses facets of one family of attentions, if the model does not have the family.
-local function unknown_family(context, node, path)
-  local model, names = context.resolved.model, families.of(context.resolved.model)
+local function report_unknown_family(context, node, path)
+  local model, names = context.resolved.model, families.list(context.resolved.model)
   if names and path == "encoding.encoder" and model.encoder_layers then
     add(context, node, path, "model.encoder_layers = 0: there is no encoder", "encoding.decoder, encoding.cross")
   elseif names then
@@ -62,10 +62,10 @@ local function unknown_family(context, node, path)
   end
 end
 
-local function unknown_field(context, node, path, kind, legal)
+local function report_unknown_field(context, node, path, kind, legal)
   local family, below = path:match("^encoding%.(%l+)%.?(.*)$")
   if families.is_name[family] and below == "" then
-    return unknown_family(context, node, path)
+    return report_unknown_family(context, node, path)
   elseif families.is_name[family] and below == "additive" then
     local preset = node.origin.path and node.origin.path ~= context.loaded.source
     return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
@@ -79,7 +79,7 @@ local function unknown_field(context, node, path, kind, legal)
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
         .. (kind == "none" and (": set %s.kind"):format(parent) or "")
     end
-    return unknown.hint(path, expected, context.loaded.root)
+    return unknown.make_hint(path, expected, context.loaded.root)
       or type(node.value) == "function" and "encoding.score takes a function, no other field"
   end
   add(context, node, path, "no such field" .. (kind and (' for kind "%s"'):format(kind) or ""),
@@ -89,11 +89,11 @@ end
 -- Whether the model has the family of attentions to which a field belongs.
 local function applies_to(context, field)
   return field.path ~= "encoding." .. (field.family or "")
-    or lists.has(families.of(context.resolved.model) or {}, field.family)
+    or lists.has(families.list(context.resolved.model) or {}, field.family)
 end
 
 -- A table in which some values need no name, with all values under their names.
-local function named_items(node, path)
+local function name_items(node, path)
   local name = schema.at[path] and schema.at[path].items
   if not name or #node.items == 0 or node.fields[name] then
     return node
@@ -111,13 +111,13 @@ local function check_names(context, node, path, kind)
     return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
   end)
   local allowed = lists.to_set(lists.get_names(legal))
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     local inner_path = locate.join(path, name)
     if not allowed[name] and inner.unstated and schema.at[inner_path] then
       context.dropped[#context.dropped + 1] = type(inner.unstated) == "string" and ("%s drops %s, which is no field%s")
         :format(inner.unstated, inner_path, kind and (' of kind "%s"'):format(kind) or "") or nil
     elseif not allowed[name] then
-      unknown_field(context, inner, inner_path, kind, legal)
+      report_unknown_field(context, inner, inner_path, kind, legal)
     end
   end
 end
@@ -134,7 +134,7 @@ local function read_field(context, field, node, into)
     into[field.name] = values.read(context, field, node)
   elseif not field.required then
     context.origins[field.path] = DEFAULT
-    into[field.name] = default_of(context, field)
+    into[field.name] = get_default(context, field)
   end
   if field.type ~= "table" and field.left_out ~= nil and into[field.name] == field.left_out then
     into[field.name] = nil
@@ -144,7 +144,7 @@ end
 -- Reads a table's fields into `into`: its kind first, then the fields of that kind.
 local function read_children(context, path, node, into)
   local kind
-  node = named_items(node, path)
+  node = name_items(node, path)
   local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
   context.partial[path] = partial
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
@@ -163,7 +163,7 @@ local function read_children(context, path, node, into)
     end
     if child.required and applies and not node.fields[child.name] and not partial then
       add(context, node, child.path, "is missing", child.type == "kind"
-        and table.concat(values.kind_names(context, child), ", ") or schema.expected(child))
+        and table.concat(values.list_kinds(context, child), ", ") or schema.describe_values(child))
     end
   end
 end
@@ -174,12 +174,12 @@ function read_table(context, field, node, into)
   if node and not tree.is_table(node) then
     local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
     local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
-    return values.wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
+    return values.report_wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
       show(node.value)))
   end
   context.origins[field.path] = node and node.origin or DEFAULT
   if node or not field.required then
-    read_children(context, field.path, node or tree.table(DEFAULT), inner)
+    read_children(context, field.path, node or tree.make_table(DEFAULT), inner)
   end
   local alone = next(inner) ~= nil and next(inner, (next(inner))) == nil
   if field.left_out and inner.kind == field.left_out and alone or field.left_out == "empty" and next(inner) == nil then
@@ -190,17 +190,17 @@ end
 -- Validates a loaded spec. given.tasks: the result of tasks.read. Returns the resolved spec and info, or nil if the
 -- diagnostics hold an error, whether from here or from earlier steps.
 function M.resolve(loaded, d, given)
-  local context = { diagnostics = d, tasks = given.tasks, root = inherit.lay(loaded.tree), loaded = loaded,
+  local context = { diagnostics = d, tasks = given.tasks, root = inherit.inherit(loaded.tree), loaded = loaded,
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
     resolved = { id = loaded.id, source = escape.plain(loaded.source) } }
-  settle.replaced_task(context)
+  settle.drop_replaced_task(context)
   read_children(context, "", context.root, context.resolved)
-  settle.task(context)
-  settle.model(context)
-  settle_encoding.sides(context)
+  settle.settle_task(context)
+  settle.check_model(context)
+  settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
   local known = next(context.partial) == nil -- otherwise rules would report defaults instead of the intended values
-  context.score = known and settle_encoding.score(context, loaded.texts) or nil
+  context.score = known and settle_encoding.settle_score(context, loaded.texts) or nil
   context.good = d:count() == 0
   local warnings = known and rules.apply(context)
   if d:count() > 0 then

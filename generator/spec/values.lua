@@ -26,8 +26,8 @@ local show = diagnostics.show
 -- Adds an error about the field at path, at the place of the node; a default's place is the spec's own table.
 local function add(context, node, path, what, expected, hint)
   local at = node and not node.origin.default and node.origin or context.root.origin
-  context.diagnostics:add({ at = at, field = path, fault = families.of_all(path), what = what, expected = expected,
-    hint = hint })
+  context.diagnostics:add({ at = at, field = path, fault = families.make_shared_path(path), what = what,
+    expected = expected, hint = hint })
 end
 
 -- Whether a value that does not fit the task chosen by --set is dropped with the former task; reports the drop.
@@ -39,44 +39,44 @@ function M.drops(context, node, path)
 end
 
 -- Describes the value of a node, as the start of a sentence.
-local function found(node)
+local function describe(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
 
-local function wrong_type(context, field, node, hint, expected)
-  local text = found(node)
+local function report_wrong_type(context, field, node, hint, expected)
+  local text = describe(node)
   if type(node.value) == "function" then
     hint = "encoding.score takes a function, no other field"
   end
   add(context, node, field.path, text .. (text:find(" is ", 1, true) and "" or " does not fit here"),
-    expected or schema.expected(field), hint)
+    expected or schema.describe_values(field), hint)
 end
 
-local function misfit(context, node, path, expected)
+local function report_misfit(context, node, path, expected)
   add(context, node, path, tree.show(node) .. " does not fit here", expected)
 end
 
 local function refuse(context, field, node, what, hint)
-  add(context, node, field.path, what, schema.expected(field), hint)
+  add(context, node, field.path, what, schema.describe_values(field), hint)
 end
 
 -- Returns the problem with a number of the right type, or nil; and a hint.
-local function number_fault(field, value)
-  local function fault(is, limit)
+local function find_fault(field, value)
+  local function describe_fault(is, limit)
     return ("%s is %s %s"):format(diagnostics.show(value), is, diagnostics.show(limit))
   end
   if field.min and value < field.min then
-    return fault("below", field.min)
+    return describe_fault("below", field.min)
   elseif field.max and value > field.max then
-    return fault("above", field.max)
+    return describe_fault("above", field.max)
   elseif field.above and value <= field.above then
-    return fault("not above", field.above)
+    return describe_fault("not above", field.above)
   elseif field.below and value >= field.below then
-    return fault("not below", field.below)
+    return describe_fault("not below", field.below)
   elseif field.multiple and value % field.multiple ~= 0 then
     local near = math.floor(value / field.multiple + 0.5) * field.multiple
-    return fault("not a multiple of", field.multiple), ("%d is the nearest legal value"):format(math.max(field.min,
-      math.min(field.max, near)))
+    return describe_fault("not a multiple of", field.multiple),
+      ("%d is the nearest legal value"):format(math.max(field.min, math.min(field.max, near)))
   end
 end
 
@@ -90,13 +90,13 @@ function readers.number(context, field, node)
     return value
   elseif type(value) ~= "number" then
     local number = type(value) == "string" and tonumber(value)
-    return wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
+    return report_wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
   end
   local whole = math.tointeger(value)
   if field.type == "integer" and value ~= math.floor(value) then
     return refuse(context, field, node, show(value) .. " is not an integer")
   end
-  local fault, hint = number_fault(field, value)
+  local fault, hint = find_fault(field, value)
   if fault then
     return refuse(context, field, node, fault, hint)
   end
@@ -105,10 +105,10 @@ end
 
 readers.integer = readers.number
 
-local function one_of(context, field, node, names, expected)
+local function read_one_of(context, field, node, names, expected)
   local value = node.value
   if type(value) ~= "string" then
-    return wrong_type(context, field, node, nil, expected)
+    return report_wrong_type(context, field, node, nil, expected)
   elseif lists.has(names, value) then
     return value
   end
@@ -120,34 +120,34 @@ local function one_of(context, field, node, names, expected)
 end
 
 function readers.choice(context, field, node)
-  return one_of(context, field, node, field.choices, schema.expected(field))
+  return read_one_of(context, field, node, field.choices, schema.describe_values(field))
 end
 
-local function kind_names(context, field)
+local function list_kinds(context, field)
   return field.of == "tasks" and lists.map(context.tasks.list, function(facts) return facts.kind end)
     or lists.get_names(field.kinds)
 end
 
 function readers.kind(context, field, node)
-  local names = kind_names(context, field)
-  return one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
+  local names = list_kinds(context, field)
+  return read_one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
 end
 
 local FROM_1 = { least = 1, most = schema.LONGEST } -- bounds of lengths
 
 -- An integer inside a list or a range, from bounds.least to bounds.most; or nil after an error.
-local function small_integer(context, node, path, bounds)
-  local value, whole = node.value, tree.integer(node, bounds.least, bounds.most)
+local function read_integer(context, node, path, bounds)
+  local value, whole = node.value, tree.get_integer(node, bounds.least, bounds.most)
   if whole then
     return whole
   end
-  local integer = tree.integer(node, math.mininteger, math.maxinteger)
+  local integer = tree.get_integer(node, math.mininteger, math.maxinteger)
   local fault = (type(value) == "string" and ", which is" or " is") .. (integer and " out of range" or " no integer")
-  add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
+  add(context, node, path, describe(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 
 -- The items of a node as a strictly ascending list, or nil after errors. read(item, path): the value of an item.
-local function rising(context, node, path, read)
+local function read_rising(context, node, path, read)
   local list, good = {}, true
   for i, item in ipairs(node.items) do
     local at, before = locate.join(path, i), list[i - 1]
@@ -162,20 +162,21 @@ local function rising(context, node, path, read)
 end
 
 -- A strictly ascending list of integers, or nil after errors.
-local function ascending(context, node, path, bounds)
+local function read_ascending(context, node, path, bounds)
   if not tree.is_list(node) then
     return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
-      or found(node) .. " is no list", ("a list of ascending integers from %d to %d"):format(bounds.least, bounds.most))
+      or describe(node) .. " is no list", ("a list of ascending integers from %d to %d")
+      :format(bounds.least, bounds.most))
   end
-  return rising(context, node, path, function(item, at) return small_integer(context, item, at, bounds) end)
+  return read_rising(context, node, path, function(item, at) return read_integer(context, item, at, bounds) end)
 end
 
 local function read_range(context, path, node, bounds)
-  local first = small_integer(context, node.items[1], locate.join(path, 1), bounds)
-  local last = small_integer(context, node.items[2], locate.join(path, 2), bounds)
+  local first = read_integer(context, node.items[1], locate.join(path, 1), bounds)
+  local last = read_integer(context, node.items[2], locate.join(path, 2), bounds)
   local step = 1
   if node.fields.step then
-    step = small_integer(context, node.fields.step, path .. ".step", FROM_1)
+    step = read_integer(context, node.fields.step, path .. ".step", FROM_1)
   end
   if first and last and first > last then
     return add(context, node.items[2], locate.join(path, 2), ("%d is below the first %s, %d"):format(last,
@@ -184,7 +185,7 @@ local function read_range(context, path, node, bounds)
   return first and last and step and { first = first, last = last, step = step } or nil
 end
 
-local function read_list_text(node)
+local function format_items(node)
   local words = lists.map(table.move(node.items, 1, 6, 1, {}), function(item)
     return tree.is_table(item) and "{ ... }" or show(item.value)
   end)
@@ -192,13 +193,13 @@ local function read_list_text(node)
 end
 
 function readers.lengths(context, field, node)
-  local path, expected, bounds = field.path, schema.expected(field), field.bounds or FROM_1
+  local path, expected, bounds = field.path, schema.describe_values(field), field.bounds or FROM_1
   if not tree.is_table(node) then
     local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
-    return wrong_type(context, field, node, hint)
+    return report_wrong_type(context, field, node, hint)
   end
   local good, legal = true, #node.items > 0 and "step" or "list"
-  for name, inner in tree.strangers(node, { legal }) do
+  for name, inner in tree.iterate_others(node, { legal }) do
     add(context, inner, path .. "." .. name, (name == "step" or name == "list")
       and ("%s cannot be used with this form"):format(name) or "no such field", expected)
     good = false
@@ -209,11 +210,11 @@ function readers.lengths(context, field, node)
     end
     return nil
   elseif #node.items == 0 then
-    local list = ascending(context, node.fields.list, path .. ".list", bounds)
+    local list = read_ascending(context, node.fields.list, path .. ".list", bounds)
     return good and list and { list = list } or nil
   elseif #node.items ~= 2 then
     return add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
-      ("for exactly these lengths, write { list = { %s } }"):format(read_list_text(node)))
+      ("for exactly these lengths, write { list = { %s } }"):format(format_items(node)))
   end
   local range = read_range(context, path, node, bounds)
   return good and range or nil
@@ -228,7 +229,7 @@ local function read_noise(context, path, node)
     return add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
       or tree.show(node) .. " does not fit here", schema.TEXT.noise)
   end
-  local values = rising(context, list, path .. ".list", function(item, at)
+  local values = read_rising(context, list, path .. ".list", function(item, at)
     return readers.number(context, { path = at, type = "number", min = 0, max = axes.LOUDEST }, item)
   end)
   return values and { list = values }
@@ -238,7 +239,7 @@ end
 -- later.
 function readers.by(context, field, node)
   local by = {}
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     local path = field.path .. "." .. name
     if name == axes.NOISE then
       by[name] = read_noise(context, path, inner)
@@ -247,7 +248,7 @@ function readers.by(context, field, node)
     elseif tree.is_table(inner) then
       by[name] = readers.lengths(context, { path = path, type = "axis", bounds = ON_AXIS }, inner)
     else
-      misfit(context, inner, path, schema.TEXT.axis)
+      report_misfit(context, inner, path, schema.TEXT.axis)
     end
   end
   return next(by) and by or nil
@@ -255,7 +256,7 @@ end
 
 function readers.name(context, field, node)
   if not base_names.is_valid(node.value) then
-    return misfit(context, node, field.path, schema.expected(field))
+    return report_misfit(context, node, field.path, schema.describe_values(field))
   end
   return node.value
 end
@@ -265,9 +266,10 @@ function readers.names(context, field, node)
   local given, list = {}, {}
   for i, item in ipairs(node.items) do
     local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
-    local name = field.choices and one_of(context, at, item, field.choices, schema.expected(at)) or item.value
+    local name = field.choices and read_one_of(context, at, item, field.choices, schema.describe_values(at))
+      or item.value
     if not field.choices and not base_names.is_valid(name) then
-      misfit(context, item, at.path, schema.expected(field))
+      report_misfit(context, item, at.path, schema.describe_values(field))
     elseif name and given[name] then
       add(context, item, at.path, ("%s is given twice"):format(show(name)), "each once")
     else
@@ -282,16 +284,16 @@ end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return ascending(context, node, field.path, { least = 0, most = 2147483647 })
+    return read_ascending(context, node, field.path, { least = 0, most = 2147483647 })
   end
-  return one_of(context, field, node, field.choices, schema.expected(field))
+  return read_one_of(context, field, node, field.choices, schema.describe_values(field))
 end
 
 -- The path of a file that the trainer reads. The trainer checks whether the file exists.
 function readers.file(context, field, node)
   local name = node.value
   if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
-    return wrong_type(context, field, node)
+    return report_wrong_type(context, field, node)
   end
   context.files[field.name] = context.loaded.place(node.origin, name)
   return name
@@ -321,7 +323,7 @@ end
 function readers.symbols(context, field, node)
   local count = tree.is_table(node) and #node.items or math.type(node.value) and math.tointeger(node.value)
   if not count or tree.is_table(node) and next(node.fields) then
-    return wrong_type(context, field, node)
+    return report_wrong_type(context, field, node)
   elseif count < 1 or count > schema.MOST_SYMBOLS then
     return refuse(context, field, node, ("%d symbols are out of range"):format(count))
   elseif tree.is_table(node) then
@@ -340,9 +342,9 @@ local function read_own_file(context, field, node, ending)
   local is_text = type(name) == "string"
   local base = is_text and name:sub(-#ending) == ending and (name:match("^.*/(.*)$") or name) or ending
   if not is_text then
-    return wrong_type(context, field, node)
+    return report_wrong_type(context, field, node)
   elseif not load_module.is_id(base:sub(1, -#ending - 1)) then
-    return misfit(context, node, field.path, schema.expected(field))
+    return report_misfit(context, node, field.path, schema.describe_values(field))
   end
   local shown, text, message = context.loaded.read_file(node.origin, name)
   if not text then
@@ -354,7 +356,7 @@ end
 -- A user's own task file: the name as given.
 function readers.source(context, field, node)
   local shown, text = read_own_file(context, field, node, ".c")
-  context.own_task = shown and tasks.own(shown, text, context.diagnostics)
+  context.own_task = shown and tasks.read_own(shown, text, context.diagnostics)
   return shown and node.value
 end
 
@@ -377,15 +379,15 @@ end
 -- Reads the settings that a network leaves to the spec: numbers, words, true and false by name.
 function readers.settings(context, field, node)
   local settings = {}
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     local value, path = inner.value, locate.join(field.path, name)
     if not base_names.is_valid(name) then
       add(context, inner, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
     elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
-      misfit(context, inner, path,
+      report_misfit(context, inner, path,
         "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
     elseif type(value) == "function" then
-      wrong_type(context, field, inner)
+      report_wrong_type(context, field, inner)
     else
       settings[name] = value
     end
@@ -394,7 +396,7 @@ function readers.settings(context, field, node)
 end
 
 -- The nodes { score, parameters } of a family, or of the shared facets.
-function M.formula(context, family)
+function M.get_formula(context, family)
   local formulas, name = context.formulas, family or "encoding"
   formulas[name] = formulas[name] or {}
   return formulas[name]
@@ -412,21 +414,21 @@ end
 -- Scores and their parameters are read together, later (spec/score/score.lua): a score for each family that has its
 -- own, and a score "encoding" that the other families share.
 function readers.score(context, field, node)
-  local formula = M.formula(context, field.family)
+  local formula = M.get_formula(context, field.family)
   formula.score = node
   if node.none then
     formula.score = nil
   elseif type(node.value) ~= "function" and not tree.is_table(node) then
-    wrong_type(context, field, node, node.origin.set
+    report_wrong_type(context, field, node, node.origin.set
       and 'a function cannot come from the command line; a preset can: { use = "alibi" }' or nil)
     formula.score = false
   end
 end
 
 function readers.parameters(context, field, node)
-  local formula = M.formula(context, field.family)
+  local formula = M.get_formula(context, field.family)
   if not tree.is_record(node) then
-    wrong_type(context, field, node)
+    report_wrong_type(context, field, node)
     formula.score = false
   else
     formula.parameters = node
@@ -442,11 +444,11 @@ local FORMS = { names = tree.is_list, settings = tree.is_record, options = tree.
 function M.read(context, field, node)
   local fits = FORMS[field.type]
   if fits and not fits(node) then
-    return wrong_type(context, field, node)
+    return report_wrong_type(context, field, node)
   end
   return readers[field.type](context, field, node)
 end
 
-M.add, M.wrong_type, M.kind_names = add, wrong_type, kind_names
+M.add, M.report_wrong_type, M.list_kinds = add, report_wrong_type, list_kinds
 
 return M

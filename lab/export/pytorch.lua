@@ -31,7 +31,7 @@ local function collect_facets(op, formula)
   local variables = { heads = family.heads, crosses = crosses, pages = given.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
   return { needs = given.needs, calls = given.calls, layer = given.layer or false,
-    text = lists.merge(variables, table.unpack(pages.said("export", family, given))) }
+    text = lists.merge(variables, table.unpack(pages.collect("export", family, given))) }
 end
 
 local EXPORTED = { parameters = true }
@@ -53,7 +53,8 @@ local function unknown_of_encoding(value, path)
   for _, name in ipairs(canonical.sort_keys(value)) do
     local inner, at = value[name], path .. "." .. name
     local field = schema.at[at]
-    if not field or not EXPORTED[families.of_all(at):match("^encoding%.([^.]+)")] or is_strange(field, inner) then
+    local facet = families.make_shared_path(at):match("^encoding%.([^.]+)")
+    if not field or not EXPORTED[facet] or is_strange(field, inner) then
       return ("%s = %s"):format(at, json.encode(inner))
     end
     local problem = field.type == "table" and type(inner) == "table" and unknown_of_encoding(inner, at)

@@ -110,7 +110,7 @@ end
 
 -- Memory of a family's facets for T queries and S keys: sums (sums.tpl), memory behind structs, and random positions.
 local function facet_bytes(family, sizes, what, T, S)
-  return lists.sum(pages.said("bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
+  return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
 
 -- ---- a workspace ----

@@ -38,7 +38,7 @@ end
 -- The middle and the last of the training lengths; nil for dataset files, whose lengths are in the files.
 local function usual_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
-  local all = lengths and tasks.lengths(lengths)
+  local all = lengths and tasks.list_lengths(lengths)
   return all and ("%d,%d"):format(all[(#all + 1) // 2], all[#all])
 end
 
@@ -251,7 +251,7 @@ function M.run(arguments)
     seconds = arguments.seconds, tried = 0,
     key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
-      files = trainer_flags.of_files(spec.data_files) } }
+      files = trainer_flags.list_files(spec.data_files) } }
   job.earlier = earlier_of(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
   job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))

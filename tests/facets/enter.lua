@@ -7,7 +7,7 @@
 package.path = "generator/?.lua;?.lua;" .. package.path
 
 for _, name in ipairs({ "spacing", "gate" }) do
-  require("facets.pages").enter(require("tests.facets." .. name))
+  require("facets.pages").add(require("tests.facets." .. name))
 end
 
 local project = require("project")

@@ -11,15 +11,15 @@ M.fields = {
 
 local function is_on(family) return family.gate.kind == "distance" or nil end
 
-function M.identity(encoding) return { gate = encoding.gate } end
+function M.identify(encoding) return { gate = encoding.gate } end
 function M.plan(encoding) return encoding.gate or M.off end
-function M.phrase(family) return is_on(family) and "scores fall as keys say" end
+function M.describe_details(family) return is_on(family) and "scores fall as keys say" end
 
-function M.asks(family)
+function M.request_value(family)
   return is_on(family) and { name = "gate", columns = family.heads, about = "a number of every head" }
 end
 
-function M.terms(family)
+function M.make_terms(family)
   return is_on(family) and { { kind = "pair_scalar", page = "gated",
     properties = { scaled = true, first_query = true } } }
 end

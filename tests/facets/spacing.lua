@@ -18,11 +18,13 @@ function M.check(seen, say)
   end
 end
 
-function M.identity(encoding) return { spacing = encoding.spacing } end
+function M.identify(encoding) return { spacing = encoding.spacing } end
 function M.plan(encoding) return encoding.spacing or M.off end
-function M.phrase(family) return family.spacing.heads and family.spacing.heads .. " heads see even offsets" end
+function M.describe_details(family)
+  return family.spacing.heads and family.spacing.heads .. " heads see even offsets"
+end
 function M.hides(family, h, i, j, S) return h < (family.spacing.heads or 0) and S > 1 and (i - j) % 2 ~= 0 end
-function M.terms(family)
+function M.make_terms(family)
   return family.spacing.heads and { { kind = "domain", page = "even", count = family.spacing.heads, properties = {
     hides = true, by_head = true, tests_all = true, scattered = true, numbered = true, first_query = true } } } or nil
 end

@@ -182,7 +182,9 @@ end
 -- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
 function M.names_of_absent_features(resolved)
   local names = {}
-  local views = lists.map(families.of(resolved.model) or {}, function(name) return families.view(resolved, name) end)
+  local views = lists.map(families.list(resolved.model) or {}, function(name)
+    return families.make_view(resolved, name)
+  end)
   for _, field in ipairs(schema.fields) do
     if field.fingerprints and not lists.any(views, function(view) return feature_is_on(field, view) end) then
       lists.append(names, field.fingerprints)

@@ -271,7 +271,7 @@ local facts = tasks.read("runtime/data/tasks", diagnostics.new())
 -- Returns "refused", "planned" or "rendered"; errors of the generator are raised.
 local function run(path, sets, render)
   local d = diagnostics.new()
-  local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
+  local loaded = load_module.load(path, { root = ".", diagnostics = d, sets = sets })
   local resolved, info
   if loaded then
     resolved, info = validate.resolve(loaded, d, { tasks = facts })
@@ -284,10 +284,10 @@ local function run(path, sets, render)
   end
   local plan, refusal = plan_module.build(resolved, { task = info.task, score = info.score })
   if not plan then
-    assert(#refusal.what > 0 and #resolved_spec.text(resolved, info.origins) > 0)
+    assert(#refusal.what > 0 and #resolved_spec.format(resolved, info.origins) > 0)
     return "planned"
   end
-  assert(#plan_page.text(plan) > 0 and #resolved_spec.text(resolved, info.origins) > 0)
+  assert(#plan_page.text(plan) > 0 and #resolved_spec.format(resolved, info.origins) > 0)
   if not render then
     return "planned"
   end

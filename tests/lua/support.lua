@@ -60,7 +60,7 @@ end
 function support.check(path, sets)
   local d = require("base.diagnostics").new()
   local tasks = require("spec.task.tasks").read(support.tasks_folder, d)
-  local loaded = require("spec.reading.load").spec(path, { root = ".", diagnostics = d, sets = sets })
+  local loaded = require("spec.reading.load").load(path, { root = ".", diagnostics = d, sets = sets })
   if not loaded then
     return nil, nil, d
   end

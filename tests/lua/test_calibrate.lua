@@ -348,7 +348,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     for i, line in ipairs(kept) do
       list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
     end
-    local mask = facet.mask({ lines = { list = list, zero_corner = corner, columns = align } },
+    local mask = facet.make_mask({ lines = { list = list, zero_corner = corner, columns = align } },
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
       compared = compared + 1

@@ -277,8 +277,8 @@ end
 function TestFlags.test_files_of_a_spec_become_flags()
   local flags = require("spec.trainer_flags")
   local files = { validation = { real = "/a/items.csv", shown = "items.csv" }, data = { real = "/a/t.jsonl" } }
-  lu.assertEquals(flags.of_files(files), { "--data=/a/t.jsonl", "--validation=/a/items.csv" })
-  lu.assertEquals(flags.of_files({}), {})
+  lu.assertEquals(flags.list_files(files), { "--data=/a/t.jsonl", "--validation=/a/items.csv" })
+  lu.assertEquals(flags.list_files({}), {})
 end
 
 TestHelp = {}

@@ -171,7 +171,7 @@ local function trainer_problem(words, loose)
   local rest = table.move(words, 2, #words, 1, {})
   local has_letters = lists.any(rest, function(word) return word:find("^%u") end)
   return unknown_flag(names, rest) or verb == "train" and not loose and not has_letters
-    and trainer_flags.problem(rest, ".") or nil
+    and trainer_flags.find_problem(rest, ".") or nil
 end
 
 local function make_problem(words)

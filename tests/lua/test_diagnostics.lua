@@ -47,7 +47,7 @@ end
 function TestDiagnostics.test_path_shown_for_a_file_of_another_name()
   local path = support.write("deep/probe.lua", "return 1")
   local d = diagnostics.new()
-  lu.assertNil(load_module.spec(path, { root = ".", diagnostics = d }))
+  lu.assertNil(load_module.load(path, { root = ".", diagnostics = d }))
   lu.assertStrContains(d:text(), path .. ":1:1: error: the file returns 1")
   lu.assertEquals(d:list()[1].path, path)
   support.clean()

@@ -12,7 +12,7 @@ local page = require("tests.facets.spacing")
 function page.warn(seen, say)
   local given = seen.resolved.encoding.spacing
   if given and given.heads == seen.resolved.model.heads then
-    say.warn(say.named("encoding.spacing.heads") .. ": no head sees odd offsets")
+    say.warn(say.get_path("encoding.spacing.heads") .. ": no head sees odd offsets")
   end
 end
 
@@ -41,7 +41,7 @@ end
 TestPages = {}
 
 function TestPages.test_fields_are_documented_and_checked()
-  lu.assertStrContains(schema.fields_text(), "encoding.spacing.heads  (kind even)\n    how many heads do\n")
+  lu.assertStrContains(schema.format_fields(), "encoding.spacing.heads  (kind even)\n    how many heads do\n")
   local _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'evn', heads = 1 }"))
   lu.assertStrContains(d:text(), 'hint: did you mean "even"?')
   _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'even', heads = 9 }"))

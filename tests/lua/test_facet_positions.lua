@@ -176,7 +176,7 @@ function TestPurity.test_facets_do_not_change_their_input()
     local spec = encoding(case[1], case[2], "randomized", case[3])
     local planned = positions.plan(spec, encodings.BARE, {})
     rotation.plan(spec, encodings.family(planned), {})
-    additive.added(spec, {})
+    additive.plan_added(spec, {})
     lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
     lu.assertEquals(planned, positions.plan(spec, encodings.BARE, {}))
   end

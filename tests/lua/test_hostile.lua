@@ -192,7 +192,7 @@ end
 local function generated(name, text)
   local path = support.write(("root/%s/probe.lua"):format(name), text)
   local d = diagnostics.new()
-  local loaded = load_module.spec(path, { root = path:match("^(.*/root)/"), diagnostics = d })
+  local loaded = load_module.load(path, { root = path:match("^(.*/root)/"), diagnostics = d })
   local resolved, info = validate.resolve(loaded, d, { tasks = tasks.read(support.tasks_folder, d) })
   local plan = plan_module.build(resolved, { task = info.task, score = info.score })
   return assert(gen.files(plan, function(template)

@@ -8,7 +8,7 @@ local sandbox = require("spec.reading.sandbox")
 
 local function load_spec(path, sets)
   local d = diagnostics.new()
-  return load_module.spec(path, { root = ".", diagnostics = d, sets = sets }), d
+  return load_module.load(path, { root = ".", diagnostics = d, sets = sets }), d
 end
 
 local function load_text(text, sets)
@@ -77,7 +77,7 @@ end
 
 -- Files and functions of one spec share their limits.
 function TestSandbox.test_a_budget_is_shared()
-  local budget = sandbox.budget()
+  local budget = sandbox.make_budget()
   local text = "local n = 0\nfor i = 1, 10000 do n = n + i end\nreturn n"
   local runs = 0
   while sandbox.run(text, budget) and runs < 20 do
@@ -312,7 +312,7 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
   local function load_task(text, sets)
     local d = require("base.diagnostics").new()
-    local loaded = load_module.spec(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
+    local loaded = load_module.load(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
     local fields = loaded.tree.fields.task.fields
     return fields.kind and (fields.kind.unstated or fields.kind.value), fields.source and fields.source.value
   end
@@ -331,7 +331,7 @@ function TestLoad.test_paths_are_relative_to_their_spec()
   local path = support.write("probe.lua", 'return { use = "./deep/own_task.lua" }')
   local function read_source(sets)
     local d = require("base.diagnostics").new()
-    local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
+    local loaded = load_module.load(path, { root = ".", diagnostics = d, sets = sets })
     local node = loaded.tree.fields.task.fields.source
     return { loaded.read_file(node.origin, node.value) }
   end

@@ -7,7 +7,7 @@ local lu = require("luaunit")
 TestLocate = {}
 
 local function read_origin(text, path)
-  local place = locate.place(locate.fields(text), path)
+  local place = locate.find_place(locate.find_fields(text), path)
   return place.line .. ":" .. place.col
 end
 
@@ -55,8 +55,8 @@ function TestLocate.test_fields_never_fail()
   for _, text in ipairs({ "return {", "return { a = ", "return { 'x", "return { [[x", "}{", "return { a = { b = 1 ",
     "\\",
     "return { [", "return { [1", "--[[", "return { f = function(", "0x", "return {a=1e" }) do
-    lu.assertIsTable(locate.fields(text))
-    lu.assertIsTable(locate.forbidden(text))
+    lu.assertIsTable(locate.find_fields(text))
+    lu.assertIsTable(locate.find_forbidden(text))
   end
 end
 
@@ -71,28 +71,28 @@ return {
   end,
   g = not true,
 }]]
-  local found = locate.forbidden(text)
+  local found = locate.find_forbidden(text)
   lu.assertEquals(#found, 1)
   lu.assertEquals({ found[1].text, found[1].line, found[1].col }, { "<=", 6, 16 })
 end
 
 function TestLocate.test_forbidden_knows_each_operator()
   for _, code in ipairs({ "a < b", "a > b", "a <= b", "a >= b", "a == b", "a ~= b", "a and b", "a or b", "not a" }) do
-    lu.assertEquals(#locate.forbidden("return function(a, b) return " .. code .. " end"), 1, code)
+    lu.assertEquals(#locate.find_forbidden("return function(a, b) return " .. code .. " end"), 1, code)
   end
-  lu.assertEquals(#locate.forbidden("return function(a) if a then return 1 end return 2 end"), 1)
-  lu.assertEquals(#locate.forbidden("return function(a) while a do a = a + 1 end end"), 1)
-  lu.assertEquals(#locate.forbidden("return function(a) return (a << 2) ~ 3 // 4 .. a end"), 0)
+  lu.assertEquals(#locate.find_forbidden("return function(a) if a then return 1 end return 2 end"), 1)
+  lu.assertEquals(#locate.find_forbidden("return function(a) while a do a = a + 1 end end"), 1)
+  lu.assertEquals(#locate.find_forbidden("return function(a) return (a << 2) ~ 3 // 4 .. a end"), 0)
 end
 
 function TestLocate.test_forbidden_sees_the_end_of_functions()
   local text = "local f = function(a) do local g = function() end end return a end local x = 1 < 2"
-  lu.assertEquals(locate.forbidden(text), {})
+  lu.assertEquals(locate.find_forbidden(text), {})
 end
 
 function TestLocate.test_numbers_are_one_token()
   local words = {}
-  for _, token in ipairs(locate.tokens("1e-5+0x1p-2 .5 3..4")) do
+  for _, token in ipairs(locate.tokenise("1e-5+0x1p-2 .5 3..4")) do
     words[#words + 1] = token.text
   end
   lu.assertEquals(words[1], "1e-5")

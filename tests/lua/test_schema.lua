@@ -259,7 +259,7 @@ function TestSchema.test_entries_are_whole()
     if field.only then
       local parent = field.path:match("^(.*)%.")
       for _, name in ipairs(field.only) do
-        lu.assertStrContains(schema.expected(schema.at[parent .. ".kind"]), name)
+        lu.assertStrContains(schema.describe_values(schema.at[parent .. ".kind"]), name)
       end
     end
   end
@@ -280,7 +280,7 @@ function TestSchema.test_defaults_are_legal()
 end
 
 function TestSchema.test_fields_text_names_every_field()
-  local text = schema.fields_text(true)
+  local text = schema.format_fields(true)
   for _, field in ipairs(schema.fields) do
     lu.assertStrContains(text, "\n" .. field.path)
     lu.assertStrContains(text, field.doc)
@@ -296,17 +296,17 @@ function TestSchema.test_fields_text_names_every_field()
 end
 
 function TestSchema.test_fields_text_of_a_path_and_of_what_most_need()
-  local usual, section = schema.fields_text(), schema.fields_text(false, "encoding.positions")
+  local usual, section = schema.format_fields(), schema.format_fields(false, "encoding.positions")
   lu.assertStrContains(usual, "\ntrain.batch\n")
   lu.assertNotStrContains(usual, "\ntrain.shards\n")
   lu.assertStrContains(usual, "fields that few specs need: --all")
   lu.assertStrContains(section, "\nencoding.positions.range  (kind randomized)\n")
   lu.assertEquals({ section:find("encoding%.[^p]") }, {})
-  lu.assertEquals({ schema.fields_text(false, "encoding.position") }, { nil, "encoding.positions" })
+  lu.assertEquals({ schema.format_fields(false, "encoding.position") }, { nil, "encoding.positions" })
 end
 
 function TestSchema.test_facts_are_fields_and_what_formulas_use()
-  local facts = schema.facts()
+  local facts = schema.list_facts()
   lu.assertEquals(#facts.fields, #schema.fields)
   lu.assertEquals(facts.fields[1].path, "precision")
   lu.assertEquals(facts.fields[1].default, "float32")

@@ -62,9 +62,9 @@ end
 
 -- Press et al. 2022: powers of two; in between every other slope of the next power.
 function TestParameters.test_alibi_slopes_are_the_paper_s()
-  lu.assertEquals(parameters.alibi_slopes(8), { 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256 })
-  lu.assertEquals(parameters.alibi_slopes(1), { 1 / 256 })
-  local twelve = parameters.alibi_slopes(12)
+  lu.assertEquals(parameters.compute_alibi_slopes(8), { 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256 })
+  lu.assertEquals(parameters.compute_alibi_slopes(1), { 1 / 256 })
+  local twelve = parameters.compute_alibi_slopes(12)
   lu.assertEquals(#twelve, 12)
   for i, exponent in ipairs({ 1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5 }) do
     lu.assertAlmostEquals(twelve[i], 2 ^ -exponent, 1e-15)
@@ -194,14 +194,14 @@ end
 
 function TestResolved.test_print_shows_formula_and_parameters()
   local resolved, info = accept("score = { { use = 'alibi_learned' }, { use = 't5' }, { use = 'window' } }")
-  local text = resolved_spec.text(resolved, info.origins)
+  local text = resolved_spec.format(resolved, info.origins)
   lu.assertStrContains(text, "encoding.score ", nil)
   lu.assertStrContains(text, "= " .. resolved.encoding.score .. " ")
   lu.assertStrContains(text, "per head, learned from { 0.25, 0.0625, 0.015625, 0.00390625 }")
   lu.assertStrContains(text, "per head, index 0 to 31, learned from normal(0.125)")
   lu.assertStrContains(text, "per model, constant { 8 }")
   lu.assertStrContains(text, "spec/encodings/t5.lua:55:18")
-  lu.assertEquals(text, resolved_spec.text(resolved, info.origins))
+  lu.assertEquals(text, resolved_spec.format(resolved, info.origins))
 end
 
 function TestResolved.test_the_same_spec_gives_the_same_formula()

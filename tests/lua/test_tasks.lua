@@ -103,7 +103,7 @@ function TestTasks.test_formulas_and_alphabets_name_options()
   local own = tasks.settle(probe, { width = 7, order = "down", size = 2 })
   lu.assertEquals({ own.input_length, own.output_length, own.chance, own.input_symbols, own.output_symbols },
     { "2 * 7 + n", "n + 1 * 7", 0.5, { "a", "b" }, { "0", "1" } })
-  lu.assertEquals(tasks.tokens(own, 5), 31)
+  lu.assertEquals(tasks.count_longest(own, 5), 31)
   lu.assertEquals(#tasks.settle(probe, { width = 7, order = "up", size = 3 }).input_symbols, 3)
 end
 
@@ -308,10 +308,10 @@ function TestTasks.test_a_literal_has_its_function()
   table.insert(lines, 8, " * literal: abc")
   local text = table.concat(lines, "\n") .. "\nlh_task_sample lh_task_probe;\nlh_status lh_solve_probe(int x);\n"
   local d = diagnostics.new()
-  lu.assertNil(tasks.own("there/probe.c", text, d))
+  lu.assertNil(tasks.read_own("there/probe.c", text, d))
   lu.assertStrContains(d:text(), "the line `lh_task_solve lh_solve_probe;` is missing")
   d = diagnostics.new()
-  lu.assertEquals(tasks.own("there/probe.c", text .. "lh_task_solve lh_solve_probe;\n", d).literal, "abc")
+  lu.assertEquals(tasks.read_own("there/probe.c", text .. "lh_task_solve lh_solve_probe;\n", d).literal, "abc")
   lu.assertEquals(d:text(), "")
 end
 
@@ -319,18 +319,18 @@ end
 function TestTasks.test_an_error_of_a_file_is_reported_once()
   local d = diagnostics.new()
   for _ = 1, 2 do
-    lu.assertNil(tasks.own("there/probe.c", "/* nothing */\n", d))
+    lu.assertNil(tasks.read_own("there/probe.c", "/* nothing */\n", d))
   end
 end
 
 function TestTasks.test_a_user_s_file_gives_facts_and_text()
   local lines = table.concat(HEADER, "\n")
   local d = diagnostics.new()
-  lu.assertNil(tasks.own("there/probe.c", lines, d))
+  lu.assertNil(tasks.read_own("there/probe.c", lines, d))
   lu.assertStrContains(d:text(), "there/probe.c:1:1: error: the line `lh_task_sample lh_task_probe;` is missing")
   d = diagnostics.new()
   local text = table.concat(HEADER, "\n") .. "\nlh_task_sample lh_task_probe;"
-  local facts = tasks.own("there/probe.c", text, d)
+  local facts = tasks.read_own("there/probe.c", text, d)
   lu.assertEquals(d:text(), "")
   lu.assertEquals({ facts.kind, facts.path, facts.text }, { "probe", "there/probe.c", text .. "\n" })
 end
@@ -360,7 +360,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
   end
   lu.assertEquals(taken, { sample = true, collect = true, expand = true, solve = true })
   local d = diagnostics.new()
-  lu.assertNil(tasks.own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
+  lu.assertNil(tasks.read_own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')
 end
 
@@ -379,9 +379,9 @@ function TestTasks.test_length_rounds_down()
 end
 
 function TestTasks.test_the_token_count_is_that_of_input_and_output()
-  lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "n" }, 41), 82)
-  lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1" }, 41), 42)
-  lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
+  lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "n" }, 41), 82)
+  lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "1" }, 41), 42)
+  lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
 end
 
 -- Whether masked labels are in the loss, with an encoder and with any other model.
@@ -416,7 +416,7 @@ function TestTasks.test_the_real_tasks_are_well_formed()
   for kind, count in pairs({ modular_arithmetic_simple = 42, duplicate_string = 126, binary_addition = 85,
     stack_manipulation = 85, binary_multiplication = 84, compute_sqrt = 63, solve_equation = 43, even_pairs = 43,
     cycle_navigation = 43, odds_first = 84 }) do
-    lu.assertEquals(tasks.tokens(facts[kind], 42), count, kind)
+    lu.assertEquals(tasks.count_longest(facts[kind], 42), count, kind)
   end
 end
 

@@ -48,7 +48,7 @@ function TestValidate.test_options_of_a_task_are_resolved_with_their_defaults()
   lu.assertEquals(resolved.task.options, { order = "up", base = 10 })
   lu.assertEquals({ info.origins["task.options.order"], info.origins["task.options.base"] },
     { "default", "probe.lua:1:53" })
-  lu.assertStrContains(resolved_spec.text(resolved, info.origins), 'task.options.base ')
+  lu.assertStrContains(resolved_spec.format(resolved, info.origins), 'task.options.base ')
   lu.assertNil(accept("return { " .. PLAIN .. "}").task.options)
 end
 
@@ -409,14 +409,14 @@ function TestValidate.test_print_resolved_shows_every_value()
   local resolved, info = accept("return { " .. PLAIN .. [[eval = { during = { every = 5 } },
     encoding = { positions = { kind = "randomized", sorted = false }, additive = { kind = "sinusoid" } },
     train = { checkpoint = { keep = { 10, 20 } }, lengths = { list = { 3, 4 } } } }]])
-  local text = resolved_spec.text(resolved, info.origins)
+  local text = resolved_spec.format(resolved, info.origins)
   for _, line in ipairs({ "encoding.positions.sorted       = false ",
     "train.lengths                   = { list = { 3, 4 } } ",
     "train.checkpoint.keep           = { 10, 20 } ", "eval.during.lengths             = { 41, 500 } ",
     "train.optimizer.epsilon         = 1e-8 ", "task.kind                       = \"bucket_sort\" " }) do
     lu.assertStrContains(text, line)
   end
-  lu.assertEquals(text, resolved_spec.text(resolved, info.origins))
+  lu.assertEquals(text, resolved_spec.format(resolved, info.origins))
   lu.assertNotStrContains(text, "encoding.projections") -- a table that is left out does not mention its fields
 end
 

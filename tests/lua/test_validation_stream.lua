@@ -20,13 +20,13 @@ local function check_spec(steps, lengths, more)
 end
 
 function TestValidation.test_lengths_are_training_lengths_spread_evenly()
-  lu.assertEquals(validation.of(check_spec(10, "{ 1, 4 }")), { lengths = { 1, 2, 3, 4 }, examples = 128 })
-  local of = validation.of(check_spec(10, "{ 1, 40 }"))
+  lu.assertEquals(validation.plan(check_spec(10, "{ 1, 4 }")), { lengths = { 1, 2, 3, 4 }, examples = 128 })
+  local of = validation.plan(check_spec(10, "{ 1, 40 }"))
   lu.assertEquals({ #of.lengths, of.lengths[1], of.lengths[2], of.lengths[16] }, { 16, 1, 4, 40 })
-  lu.assertEquals(validation.of(check_spec(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
+  lu.assertEquals(validation.plan(check_spec(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
   local own = check_spec(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
-  lu.assertEquals(validation.of(own), { lengths = { 10, 20, 30 }, examples = 5 })
-  lu.assertNil(validation.of(check_spec(10, "{ 1, 40 }", "validation = { examples = 0 }")))
+  lu.assertEquals(validation.plan(own), { lengths = { 10, 20, 30 }, examples = 5 })
+  lu.assertNil(validation.plan(check_spec(10, "{ 1, 40 }", "validation = { examples = 0 }")))
 end
 
 -- At its default the field is not in the resolved spec: run.json and digests of older specs do not change.
@@ -39,12 +39,12 @@ end
 -- uniform samples: 1 - (1 - 1 / inputs)^others.
 function TestValidation.test_coincidences_are_counted()
   local resolved, info = check_spec(2, "{ 1, 2 }")
-  local shares = validation.coincide(resolved, info.task)
+  local shares = validation.estimate_shares(resolved, info.task)
   local seen = 8 * 2 / 2
   lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ seen - 0.75 ^ seen) / 2, 1e-12)
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
   local far, of_far = check_spec(10, "{ 40, 41 }")
-  local few = validation.coincide(far, of_far.task)
+  local few = validation.estimate_shares(far, of_far.task)
   lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of the stream's lengths is evaluated
 end
 

@@ -19,7 +19,7 @@ local DEFAULTS = ("0"):rep(16)
 local function write_trainer(cell, body)
   local resolved, lines = cell.spec.resolved, { "#!/bin/sh" }
   for _, item in ipairs({ { "id", cell.id }, { "digest", cell.spec.plan.digest }, { "steps", resolved.train.steps },
-    { "examples", resolved.eval.examples }, { "lengths", table.concat(tasks.lengths(resolved.eval.lengths), " ") },
+    { "examples", resolved.eval.examples }, { "lengths", table.concat(tasks.list_lengths(resolved.eval.lengths), " ") },
     { "spec", canonical.format(resolved) } }) do
     lines[#lines + 1] = item[1] .. "=" .. escape.shell(tostring(item[2]))
   end

@@ -30,17 +30,18 @@ local COUNT = { uniform = "1", query = "s->tokens", key = "s->tokens", distance 
 local CROSS_COUNT = setmetatable({ key = "s->keys" }, { __index = COUNT })
 
 -- A table as a member of a struct.
-local function member(build, t, per_head)
-  return { name = t.name, class = t.class, declared = "reals ", type = "real", about = classes.about(t, per_head),
-    count = classes.count(t, (build.cross and CROSS_COUNT or COUNT)[t.class], per_head and build.heads) }
+local function make_member(build, t, per_head)
+  local count = (build.cross and CROSS_COUNT or COUNT)[t.class]
+  return { name = t.name, class = t.class, declared = "reals ", type = "real",
+    about = classes.describe_shape(t, per_head), count = classes.write_count(t, count, per_head and build.heads) }
 end
 
 -- Members for gradients: each head has its own member, whether or not the heads share the table.
-local function gradients_of(build, gathers)
+local function list_gradients(build, gathers)
   local list = {}
   for _, class in ipairs(classes) do
     for _, entry in ipairs(gathers[class] or {}) do
-      list[#list + 1] = member(build, entry.table, true)
+      list[#list + 1] = make_member(build, entry.table, true)
     end
   end
   return list
@@ -48,10 +49,10 @@ end
 
 -- Counts of tokens that a struct of such members needs, { type, name, value, about }; even a struct without members has
 -- a number. members.behind: whether some members (tables by query - key) start behind their memory.
-local function numbers_of(build, members, is_first)
+local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
-    list[#list + 1] = wanted and classes.number(type, name, value, about) or nil
+    list[#list + 1] = wanted and classes.make_number(type, name, value, about) or nil
   end
   add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
     not is_first and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
@@ -67,7 +68,7 @@ end
 local OF_TABLES = { type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
 local OF_GRADIENTS = { type = "score_gradients", lay_out = "lay_out_score_gradients", bytes = "score_gradient_bytes" }
 
-local function gradient_set(members, tables)
+local function describe_gradients(members, tables)
   local function layout(list)
     return table.concat(lists.map(list, function(m) return m.name .. " " .. m.count end), "; ")
   end
@@ -78,7 +79,7 @@ end
 
 local BY_KEYS = { key = true, distance = true, sum = true } -- with cross-attention, these loops have bounds with S
 
-local function uses_of(build, nest)
+local function find_uses(build, nest)
   local set = lists.merge(nest.mentioned, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
   set.S = set.S or build.cross and BY_KEYS[nest.class] or false
@@ -87,11 +88,11 @@ local function uses_of(build, nest)
   return set
 end
 
-local function counts_by(arrays, word)
+local function depends_on(arrays, word)
   return lists.any(arrays, function(array) return array.count:find("%f[%w]" .. word .. "%f[%W]") ~= nil end)
 end
 
-local function all_uses(build, list)
+local function merge_uses(build, list)
   local set = { drawn = false, key_position = false, position = false, p = false, staging = false,
     s = false, w = false }
   for _, nest in ipairs(list) do
@@ -99,8 +100,8 @@ local function all_uses(build, list)
       set[word] = set[word] or used
     end
   end
-  set.T = set.T or set.w and counts_by(build.work, "T") or false
-  set.S = build.cross and (set.S or set.w and counts_by(build.work, "S")) or false
+  set.T = set.T or set.w and depends_on(build.work, "T") or false
+  set.S = build.cross and (set.S or set.w and depends_on(build.work, "S")) or false
   return set
 end
 
@@ -117,17 +118,17 @@ end
 local function describe(build, nest, deals_heads)
   nest.alone = nest.class == "uniform" and (not deals_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
   nest.long_heads = has_kind(nest.head, { loop = true })
-  nest.uses = uses_of(build, nest)
+  nest.uses = find_uses(build, nest)
   return nest
 end
 
 -- The loop nests that fill tables, by stage, and what their function declares.
-local function making(build, tables)
+local function make_filling(build, tables)
   local stages, all = {}, {}
   for _, rank in ipairs(RANKS) do
     local stage = { number = #stages }
     for _, class in ipairs(rank) do
-      local own = classes.members(tables, class)
+      local own = classes.list_members(tables, class)
       if #own > 0 then
         stage[#stage + 1] = describe(build, nests.make_filling(build, class, own), true)
         all[#all + 1] = stage[#stage]
@@ -137,15 +138,15 @@ local function making(build, tables)
       stages[#stages + 1] = stage
     end
   end
-  return stages, { uses = all_uses(build, all) }
+  return stages, { uses = merge_uses(build, all) }
 end
 
 -- The loop nests from tables back to parameters, and their function's declarations. Nests of pairs come first, since
 -- they send gradients to other tables. Barriers: threads read lists that others wrote, and nests may add to equal sums.
-local function back(build, tables)
+local function make_gradients(build, tables)
   local list = {}
   for i = #classes, 1, -1 do
-    local nest = nests.make_gradients(build, classes[i], classes.members(tables, classes[i]))
+    local nest = nests.make_gradients(build, classes[i], classes.list_members(tables, classes[i]))
     if nest then
       list[#list + 1] = describe(build, nest, false)
     end
@@ -155,7 +156,7 @@ local function back(build, tables)
     nest.barrier_within = scatters and not nest.sums[1] -- add_block_sums ends with a barrier
     nest.barrier_behind = not last and (scatters or not nest.sums[1])
   end
-  local uses = all_uses(build, list)
+  local uses = merge_uses(build, list)
   local room = build.prefix .. "score_work_bytes(T) bytes of scratch"
   local shared = "THREADS elements of staging, which is shared memory"
   local needs = uses.w and uses.staging and room .. ", " .. shared or uses.w and room or uses.staging and shared
@@ -184,14 +185,14 @@ function M.plan(build, lowered, score)
     { __index = build })
   local out = { of_layer = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
-  out.stages, out.make = making(build, score.tables)
+  out.stages, out.make = make_filling(build, score.tables)
   out.stage_count = #out.stages
-  out.back, out.finish = back(build, score.tables)
-  out.tables = lists.map(score.tables, function(t) return member(build, t, t.per_head) end)
-  out.gradients = gradients_of(build, out.gathers)
-  out.numbers = numbers_of(build, out.tables, true)
-  out.gradient_set = gradient_set(out.gradients, out.tables)
-  out.gradient_numbers = numbers_of(build, out.gradients, false)
+  out.back, out.finish = make_gradients(build, score.tables)
+  out.tables = lists.map(score.tables, function(t) return make_member(build, t, t.per_head) end)
+  out.gradients = list_gradients(build, out.gathers)
+  out.numbers = list_numbers(build, out.tables, true)
+  out.gradient_set = describe_gradients(out.gradients, out.tables)
+  out.gradient_numbers = list_numbers(build, out.gradients, false)
   out.work, out.uniform_work = lists.map(build.work, function(w)
     return { name = w.name, declared = w.type .. " *", type = w.type, about = "", count = w.count }
   end), build.uniform_work

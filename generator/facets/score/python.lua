@@ -10,12 +10,12 @@ local wording = require("base.wording")
 
 local M = {}
 
-local function shape_text(p)
+local function write_shape(p)
   local heads, size = shapes.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
   return heads and size and heads .. ", " .. size or heads or size or "1"
 end
 
-local function wrapped(values)
+local function wrap_values(values)
   return wording.fill_lines(lists.map(values, function(value)
     return text.format_number(value) .. (value == math.floor(value) and ".0," or ",")
   end), 101)
@@ -24,11 +24,11 @@ end
 local function add_parameters(facts, parameters)
   for _, p in ipairs(parameters) do
     if not p.learned then
-      table.insert(facts.constants, { name = p.name, lines = wrapped(p.values),
+      table.insert(facts.constants, { name = p.name, lines = wrap_values(p.values),
         view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
     else
       table.insert(shapes.has_layer(p) and facts.own or facts.shared, { name = p.name,
-        text = ("nn.Parameter(torch.empty(%s))"):format(shape_text(p)) })
+        text = ("nn.Parameter(torch.empty(%s))"):format(write_shape(p)) })
     end
   end
 end
@@ -39,7 +39,7 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 
 -- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (of a
 -- layer, or shared by all layers).
-local function score_facts(formula, crosses, memory)
+local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
@@ -60,7 +60,7 @@ local function score_facts(formula, crosses, memory)
 end
 
 -- The folder of the parameters that all layers of a family's score share.
-local function shared_path(net, family)
+local function find_shared_folder(net, family)
   local shared = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
   local kept = lists.find(net.late, function(p) return p.name == shared.member end)
   return kept and kept.tensors[1][1]:match("^(.*)%.")
@@ -70,10 +70,10 @@ function M.export(family, given)
   if (family.score.kind or "none") == "none" or not given.formula then
     return { score = false, score_text = false, bucket = false }
   end
-  local score, needs = score_facts(given.formula, given.crosses, given.memory), given.needs
+  local score, needs = describe_score(given.formula, given.crosses, given.memory), given.needs
   needs.positions = needs.positions or score.positions or nil
   needs[given.memory .. "distance"] = needs[given.memory .. "distance"] or score.distance or nil
-  needs[given.memory .. "shared"] = #score.shared > 0 and shared_path(given.net, family) or nil
+  needs[given.memory .. "shared"] = #score.shared > 0 and find_shared_folder(given.net, family) or nil
   given.layer, given.pages.score, given.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
   return { score = score, score_text = score.text, bucket = score.bucket }
 end

@@ -1,9 +1,9 @@
 -- Finds learned numbers of a score that no gradient can reach.
 --
--- Input: seen and say as in pages.lua. Output: M.unreached warns about each unreached parameter and names its numbers
--- and the reason: no pair of tokens reads the numbers, the mask hides all pairs that do, the score takes only steps of
--- them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are
--- tested; if an index depends on more than the pair's places, its whole range counts as read.
+-- Input: view and report as in pages.lua. Output: M.warn_unreached warns about each unreached parameter and names its
+-- numbers and the reason: no pair of tokens reads the numbers, the mask hides all pairs that do, the score takes only
+-- steps of them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens
+-- are tested; if an index depends on more than the pair's places, its whole range counts as read.
 
 local lists = require("base.lists")
 local plain = require("expression.functions").plain
@@ -17,7 +17,7 @@ local FARTHEST = 1024 -- the farthest distance tested, for an index that depends
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
 
 -- Calls visit(node) once for every node below root; if `smoothly`, only for nodes that a gradient reaches.
-local function each_node(root, smoothly, visit)
+local function visit_nodes(root, smoothly, visit)
   local seen = {}
   local function walk(node)
     if seen[node] then
@@ -35,28 +35,28 @@ local function each_node(root, smoothly, visit)
 end
 
 -- The value of a node for query i and key j; nil if the value depends on anything else.
-local function value_at(node, i, j)
+local function compute_value(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value
   elseif node.row then
     return node.row[1] * i + node.row[2] * j + node.row[3]
   elseif node.op == "bucket" then
-    local value, count = value_at(node[1], i, j), 0
+    local value, count = compute_value(node[1], i, j), 0
     for at, edge in ipairs(value and node.edges or {}) do
       count = edge <= value and at or count
     end
     return value and count
   elseif node.op == "select" then
-    local chosen = value_at(node[1], i, j)
+    local chosen = compute_value(node[1], i, j)
     if chosen == nil then
       return nil
     end
-    return value_at(chosen and node[2] or node[3], i, j)
+    return compute_value(chosen and node[2] or node[3], i, j)
   elseif not plain[node.op] then
     return nil
   end
-  local a = value_at(node[1], i, j)
-  local b = node[2] and value_at(node[2], i, j)
+  local a = compute_value(node[1], i, j)
+  local b = node[2] and compute_value(node[2], i, j)
   if a == nil or node[2] and b == nil then
     return nil
   end
@@ -64,17 +64,17 @@ local function value_at(node, i, j)
 end
 
 -- Whether query i sees key j. A decoder's query whose window lies beyond the last key sees all keys.
-local function sees(seen, i, j)
-  local mask = seen.resolved.encoding.mask
-  local left = mask and mask.kind == "window" and seen.family ~= "cross" and mask.left or math.huge
-  local right = seen.causal and 0 or mask and mask.kind == "window" and mask.right or math.huge
+local function sees(view, i, j)
+  local mask = view.resolved.encoding.mask
+  local left = mask and mask.kind == "window" and view.family ~= "cross" and mask.left or math.huge
+  local right = view.causal and 0 or mask and mask.kind == "window" and mask.right or math.huge
   return i - j <= left and j - i <= right
 end
 
 -- Calls visit(i, j) for the tested pairs.
-local function each_pair(index, visit)
+local function visit_pairs(index, visit)
   local by_distance = true
-  each_node(index, false, function(node)
+  visit_nodes(index, false, function(node)
     by_distance = by_distance and (not node.row or node.row[1] == -node.row[2])
   end)
   for i = 0, by_distance and 0 or TOKENS - 1 do
@@ -85,17 +85,17 @@ local function each_pair(index, visit)
 end
 
 -- Adds the indices (from 0) that a lookup reads: to `read` for visible pairs, to `hidden` for hidden pairs.
-local function read_by(seen, node, read, hidden)
+local function add_indices(view, node, read, hidden)
   local index, size = node[1], node.parameter.size
-  if value_at(index, 0, 0) == nil then
+  if compute_value(index, 0, 0) == nil then
     for at = math.max(0, index.low), math.min(size - 1, index.high) do
       read[at] = true
     end
     return
   end
-  each_pair(index, function(i, j)
-    local at = math.tointeger(value_at(index, i, j))
-    local into = sees(seen, i, j) and read or hidden
+  visit_pairs(index, function(i, j)
+    local at = math.tointeger(compute_value(index, i, j))
+    local into = sees(view, i, j) and read or hidden
     if at then
       into[at] = true
     end
@@ -105,7 +105,7 @@ local function read_by(seen, node, read, hidden)
   end
 end
 
-local function list_text(list)
+local function format_indices(list)
   local words, from = {}, 1
   for i = 1, #list do
     if list[i + 1] ~= list[i] + 1 then
@@ -116,10 +116,10 @@ local function list_text(list)
   return table.concat(words, ", ", 1, math.min(#words, 4)) .. (words[5] and ", ..." or "")
 end
 
-local function warn_table(seen, say, p, lookups)
+local function warn_table(view, report, p, lookups)
   local read, hidden, dead, masked = {}, {}, {}, false
   for _, node in ipairs(lookups) do
-    read_by(seen, node, read, hidden)
+    add_indices(view, node, read, hidden)
   end
   for at = 0, p.size - 1 do
     if not read[at] then
@@ -128,8 +128,8 @@ local function warn_table(seen, say, p, lookups)
     end
   end
   if dead[1] then
-    say.warn(("%s: %d of its %d values (index %s) never get a gradient: %s"):format(
-      say.named("encoding.parameters." .. p.name), #dead, p.size, list_text(dead), masked
+    report.warn(("%s: %d of its %d values (index %s) never get a gradient: %s"):format(
+      report.get_path("encoding.parameters." .. p.name), #dead, p.size, format_indices(dead), masked
         and "the mask hides all pairs of tokens that read them" or "no pair of tokens reads them"))
   end
 end
@@ -152,7 +152,7 @@ end
 
 -- The arguments in which a node is linear while all parts that are equal for all keys are held constant, with their
 -- factors or divisors; nil if the node is not linear.
-local function linear_parts(node, known)
+local function find_linear_parts(node, known)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
     return { a, b }
@@ -167,10 +167,10 @@ end
 
 -- The set of parameters that get a gradient through a softmax, which cancels terms equal for all keys of a query; and
 -- whether the logit occurs only as a summand, times a factor that is equal for all keys.
-function M.through_softmax(root)
+function M.find_reached(root)
   local known, seen, reached, is_summand = {}, {}, {}, true
   local function visit(term)
-    each_node(term, true, function(node)
+    visit_nodes(term, true, function(node)
       if node.parameter then
         reached[node.parameter] = true
       end
@@ -182,7 +182,7 @@ function M.through_softmax(root)
       return
     end
     seen[node] = true
-    local parts, factor = linear_parts(node, known)
+    local parts, factor = find_linear_parts(node, known)
     for _, part in ipairs(parts or {}) do
       walk(part)
     end
@@ -196,26 +196,27 @@ end
 
 M.CANCELS = "all keys of a query get the same addition, which softmax cancels"
 
-function M.unreached(seen, say)
-  local formula, lookups = seen.formula, {} -- the nodes from which a gradient reaches a parameter
+function M.warn_unreached(view, report)
+  local formula, lookups = view.formula, {} -- the nodes from which a gradient reaches a parameter
   if not formula then
     return
   end
-  each_node(formula.root, true, function(node)
+  visit_nodes(formula.root, true, function(node)
     local p = node.parameter
     if p then
       lists.append_to(lookups, p, node)
     end
   end)
-  local reached = M.through_softmax(formula.root)
+  local reached = M.find_reached(formula.root)
   for _, p in ipairs(formula.parameters) do
     if p.learned and lookups[p] and not reached[p] then
-      say.warn(("%s never gets a gradient: %s"):format(seen.say.named("encoding.parameters." .. p.name), M.CANCELS))
+      report.warn(("%s never gets a gradient: %s"):format(view.report.get_path("encoding.parameters." .. p.name),
+        M.CANCELS))
     elseif p.learned and not lookups[p] then
-      say.warn(("%s never gets a gradient: the score only takes steps of it (floor, bucket, an index, a comparison)")
-        :format(say.named("encoding.parameters." .. p.name)))
+      report.warn(("%s never gets a gradient: the score only takes steps of it (floor, bucket, an index, a comparison)")
+        :format(report.get_path("encoding.parameters." .. p.name)))
     elseif p.learned and p.size then
-      warn_table(seen, say, p, lookups[p])
+      warn_table(view, report, p, lookups[p])
     end
   end
 end

@@ -8,21 +8,21 @@ local M = { "uniform", "query", "key", "distance", "sum", "pair" }
 local SHAPES = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
   pair = "[keys][queries]" }
 
-function M.about(t, per_head)
+function M.describe_shape(t, per_head)
   local shape = (per_head and "[HEADS]" or "") .. SHAPES[t.class]
   return shape ~= "" and (" /* %s */"):format(shape) or ""
 end
 
 -- The C text of a table's number of elements; of_head: the text of the number for one head.
-function M.count(t, of_head, heads)
+function M.write_count(t, of_head, heads)
   return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
 end
 
-function M.number(type, name, value, about)
+function M.make_number(type, name, value, about)
   return { type = type, name = name, value = value, about = about and (" /* %s */"):format(about) or "" }
 end
 
-function M.members(tables, class)
+function M.list_members(tables, class)
   return lists.filter(tables, function(t) return t.class == class end)
 end
 

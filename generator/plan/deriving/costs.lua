@@ -21,9 +21,9 @@ local M = {}
 -- largest allowed lengths.
 local function all_sizes(lengths, facts)
   if facts.data then
-    return { tasks.most_streams(facts) }
+    return { tasks.count_most(facts) }
   end
-  return lists.map(tasks.lengths(lengths), function(n) return tasks.streams(facts, n) end)
+  return lists.map(tasks.list_lengths(lengths), function(n) return tasks.count_tokens(facts, n) end)
 end
 
 -- Returns the longest length of every stream in the list, the mean number of tokens of each stream, and the mean number

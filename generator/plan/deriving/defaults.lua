@@ -26,7 +26,7 @@ end
 
 -- The text of eval.by, such as "vectors=*;digits=1:50:1".
 local function by_text(by)
-  local parts = lists.map(canonical.sort_keys(axes.without_noise(by) or {}), function(name)
+  local parts = lists.map(canonical.sort_keys(axes.remove_noise(by) or {}), function(name)
     return ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
   end)
   return #parts > 0 and table.concat(parts, ";")
@@ -46,7 +46,7 @@ end
 local function values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
-  local stream = validation.of(resolved)
+  local stream = validation.plan(resolved)
   return {
     { "train.steps", train.steps },
     { "train.epochs", train.epochs },

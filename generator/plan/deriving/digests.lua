@@ -38,7 +38,7 @@ local function model_identity(plan)
 end
 
 local function evaluation_identity(resolved)
-  local noise = features.noise(resolved)
+  local noise = features.get_noise(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
@@ -55,16 +55,16 @@ function M.plan(plan)
     encoding = resolved.encoding,
     model = model_identity(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
-      clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
+      clip = train.clip, schedule = train.schedule, falls_over = features.get_fall(resolved) },
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer
     init = plan.init and plan.init.checksum,
-  }, table.unpack(pages.said("order_of_sums", plan)))))
+  }, table.unpack(pages.collect("identify_sums", plan)))))
 end
 
 local function encoding_identity(encoding)
-  return lists.merge(table.unpack(pages.said("identity", encoding)))
+  return lists.merge(table.unpack(pages.collect("identify", encoding)))
 end
 
 -- The model digest decides whether a checkpoint fits a model. It covers names, shapes, vocabulary and meaning of
@@ -75,8 +75,8 @@ function M.model(plan)
   local identity = encoding_identity(resolved.encoding)
   for _, name in ipairs(families.NAMES) do
     local own = resolved.encoding[name] or {}
-    local counts = lists.any(pages, function(page) return page.identity and own[page.name] ~= nil end)
-    identity[name] = counts and encoding_identity(families.encoding(resolved.encoding, name)) or nil
+    local counts = lists.any(pages, function(page) return page.identify and own[page.name] ~= nil end)
+    identity[name] = counts and encoding_identity(families.make_encoding(resolved.encoding, name)) or nil
   end
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }

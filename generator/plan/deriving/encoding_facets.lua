@@ -29,7 +29,7 @@ local M = {}
 -- The value that the network computes because a page of the family asks for it, or false: its columns, rounded up to
 -- whole vectors, and the constant with their number.
 local function requested_value(family)
-  local first, second = table.unpack(pages.said("asks", family))
+  local first, second = table.unpack(pages.collect("request_value", family))
   if second then
     error({ problem = true, field = "encoding", what = ("attention %s asks the network for %s and for %s"):format(
       family.name, first.name, second.name), expected = "one of the two" })
@@ -40,7 +40,7 @@ end
 
 local function derive_family(plan, family, facts)
   local resolved, score = plan.resolved, facts.score
-  local encoding = families.encoding(resolved.encoding, family.of_spec)
+  local encoding = families.make_encoding(resolved.encoding, family.of_spec)
   local formula = encoding.score and score and (score.families and score.families[family.of_spec] or score) or nil
   local given = { apart = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
     longest_training = plan.longest_training, formula = formula }
@@ -127,7 +127,7 @@ end
 local function input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil
-  local positions = apart and positions_facet.input(plan.resolved.encoding) or family.positions
+  local positions = apart and positions_facet.plan_input(plan.resolved.encoding) or family.positions
   return positions.kind ~= "index" and { apart = apart, PREFIX = apart and "" or family.PREFIX,
     prefix = apart and "" or family.prefix, kind = positions.kind, range = positions.range, first = positions.first,
     max_position = positions.max_position, sorted = positions.sorted, sorted_text = positions.sorted_text,
@@ -214,7 +214,7 @@ end
 
 -- The vectors added to those of tokens, except their places in the parameters and in a step.
 function M.added(plan, facts)
-  return additive_facet.added(plan.resolved.encoding, plan.resolved.model, facts.task)
+  return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 function M.derive(plan, facts, added)

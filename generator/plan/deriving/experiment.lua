@@ -37,7 +37,7 @@ local function add_options(facts, chosen, arrays)
   if not chosen then
     return false
   end
-  local values = lists.map(facts.options, function(option) return formulas.number(option, chosen[option.name]) end)
+  local values = lists.map(facts.options, function(option) return formulas.find_number(option, chosen[option.name]) end)
   local words = lists.map(facts.options, function(option)
     return ("%s = %s"):format(option.name, chosen[option.name])
   end)
@@ -92,9 +92,9 @@ end
 
 function M.derive(plan, facts, network)
   local resolved, train, arrays = plan.resolved, plan.resolved.train, {}
-  local stream = validation.of(resolved) or false
+  local stream = validation.plan(resolved) or false
   if stream then
-    stream.coincide = validation.coincide(resolved, facts)
+    stream.coincide = validation.estimate_shares(resolved, facts)
   end
   return { own_network = network or false, task = task_fields(facts, resolved, arrays), lists = arrays,
     train = { batch = train.batch, shards = train.shards,

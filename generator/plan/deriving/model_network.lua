@@ -324,7 +324,7 @@ local function constants(plan, net)
     scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
   end
   return { dropouts = dropouts, eval_dropout = plan.resolved.eval.dropout and dropouts[1] ~= nil or false,
-    noise = features.noise(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
+    noise = features.get_noise(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 

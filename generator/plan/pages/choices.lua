@@ -73,7 +73,7 @@ local function cuda_choices(plan, add)
     add("gpu", "none", "no device code exists for " .. plan.no_device_code.what)
     return
   end
-  local attention = pages.said("device_choice", plan.first)[1]
+  local attention = pages.collect("describe_device_choice", plan.first)[1]
   if cuda.products == "library" then
     add("gpu, one model", cuda.chip .. " shards",
       "shards of attention, norms and loss, with a launch for each phase; replicas take turns on the whole device")
@@ -119,7 +119,7 @@ function M.list(plan)
       "only tokens enter it: before attention, rows are computed per symbol and copied to the tokens, and "
         .. "gradients are summed per symbol (on the CPU)")
   end
-  pages.call(pages, "choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
+  pages.call(pages, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
   cuda_choices(plan, add)
   return list
 end

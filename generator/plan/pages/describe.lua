@@ -12,7 +12,7 @@ local M = {}
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
 local function family_encoding(plan, family)
-  local parts, phrases = pages.said("words", family, plan), pages.said("phrase", family, plan)
+  local parts, phrases = pages.collect("describe", family, plan), pages.collect("describe_details", family, plan)
   if #parts == 0 and not family.score_text then
     parts[1] = "no positional encoding"
   end
@@ -93,7 +93,7 @@ end
 local function family_comments(plan)
   local attention, score = {}, {}
   for _, family in ipairs(plan.attentions) do
-    local lines = pages.said("banner", family)
+    local lines = pages.collect("describe_attention", family)
     lines[#lines + 1] = sentence(M.encoding(plan, family))
     attention[family.name] = wrapped(table.unpack(lines))
     score[family.name] = family.score.formula and wrapped("The score of a pair of tokens, from its logit; terms that "

@@ -11,7 +11,7 @@ M.BLOCK_TOKENS = 84
 M.CADENCE = "steps or epochs (train.cadence)"
 
 -- A default that is the value of an earlier field.
-function M.same_as(path)
+function M.copy_default(path)
   return function(resolved) return lists.get(resolved, path) end
 end
 

@@ -21,7 +21,7 @@ local FAMILIES = {
 local fields = {
   { path = "encoding", type = "table", doc = "the positional encoding; absent: none" },
 }
-for _, page in ipairs(pages.written) do
+for _, page in ipairs(pages.in_spec_order) do
   lists.append(fields, page.fields)
 end
 return lists.append(fields, FAMILIES)

@@ -8,7 +8,7 @@ return {
   { path = "eval", type = "table", doc = "the evaluation" },
   { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
     default_text = "{ 41, 500 }", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
-  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" }, used = features.noise,
+  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" }, used = features.get_noise,
     doc = "axes by which examples of data files are grouped: each combination of values is a condition; absent: by "
       .. "length",
     more = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition" } },
@@ -55,15 +55,15 @@ return {
     doc = "evaluations during training; for a sampled task, on the validation stream; absent: none" },
   { path = "eval.during.every", type = "integer", min = 1, max = common.MOST, required = true, unit = common.CADENCE,
     doc = "interval between two evaluations during training" },
-  { path = "eval.during.lengths", type = "lengths", default = common.same_as("eval.lengths"),
+  { path = "eval.during.lengths", type = "lengths", default = common.copy_default("eval.lengths"),
     default_text = "eval.lengths", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
   { path = "eval.during.by", seldom = true, type = "by", default_text = "eval.by",
     default = function(resolved)
-      return axes.without_noise(resolved.eval.by) -- only the final evaluation has noise
+      return axes.remove_noise(resolved.eval.by) -- only the final evaluation has noise
     end,
     doc = "axes of these evaluations, in the form of eval.by but without noise" },
   { path = "eval.during.splits", seldom = true, type = "names", choices = { "train", "test", "validation" },
-    default = common.same_as("eval.splits"), default_text = "eval.splits",
+    default = common.copy_default("eval.splits"), default_text = "eval.splits",
     doc = "sets of examples for these evaluations, in the form of eval.splits" },
   { path = "eval.during.examples", type = "integer", min = 1, max = 1048576, word = "all", default = 128,
     unit = "sequences", doc = "number of examples per condition, in one batch" },

@@ -9,14 +9,14 @@ local foreign_names = require("spec.hints.foreign_names")
 
 local M = {}
 
-local function is(token, text)
+local function has_text(token, text)
   return token ~= nil and token.type ~= "string" and token.text == text
 end
 
 -- Whether token i and the next token are these two, without a gap.
-local function pair(tokens, i, first, second)
+local function are_pair(tokens, i, first, second)
   local a, b = tokens[i], tokens[i + 1]
-  return is(a, first) and is(b, second) and a.line == b.line and a.col + 1 == b.col
+  return has_text(a, first) and has_text(b, second) and a.line == b.line and a.col + 1 == b.col
 end
 
 local function starts_line(tokens, i)
@@ -24,10 +24,10 @@ local function starts_line(tokens, i)
 end
 
 -- The token that closes the bracket at token i, or nil.
-local function closing(tokens, i)
+local function find_closing(tokens, i)
   local depth = 0
   for j = i, #tokens do
-    depth = depth + (is(tokens[j], "[") and 1 or is(tokens[j], "]") and -1 or 0)
+    depth = depth + (has_text(tokens[j], "[") and 1 or has_text(tokens[j], "]") and -1 or 0)
     if depth == 0 then
       return j
     end
@@ -50,12 +50,12 @@ local rules = {}
 
 function rules.operator(tokens, i)
   for _, row in ipairs(OPERATORS) do
-    if pair(tokens, i, row[1], row[2]) then
+    if are_pair(tokens, i, row[1], row[2]) then
       return row[3], row[4]
     end
   end
   local sign = tokens[i].text
-  if sign:find("^[-+*/%%]$") and pair(tokens, i, sign, "=") then
+  if sign:find("^[-+*/%%]$") and are_pair(tokens, i, sign, "=") then
     return ("`%s=` is no operator"):format(sign), ("a = a %s b"):format(sign)
   end
 end
@@ -73,8 +73,8 @@ end
 function rules.comment(tokens, i)
   local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
   local text = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
-  local hash = is(token, "#") and (not before or ends_value(before) or text)
-  if hash or is(token, "//") and not (before and ends_value(before)) then
+  local hash = has_text(token, "#") and (not before or ends_value(before) or text)
+  if hash or has_text(token, "//") and not (before and ends_value(before)) then
     return ("`%s` begins no comment"):format(token.text), "-- before a comment"
   end
 end
@@ -82,16 +82,16 @@ end
 function rules.list(tokens, i)
   local before = tokens[i - 1]
   local opens = before and before.type ~= "string" and (before.text:find("^[=:,{%[(]$") or before.text == "return")
-  local last = is(tokens[i], "[") and opens and closing(tokens, i)
-  if last and not is(tokens[last + 1], "=") then
+  local last = has_text(tokens[i], "[") and opens and find_closing(tokens, i)
+  if last and not has_text(tokens[last + 1], "=") then
     return "a list is written in brackets", "braces: { 1, 40 }"
   end
 end
 
 function rules.key(tokens, i)
   local token, before = tokens[i], tokens[i - 1]
-  local begins = i == 1 or starts_line(tokens, i) or is(before, ",") or is(before, "{")
-  if not begins or not is(tokens[i + 1], ":") or is_word(tokens[i + 2]) and is(tokens[i + 3], "(") then
+  local begins = i == 1 or starts_line(tokens, i) or has_text(before, ",") or has_text(before, "{")
+  if not begins or not has_text(tokens[i + 1], ":") or is_word(tokens[i + 2]) and has_text(tokens[i + 3], "(") then
     return nil
   elseif token.type == "string" then
     local name = token.text:sub(2, -2)
@@ -104,12 +104,12 @@ end
 
 function rules.word(tokens, i)
   local token, after = tokens[i], tokens[i + 1]
-  if is(token, "lambda") and (is_word(after) or is(after, ":")) then
+  if has_text(token, "lambda") and (is_word(after) or has_text(after, ":")) then
     return "`lambda` makes no function", "function(x) return ... end"
   elseif token.type == "name" and foreign_names.STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
-    or is(after, ":")) and after.line == token.line then
+    or has_text(after, ":")) and after.line == token.line then
     return ("`%s` begins no statement"):format(token.text), foreign_names.STATEMENTS[token.text]
-  elseif is(token, "not") and is(after, "in") or is(token, "is") and is(after, "not") then
+  elseif has_text(token, "not") and has_text(after, "in") or has_text(token, "is") and has_text(after, "not") then
     return ("`%s %s` is no operator"):format(token.text, after.text), "== or ~="
   end
 end
@@ -119,7 +119,7 @@ function rules.return_missing(tokens, i, depth)
   local before = tokens[i - 1]
   local called = before and (before.type == "name" or before.text == ")" or before.text == "]")
   local begins = not before or ends_value(before) and not called
-  if is(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and begins then
+  if has_text(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and begins then
     return "the table is not returned", "return { ... }"
   end
 end
@@ -128,7 +128,7 @@ local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
 -- The mistakes in a text; the words in a comment of another language are skipped.
 function M.find(text)
-  local tokens, found, skip, depth = locate.tokens(text), {}, 0, 0
+  local tokens, found, skip, depth = locate.tokenise(text), {}, 0, 0
   for i, token in ipairs(tokens) do
     for _, name in ipairs(token.line ~= skip and ORDER or {}) do
       local what, expected = rules[name](tokens, i, depth)
@@ -146,14 +146,14 @@ function M.find(text)
 end
 
 -- Returns a hint for a name that Lua parses and specs do not have. The line's tokens distinguish f"..." from f(x).
-function M.name_hint(name, text, line)
+function M.explain_name(name, text, line)
   if foreign_names.NAMES[name] then
     return "write " .. foreign_names.NAMES[name]
   end
-  local tokens = locate.tokens(text)
+  local tokens = locate.tokenise(text)
   for i, token in ipairs(tokens) do
     local after = tokens[i + 1]
-    if token.line == line and is(token, name) and after and after.type == "string"
+    if token.line == line and has_text(token, name) and after and after.type == "string"
       and after.line == line and after.col == token.col + #name and #name == 1 then
       return ('texts take no %s before them; .. joins them: "a" .. b'):format(name)
     end

@@ -114,7 +114,7 @@ function M.read_flags(root)
   return words
 end
 
-local function by_word(rows, value_of)
+local function index_words(rows, value_of)
   local words = {}
   for _, row in ipairs(rows) do
     for word in row[2]:gmatch("%S+") do
@@ -124,13 +124,13 @@ local function by_word(rows, value_of)
   return words
 end
 
-local fields = by_word(M.FIELDS, function(row) return { row[1], row[3] } end)
-local without = by_word(WITHOUT, function(row) return row[1] end)
+local fields = index_words(M.FIELDS, function(row) return { row[1], row[3] } end)
+local without = index_words(WITHOUT, function(row) return row[1] end)
 local flags = {} -- rows of usual_flags.c, by the repository's root
 
 -- Returns the fields that a word means, the likeliest first; flags with their values ("--device cuda"); and the reason
 -- (why), if Longhand has no such setting.
-function M.meanings(word, root)
+function M.find_meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
   flags[root] = flags[root] or M.read_flags(root)
   local found = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, why = without[word] }

@@ -14,7 +14,7 @@ local M = {}
 local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that names it"
 
 -- A field of the metadata, if its text has this form; otherwise nil.
-local function text_of(file, name, form)
+local function get_text(file, name, form)
   local text = file.metadata[name]
   return type(text) == "string" and text:find(form) and text or nil
 end
@@ -30,14 +30,14 @@ function M.read(context, node)
       escape.plain(message:sub(#place.real + 1))), EXPECTED)
     return nil
   end
-  local checksum = text_of(file, "checksum", "^%x+$")
+  local checksum = get_text(file, "checksum", "^%x+$")
   if not checksum or #checksum ~= 16 then
     values.add(context, node, "init", ("%s has no checksum"):format(place.shown), EXPECTED,
       "trainer train --init FILE begins with any file of parameters, which is then no part of the plan")
     return nil
   end
-  return { shown = place.shown, checksum = checksum, model_digest = text_of(file, "model_digest", "^%x+$"),
-    id = text_of(file, "id", "^[%w_]+$"), entries = file.entries }
+  return { shown = place.shown, checksum = checksum, model_digest = get_text(file, "model_digest", "^%x+$"),
+    id = get_text(file, "id", "^[%w_]+$"), entries = file.entries }
 end
 
 return M

@@ -7,7 +7,7 @@
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.mark             an encoding's table with its presets, in which made_for is moved into each facet
---   M.spelled          a resolved encoding whose family tables contain all that a spec must state there
+--   M.spell            a resolved encoding whose family tables contain all that a spec must state there
 -- Invariant: changes no node that it receives.
 
 local canonical = require("base.canonical")
@@ -22,34 +22,34 @@ local M = {}
 
 local PLACES = { distance = true, query = true, key = true, query_index = true, key_index = true }
 
-local function value_of(node, name)
+local function get_value(node, name)
   local field = tree.is_table(node) and node.fields[name]
   return field and field.value
 end
 
 function M.mark(own)
-  local made_for = value_of(own, "made_for")
+  local made_for = get_value(own, "made_for")
   if made_for ~= "encoder" and made_for ~= "decoder" then
     return own
   end
-  return tree.mapped(own, function(name, node)
+  return tree.map(own, function(name, node)
     return families.is_facet[name] and lists.merge(node, { made_for = made_for }) or name ~= "made_for" and node or nil
   end)
 end
 
 -- Whether a family takes over a facet that is given for all families.
-local function holds(facet, node, name)
+local function takes_over(facet, node, name)
   if node.made_for and node.made_for ~= name and facet ~= "positions" then
     return false
   end
-  local page = pages.at[facet] or {} -- parameters have none
-  if page.decoders and page.decoders[value_of(node, "kind")] then
+  local page = pages.by_name[facet] or {} -- parameters have none
+  if page.decoders and page.decoders[get_value(node, "kind")] then
     return name == "decoder"
   end
   return name ~= "cross" or not page.by_place -- for a score, M.reads_places decides later
 end
 
-local function asks(own, facet)
+local function states(own, facet)
   local fields = tree.is_table(own) and own.fields or {}
   if facet == "score" or facet == "parameters" then
     return fields.score ~= nil or fields.parameters ~= nil
@@ -59,7 +59,7 @@ end
 
 -- Whether a facet without kinds is stated as left out; fields from before that are `unstated` (tree.merge).
 local function is_left_out(facet, node)
-  if not (pages.at[facet] or {}).without_kinds or value_of(node, "kind") ~= "none" then
+  if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
     return false
   end
   for name, inner in next, node.fields do
@@ -71,44 +71,44 @@ local function is_left_out(facet, node)
 end
 
 -- An encoding's table, or a family's table, without the facets that it states as left out.
-local function stated(own)
-  return tree.is_table(own) and tree.mapped(own, function(name, node)
+local function drop_left_out(own)
+  return tree.is_table(own) and tree.map(own, function(name, node)
     return not is_left_out(name, node) and node or nil
   end) or own
 end
 
 -- Returns the shared facets that a family takes over in addition to its own table, or nil; and whether it leaves some
 -- out.
-local function inherited(direct, name, own)
-  local new, less = tree.table(direct.origin), false
+local function inherit_facets(direct, name, own)
+  local new, less = tree.make_table(direct.origin), false
   for facet, node in next, direct.fields do
     local decides = facet == "parameters" and direct.fields.score or node
     local taken = not is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil)
-      and (asks(own, facet) or holds(facet, decides, name))
+      and (states(own, facet) or takes_over(facet, decides, name))
     new.fields[facet] = taken and node or nil
     less = less or not taken
   end
   return new, less
 end
 
-function M.lay(root)
+function M.inherit(root)
   local encoding = M.mark(root.fields.encoding)
   if not tree.is_table(encoding) then
     return root
   end
-  local direct, laid, model = tree.table(encoding.origin), stated(encoding), root.fields.model
-  local names = families.of({ kind = value_of(model, "kind"), encoder_layers = value_of(model, "encoder_layers") })
+  local direct, laid, model = tree.make_table(encoding.origin), drop_left_out(encoding), root.fields.model
+  local names = families.list({ kind = get_value(model, "kind"), encoder_layers = get_value(model, "encoder_layers") })
   for name, node in next, laid.fields do
     direct.fields[name] = families.is_facet[name] and node or nil
   end
   for _, name in ipairs(families.NAMES) do
     local own = encoding.fields[name]
-    laid.fields[name] = own and entries.lay(inherited(direct, name, own), stated(own))
+    laid.fields[name] = own and entries.merge(inherit_facets(direct, name, own), drop_left_out(own))
   end
   local relative = direct.fields.relative
   for _, name in ipairs(names and names[2] and names or {}) do
-    local new, less = inherited(direct, name)
-    less = less or name == "decoder" and value_of(relative, "kind") == "shaw"
+    local new, less = inherit_facets(direct, name)
+    less = less or name == "decoder" and get_value(relative, "kind") == "shaw"
       and relative.fields.sides == nil -- its queries see keys on one side only (settle_encoding.lua)
     laid.fields[name] = laid.fields[name] or less and new or nil
   end
@@ -124,31 +124,31 @@ end
 
 -- Whether cross-attention asks for a score in an encoding's table of the spec, or nil.
 function M.asks_for_score(encoding)
-  return encoding ~= nil and asks(encoding.fields.cross, "score")
+  return encoding ~= nil and states(encoding.fields.cross, "score")
 end
 
 -- A value if it is a table, otherwise an empty table. A run's file may hold a value of any type; types are checked when
 -- the file's text is read as a spec.
-local function table_of(value)
+local function get_table(value)
   return type(value) == "table" and value or {}
 end
 
 -- Returns the value that a spec must state for a family's own facet to obtain the facet of the resolved spec.
-local function spelled(encoding, name, page)
+local function spell_facet(encoding, name, page)
   local facet = page.name
-  local own, all = table_of(encoding[name])[facet], encoding[facet]
-  local held = holds(facet, { fields = { kind = { value = table_of(all).kind } } }, name)
+  local own, all = get_table(encoding[name])[facet], encoding[facet]
+  local held = takes_over(facet, { fields = { kind = { value = get_table(all).kind } } }, name)
   if held or all == nil then
     return own
   end
   own = own or all
-  return table_of(own).kind ~= (table_of(page.off).kind or "none") and own or nil
+  return get_table(own).kind ~= (get_table(page.off).kind or "none") and own or nil
 end
 
 -- Adds the field `sides` to learned vectors of distances to both sides, unless the decoder has the same vectors to the
 -- left: then a spec without the field in both tables resolves to this encoding.
 local function spell_sides(new)
-  local own, all = table_of(table_of(new.decoder).relative), table_of(new.relative)
+  local own, all = get_table(get_table(new.decoder).relative), get_table(new.relative)
   if all.kind ~= "shaw" or all.sides then
     return
   elseif own.sides ~= "left" or own.clip ~= all.clip or own.init_sigma ~= all.init_sigma then
@@ -159,15 +159,15 @@ local function spell_sides(new)
   new.decoder.relative = nil
 end
 
-function M.spelled(encoding, model)
-  local new, names = lists.merge(encoding), families.of(model) or {}
+function M.spell(encoding, model)
+  local new, names = lists.merge(encoding), families.list(model) or {}
   spell_sides(new)
   for _, name in ipairs(names[2] and names or {}) do
-    local own = lists.merge(table_of(new[name]))
+    local own = lists.merge(get_table(new[name]))
     for _, page in ipairs(pages) do
       local facet = page.name
       if page.decoders or page.by_place then
-        own[facet] = spelled(new, name, page)
+        own[facet] = spell_facet(new, name, page)
       end
       if page.without_kinds and own[facet] and canonical.format(own[facet]) == canonical.format(page.off) then
         own[facet] = { kind = "none" }

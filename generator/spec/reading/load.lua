@@ -47,7 +47,7 @@ end
 
 -- A path for generated files: relative to the root if the file is below it, else to the main spec. Messages show a file
 -- outside the root by a path that opens it.
-local function display(state, real, relative)
+local function get_shown_path(state, real, relative)
   local below = paths.below(real, state.root)
   if not below then
     state.diagnostics:show_path(relative, paths.below(real, paths.resolve(".")) or real)
@@ -71,7 +71,7 @@ local function read_text(path)
 end
 
 local function check_functions(state, text, path)
-  for _, token in ipairs(locate.forbidden(text)) do
+  for _, token in ipairs(locate.find_forbidden(text)) do
     state.diagnostics:add({ path = path, line = token.line, col = token.col,
       what = ("`%s` inside a function body"):format(token.text), expected = locate.INSTEAD[token.text]
         .. "; a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
@@ -100,7 +100,7 @@ local function open_file(state, real, relative, used, given)
     return state.files[real] or nil
   end
   state.files[real] = false
-  local shown = display(state, real, relative)
+  local shown = get_shown_path(state, real, relative)
   local text, message = given and given.text, nil
   if not given then
     text, message = read_text(real)
@@ -112,7 +112,7 @@ local function open_file(state, real, relative, used, given)
   end
   state.diagnostics:source(shown, text)
   local value, problem = sandbox.run(text, state.budget)
-  local places = locate.fields(text)
+  local places = locate.find_fields(text)
   if problem == nil and type(value) ~= "table" then
     problem = { what = "the file returns " .. diagnostics.show(value), expected = "return { ... }",
       line = places[""].line, col = places[""].col }
@@ -123,7 +123,7 @@ local function open_file(state, real, relative, used, given)
   state.texts[shown] = text
   check_functions(state, text, shown)
   local function origin(path)
-    local at = locate.place(places, path)
+    local at = locate.find_place(places, path)
     return given and given.origin(path) or { path = shown, line = at.line, col = at.col }
   end
   local root = tree.build(value, origin, function(path, what, expected)
@@ -133,7 +133,7 @@ local function open_file(state, real, relative, used, given)
   return state.files[real]
 end
 
-local function unknown_preset(state, section, node, field)
+local function report_unknown_preset(state, section, node, field)
   local where = "spec/" .. M.FOLDERS[section]
   local names = lists.map(paths.list_base_names(state.root .. "/" .. where, ".lua"), function(name)
     return M.is_id(name) and name or nil
@@ -159,7 +159,7 @@ local function open_use(state, file, section, node, field)
   local relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
   local real = state.root .. "/" .. relative
   if lfs.attributes(real, "mode") ~= "file" then
-    return unknown_preset(state, section, node, field)
+    return report_unknown_preset(state, section, node, field)
   end
   return open_file(state, real, relative, node.origin), false
 end
@@ -198,8 +198,8 @@ end
 local resolve_section, resolve_own
 
 -- Merges a section over its parent; facets of the parent keep made_for, added facets have none.
-local function lay(section, base, over)
-  return sections.lay(section, section == "encoding" and inherit.mark(base) or base, over)
+local function merge_section(section, base, over)
+  return sections.merge(section, section == "encoding" and inherit.mark(base) or base, over)
 end
 
 -- A section of the file that a `use` in `file` names; nil after an error, or if the named file lacks the section.
@@ -211,7 +211,7 @@ local function resolve_use(state, file, section, use, field, chain)
   end
   local inner = lists.join(chain, { parent })
   return whole and resolve_section(state, parent, section, inner)
-    or not whole and resolve_own(state, parent, section, parent.tree, inner) or tree.table(use.origin)
+    or not whole and resolve_own(state, parent, section, parent.tree, inner) or tree.make_table(use.origin)
 end
 
 -- An encoding's table with its scores in one form; presets that scores use are opened like presets of the encoding.
@@ -220,7 +220,7 @@ local function expand_scores(state, file, own, chain, path)
     path = path,
     open = function(use, field)
       local node = resolve_use(state, file, "encoding", use, field, chain)
-      return node and (tree.is_table(node) and inherit.mark(node) or tree.table(use.origin))
+      return node and (tree.is_table(node) and inherit.mark(node) or tree.make_table(use.origin))
     end,
     report = function(...) refuse(state, ...) end,
   })
@@ -248,11 +248,11 @@ function resolve_own(state, file, section, own, chain, path)
     return own, false
   end
   local base = resolve_use(state, file, section, use, field, chain)
-  return base and lay(section, base, rest) or rest, true
+  return base and merge_section(section, base, rest) or rest, true
 end
 
 -- The spec file that the top level's `use` names, or the preceding fragment; nil if there is none.
-local function parent_spec(state, file, chain)
+local function open_parent(state, file, chain)
   local use = file.tree.fields.use
   if file.parent == nil then
     file.parent = use and open_use(state, file, nil, use, "use") or false
@@ -270,21 +270,21 @@ function resolve_section(state, file, section, chain)
   if M.FOLDERS[section] and own then
     node, has_use = resolve_own(state, file, section, own, chain)
   end
-  local parent = not has_use and parent_spec(state, file, chain)
+  local parent = not has_use and open_parent(state, file, chain)
   if not parent then
     return node
   end
   local base = resolve_section(state, parent, section, lists.join(chain, { parent }))
-  return base and node and lay(section, base, node) or node or base
+  return base and node and merge_section(section, base, node) or node or base
 end
 
 local function resolve_file(state, file)
-  local root = tree.table(file.tree.origin)
+  local root = tree.make_table(file.tree.origin)
   root.items = file.tree.items
   local names, at, chain = {}, file, { file }
   while at do
     names = lists.merge(names, at.tree.fields)
-    at = parent_spec(state, at, chain)
+    at = open_parent(state, at, chain)
     chain = lists.join(chain, { at })
   end
   names.use = nil
@@ -300,24 +300,24 @@ end
 
 -- Returns the location of a file that a value of a spec names: { shown = its display path, real = the path to open }.
 -- The name is relative to the spec file that states the value, or to `main` if no file does (--set).
-local function place_of(state, main, origin, name)
+local function find_file(state, main, origin, name)
   local from = main
   for _, file in next, state.files do
     from = file and file.shown == origin.path and file or from
   end
-  local function from_folder(path)
+  local function resolve_path(path)
     return paths.normalise(name:sub(1, 1) == "/" and name or paths.get_folder(path) .. "/" .. name)
   end
-  local real = from_folder(from.real)
-  return { shown = display(state, real, from_folder(from.relative)), real = real }
+  local real = resolve_path(from.real)
+  return { shown = get_shown_path(state, real, resolve_path(from.relative)), real = real }
 end
 
-local function new_state(options)
+local function make_state(options)
   return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
-    budget = sandbox.budget() }
+    budget = sandbox.make_budget() }
 end
 
--- Returns the result of M.spec for a file whose parents are known; nil after errors. If all errors are missing presets,
+-- Returns the result of M.load for a file whose parents are known; nil after errors. If all errors are missing presets,
 -- the result remains, and the tables that a missing preset would have filled are marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
@@ -326,7 +326,7 @@ local function finish(state, file, id, before)
   if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
   end
-  local function place(origin, name) return place_of(state, file, origin, name) end
+  local function place(origin, name) return find_file(state, file, origin, name) end
   local function read_file(origin, name)
     local at = place(origin, name)
     return at.shown, read_text(at.real)
@@ -337,17 +337,17 @@ end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil. Returns
 -- { id, source, root, tree, texts, place, read_file }, or nil after errors, in options.diagnostics.
-function M.spec(path, options)
+function M.load(path, options)
   local d = options.diagnostics
   local before = d:count()
-  local state = new_state(options)
+  local state = make_state(options)
   local real = paths.resolve(path)
   local base = real:match("([^/]*)$")
   local id = base:gsub("%.lua$", "")
   local file = open_file(state, real, base, nil)
   if base == id or not M.is_id(id) then
-    d:add({ path = display(state, real, base), what = ("%s is no name for a spec"):format(diagnostics.show(base)),
-      expected = M.ID_TEXT .. "; then .lua" })
+    d:add({ path = get_shown_path(state, real, base), what = ("%s is no name for a spec"):format(
+      diagnostics.show(base)), expected = M.ID_TEXT .. "; then .lua" })
   end
   if file and file.tree.fields.axes then -- read as a spec, a study would give many misleading errors
     return refuse(state, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
@@ -364,14 +364,14 @@ end
 -- options.given: text that replaces the file, as in open_file. `from`: the result of this function for another file, if
 -- that file names this file at `origin`.
 function M.open(path, options, from, origin)
-  local state = from and from.state or new_state(options)
+  local state = from and from.state or make_state(options)
   local real = paths.resolve(path)
   local file = open_file(state, real, real:match("([^/]*)$"), origin, options and options.given)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end
 
 -- A spec of fragments { { source = result of M.open, tree }, ... }, each merged over the preceding ones; `name` is
--- shown as its place. All else is as in M.spec.
+-- shown as its place. All else is as in M.load.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
   local before, top = state.diagnostics:count(), nil

@@ -5,15 +5,15 @@
 -- Limits: follows the table constructor after the file's `return`; for a value that is built in another way, the place
 -- is that of the nearest written field.
 
-local words = require("base.lists").split_set
+local split_set = require("base.lists").split_set
 
 local M = {}
 
-local KEYWORDS = words("and break do else elseif end false for function goto if in local nil not or repeat return then "
-  .. "true until while")
-local SYMBOLS = words("... .. == ~= <= >= // :: << >>") -- every other character is a token of its own
-local OPENS = words("( { [ function if do repeat")
-local CLOSES = words(") } ] end until")
+local KEYWORDS = split_set("and break do else elseif end false for function goto if in local nil not or repeat return "
+  .. "then true until while")
+local SYMBOLS = split_set("... .. == ~= <= >= // :: << >>") -- every other character is a token of its own
+local OPENS = split_set("( { [ function if do repeat")
+local CLOSES = split_set(") } ] end until")
 
 -- Tokens that a function body may not contain, each with its replacement.
 M.INSTEAD = {
@@ -24,7 +24,7 @@ M.INSTEAD = {
 }
 
 -- The last byte of a quoted string that starts at byte i: the closing quote, or the last byte of the line.
-local function quoted_end(text, i)
+local function find_quoted_end(text, i)
   local quote = text:sub(i, i)
   local j = i + 1
   while j <= #text do
@@ -42,7 +42,7 @@ local function quoted_end(text, i)
 end
 
 -- The end of a long bracket ([[ or [==[) that starts at byte i, or nil if it has no end.
-local function long_end(text, i)
+local function find_long_end(text, i)
   local equals = text:match("^%[(=*)%[", i)
   return equals and (select(2, text:find("]" .. equals .. "]", i, true)) or #text)
 end
@@ -54,7 +54,7 @@ local function skip_blank(text, i)
     if not i or text:sub(i, i + 1) ~= "--" then
       return i
     end
-    local last = long_end(text, i + 2)
+    local last = find_long_end(text, i + 2)
     i = (last or (text:find("\n", i, true) or #text)) + 1
   end
 end
@@ -72,7 +72,7 @@ local function scan(text, i)
     end
     return "number", last
   end
-  last = text:find("^[\"']", i) and quoted_end(text, i) or long_end(text, i)
+  last = text:find("^[\"']", i) and find_quoted_end(text, i) or find_long_end(text, i)
   if last then
     return "string", last
   end
@@ -80,12 +80,12 @@ local function scan(text, i)
   return "symbol", i + length - 1
 end
 
-local read = setmetatable({}, { __mode = "v" }) -- tokens of texts, cached because callers ask repeatedly
+local cached_tokens = setmetatable({}, { __mode = "v" }) -- tokens of texts, cached because callers ask repeatedly
 
 -- All tokens of a text: { type, text, line, col }, type one of keyword, name, number, string, symbol.
-function M.tokens(text)
-  if read[text] then
-    return read[text]
+function M.tokenise(text)
+  if cached_tokens[text] then
+    return cached_tokens[text]
   end
   local tokens = {}
   local line, line_start, next_break = 1, 1, text:find("\n", 1, true)
@@ -99,7 +99,7 @@ function M.tokens(text)
     tokens[#tokens + 1] = { type = kind, text = text:sub(i, last), line = line, col = i - line_start + 1 }
     i = skip_blank(text, last + 1)
   end
-  read[text] = tokens
+  cached_tokens[text] = tokens
   return tokens
 end
 
@@ -119,7 +119,7 @@ local function skip_expression(tokens, i)
   return i
 end
 
-local function is(token, text)
+local function has_symbol(token, text)
   return token ~= nil and token.type == "symbol" and token.text == text
 end
 
@@ -127,13 +127,13 @@ end
 -- which the value starts.
 local function read_key(tokens, i)
   local token, key = tokens[i], tokens[i + 1]
-  if token.type == "name" and is(key, "=") then
+  if token.type == "name" and has_symbol(key, "=") then
     return token.text, i + 2
-  elseif not is(token, "[") then
+  elseif not has_symbol(token, "[") then
     return nil, i
-  elseif key and is(tokens[i + 2], "]") and is(tokens[i + 3], "=") and key.type == "string" then
+  elseif key and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=") and key.type == "string" then
     return key.text:match("^['\"](.*)['\"]$") or key.text, i + 4
-  elseif key and is(tokens[i + 2], "]") and is(tokens[i + 3], "=") and key.type == "number" then
+  elseif key and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=") and key.type == "number" then
     return math.tointeger(tonumber(key.text)), i + 4
   end
   return nil, skip_expression(tokens, i)
@@ -150,7 +150,7 @@ end
 local function read_table(tokens, i, path, places)
   local items = 0
   i = i + 1
-  while tokens[i] and not is(tokens[i], "}") do
+  while tokens[i] and not has_symbol(tokens[i], "}") do
     local start = tokens[i]
     local key, value = read_key(tokens, i)
     if key == nil and value == i then
@@ -161,14 +161,14 @@ local function read_table(tokens, i, path, places)
     if key ~= nil then
       local inner = M.join(path, key)
       places[inner] = { line = start.line, col = start.col }
-      if is(tokens[i], "{") then
+      if has_symbol(tokens[i], "{") then
         read_table(tokens, i, inner, places)
       end
     end
     i = skip_expression(tokens, i)
-    if is(tokens[i], ",") or is(tokens[i], ";") then
+    if has_symbol(tokens[i], ",") or has_symbol(tokens[i], ";") then
       i = i + 1
-    elseif tokens[i] and not is(tokens[i], "}") then
+    elseif tokens[i] and not has_symbol(tokens[i], "}") then
       return -- not valid Lua; earlier results are kept
     end
   end
@@ -176,8 +176,8 @@ end
 
 -- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position of
 -- a field is its key's, of a list item its value's; "" is the table itself, or the `return`, or the first line.
-function M.fields(text)
-  local tokens, depth, at = M.tokens(text), 0, nil
+function M.find_fields(text)
+  local tokens, depth, at = M.tokenise(text), 0, nil
   for i, token in ipairs(tokens) do
     if token.type == "keyword" then
       at = token.text == "return" and depth == 0 and i or at
@@ -187,7 +187,7 @@ function M.fields(text)
   if not at then
     return { [""] = { line = 1, col = 1 } }
   end
-  local first = is(tokens[at + 1], "{") and at + 1 or at
+  local first = has_symbol(tokens[at + 1], "{") and at + 1 or at
   local places = { [""] = { line = tokens[first].line, col = tokens[first].col } }
   if first > at then
     read_table(tokens, first, "", places)
@@ -195,8 +195,8 @@ function M.fields(text)
   return places
 end
 
--- The position of a path in the result of M.fields, or else the position of the nearest enclosing table.
-function M.place(places, path)
+-- The position of a path in the result of M.find_fields, or else the position of the nearest enclosing table.
+function M.find_place(places, path)
   while not places[path] do
     path = path:match("^(.*)%[%d+%]$") or path:match("^(.*)%.[^%.]*$") or ""
   end
@@ -204,9 +204,9 @@ function M.place(places, path)
 end
 
 -- Every comparison, branch and boolean operator inside a function body: { text, line, col }.
-function M.forbidden(text)
+function M.find_forbidden(text)
   local found, blocks, inside = {}, {}, 0
-  for _, token in ipairs(M.tokens(text)) do
+  for _, token in ipairs(M.tokenise(text)) do
     if token.type == "keyword" or token.type == "symbol" then
       if inside > 0 and M.INSTEAD[token.text] then
         found[#found + 1] = token
@@ -224,12 +224,12 @@ end
 
 -- The line at which the last statement `name = ...` before the end of `line` begins; without such a statement, `line`.
 -- Lua itself reports the last line of the value.
-function M.assignment(text, line, name)
-  local tokens, found = M.tokens(text), line
+function M.find_assignment(text, line, name)
+  local tokens, found = M.tokenise(text), line
   for i, token in ipairs(tokens) do
     if token.line > line then
       break
-    elseif token.text == name and is(tokens[i + 1], "=") then
+    elseif token.text == name and has_symbol(tokens[i + 1], "=") then
       found = token.line
     end
   end
@@ -237,9 +237,9 @@ function M.assignment(text, line, name)
 end
 
 -- The column of a token on a line: the first token that is `word`, otherwise the first token of the line; otherwise 1.
-function M.column(text, line, word)
+function M.find_column(text, line, word)
   local first
-  for _, token in ipairs(M.tokens(text)) do
+  for _, token in ipairs(M.tokenise(text)) do
     if token.line == line and token.text == word then
       return token.col
     end

@@ -11,7 +11,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 -- The value of the text after a field, as in --set; or nil and the problem.
-function M.constant(text)
+function M.read_constant(text)
   text = text:match("^%s*(.-)%s*$")
   if text == "" then
     return nil, "has no value"
@@ -36,7 +36,7 @@ local function parse_set(d, set)
     return refuse(diagnostics.show(set.path) .. " is no field path",
       "names joined by dots, such as train.batch; a list is set as a whole")
   end
-  local value, problem = M.constant(set.text)
+  local value, problem = M.read_constant(set.text)
   if problem then
     return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
   end
@@ -46,7 +46,7 @@ local function parse_set(d, set)
     return nil
   end
   for name in set.path:reverse():gmatch("[^%.]+") do
-    local outer = tree.table(origin)
+    local outer = tree.make_table(origin)
     outer.fields[name:reverse()] = node
     node = outer
   end
@@ -72,7 +72,7 @@ function M.apply(file, sets, d)
   file.tree = tree.merge(before, all)
   for name, given in next, all.fields do
     if before.fields[name] then
-      file.tree.fields[name] = sections.lay(name, before.fields[name], given)
+      file.tree.fields[name] = sections.merge(name, before.fields[name], given)
     end
   end
 end

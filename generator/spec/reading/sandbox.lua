@@ -34,7 +34,7 @@ M.SOURCE = SOURCE -- the source of a text's functions, as debug.getinfo reports 
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
 -- An environment that contains the functions alone; the text cannot reach its metatable.
-local function environment(dialect)
+local function make_environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
       return dialect.functions[name] or error({ problem = true, name = name, verb = "read" })
@@ -60,7 +60,7 @@ local function describe_global(problem, dialect)
     expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }
 end
 
-local function last_line(text)
+local function count_lines(text)
   local _, breaks = text:gsub("\n", "\n")
   return math.max(1, text:sub(-1) == "\n" and breaks or breaks + 1)
 end
@@ -70,17 +70,17 @@ local function describe_syntax(text, message)
     return { what = "this is precompiled Lua", line = 1, col = 1, expected = "a text file" }
   end
   local line, what = message:match("^" .. CHUNK .. ":(%d+): (.*)$")
-  line = math.min(tonumber(line) or 1, last_line(text))
+  line = math.min(tonumber(line) or 1, count_lines(text))
   what = (what or message):match("^[^\n]*")
   local near = what:match("near '(.*)'$")
   local hint = near and what:find("^'}' expected") and "a comma may be missing before it" or nil
-  return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint,
+  return { what = "not valid Lua: " .. what, line = line, col = locate.find_column(text, line, near), hint = hint,
     syntax = true }
 end
 
 -- The line of the spec at which a coroutine failed; nil if a function of ours was called by a tail call, as in return
 -- log(x.a): then the caller is no longer on the stack.
-local function failure_line(co)
+local function find_failure(co)
   for level = 0, math.huge do
     local frame = debug.getinfo(co, level, "Slt")
     if not frame or frame.istailcall and frame.what == "Lua" and frame.source ~= SOURCE then
@@ -115,7 +115,7 @@ local function describe_failure(err, co, dialect)
 end
 
 -- The message for the limit on memory; string methods are missing while the limits are active.
-local function too_large(limits)
+local function describe_limit(limits)
   local joins = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
     limits.joins) or ""
   return { problem = true, what = string.format("uses more than %d MB of memory%s", limits.memory // 1024, joins),
@@ -123,7 +123,7 @@ local function too_large(limits)
 end
 
 -- The instructions that the functions and files of one spec may execute together.
-function M.budget()
+function M.make_budget()
   return { instructions = M.INSTRUCTIONS }
 end
 
@@ -131,14 +131,14 @@ end
 -- that can multiply memory, by the number of strings, or read all of memory. If a text may join a few strings, there is
 -- a check after each instruction, and each instruction counts for the memory that it may have read. If a text may join
 -- many strings at once, the memory limit is lower.
-local function limits_of(text)
+local function choose_limits(text)
   local _, joins = text:gsub("%.%.", "")
   return { step = joins > 0 and 1 or STEP, joins = joins,
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
 -- A hook that stops code that exceeds its work or memory. Code that ends before the first check counts as one check.
-local function limiter(budget, limits)
+local function make_limiter(budget, limits)
   local memory, most, step = collectgarbage, limits.memory, limits.step
   if step == 1 or memory("count") > most then
     memory("collect") -- garbage of earlier code does not count
@@ -156,7 +156,7 @@ local function limiter(budget, limits)
       budget.instructions = budget.instructions - COLLECTION
       memory("collect")
       if memory("count") - before > most then
-        error(too_large(limits))
+        error(describe_limit(limits))
       end
     end
   end
@@ -174,8 +174,8 @@ local function resume(f, argument, hook, mask, step)
 end
 
 -- The line of the spec that ran last before f failed: f runs again with a line hook.
-local function watched_line(f, argument, limits)
-  local limit, last = limiter(M.budget(), limits), nil
+local function find_watched_line(f, argument, limits)
+  local limit, last = make_limiter(M.make_budget(), limits), nil
   resume(f, argument, function(event, line)
     if event ~= "line" then
       limit()
@@ -188,22 +188,22 @@ end
 
 -- Calls a function of the spec `text` with one argument: returns its first result, or nil and the problem.
 local function run_limited(text, f, argument, budget, dialect)
-  local limits = limits_of(text)
-  local ok, value, co = resume(f, argument, limiter(budget or M.budget(), limits), "", limits.step)
+  local limits = choose_limits(text)
+  local ok, value, co = resume(f, argument, make_limiter(budget or M.make_budget(), limits), "", limits.step)
   if ok then
     return value
   end
   local found = describe_failure(value, co, dialect)
-  local line = math.min(found.line or failure_line(co) or watched_line(f, argument, limits), last_line(text))
-  line = found.assigned and locate.assignment(text, line, found.word) or line
-  found.hint = found.hint or found.word and common_mistakes.name_hint(found.word, text, line)
-  return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
-    hint = found.hint }
+  local line = math.min(found.line or find_failure(co) or find_watched_line(f, argument, limits), count_lines(text))
+  line = found.assigned and locate.find_assignment(text, line, found.word) or line
+  found.hint = found.hint or found.word and common_mistakes.explain_name(found.word, text, line)
+  return nil, { what = found.what, line = line, col = locate.find_column(text, line, found.word),
+    expected = found.expected, hint = found.hint }
 end
 
 -- Compiles the text, also in a coroutine: on a stack overflow the parser would call an enclosing message handler.
 local function compile(text, dialect)
-  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", environment(dialect))
+  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", make_environment(dialect))
   if ok and chunk then
     return chunk
   end
@@ -222,7 +222,7 @@ function M.run(text, budget, dialect)
   if problem then
     return nil, problem
   elseif value == nil then
-    return nil, { what = "the file returns nothing", line = last_line(text),
+    return nil, { what = "the file returns nothing", line = count_lines(text),
       expected = dialect.returns .. " at its end" }
   end
   return value
@@ -234,12 +234,12 @@ function M.call(text, f, argument, budget, dialect)
 end
 
 -- Returns the position { line, col } at which a function of the text begins; nil for a function that every spec has.
-function M.place(text, f)
+function M.find_function(text, f)
   local about = debug.getinfo(f, "S")
   if about.source ~= SOURCE then
     return nil
   end
-  return { line = about.linedefined, col = locate.column(text, about.linedefined, "function") }
+  return { line = about.linedefined, col = locate.find_column(text, about.linedefined, "function") }
 end
 
 return M

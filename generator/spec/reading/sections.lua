@@ -14,31 +14,31 @@ local M = {}
 -- Fields that choose a task; a task has one of these.
 M.TASK_CHOICES = { "kind", "source", "data" }
 
-function M.task_choice(task)
+function M.find_task_choice(task)
   return lists.find(M.TASK_CHOICES, function(choice)
     return task.fields[choice] and not task.fields[choice].unstated
   end)
 end
 
 -- Marks all fields of a table, and all fields of its options.
-local function unstated(task, mark)
-  return tree.mapped(task, function(name, node)
-    return tree.unstated(name == "options" and tree.is_table(node) and unstated(node, mark) or node, mark)
+local function mark_unstated(task, mark)
+  return tree.map(task, function(name, node)
+    return tree.mark_unstated(name == "options" and tree.is_table(node) and mark_unstated(node, mark) or node, mark)
   end)
 end
 
 -- Options of a parent that chooses no task are kept: a scale of a study may give options for the tasks of an axis.
-local function lay_task(base, over)
-  local before, now = M.task_choice(base), M.task_choice(over)
+local function merge_task(base, over)
+  local before, now = M.find_task_choice(base), M.find_task_choice(over)
   local kind, other = base.fields.kind, over.fields.kind
   if before and now and (before ~= now or kind and kind.value ~= other.value) then
     local set = over.fields[now].origin.set
-    return set and tree.merge(unstated(base, set), over) or over -- these options belong to another task
+    return set and tree.merge(mark_unstated(base, set), over) or over -- these options belong to another task
   end
   return tree.merge(base, over)
 end
 
-local function lay_train(base, over)
+local function merge_train(base, over)
   local merged = tree.merge(base, over)
   local steps, epochs = over.fields.steps, over.fields.epochs
   merged.fields.steps = steps or not epochs and base.fields.steps or nil
@@ -46,9 +46,9 @@ local function lay_train(base, over)
   return merged
 end
 
-local LAY = { encoding = entries.lay, task = lay_task, train = lay_train }
+local LAY = { encoding = entries.merge, task = merge_task, train = merge_train }
 
-function M.lay(section, base, over)
+function M.merge(section, base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return over
   end

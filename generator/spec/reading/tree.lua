@@ -15,7 +15,7 @@ local DEPTH = 16
 local NODES = 150000
 
 -- Keys of a table in a fixed order: integers ascending, then names. For a key of another type: nil and that key.
-local function sorted_keys(value)
+local function sort_keys(value)
   local integers, names = {}, {}
   for key in next, value do
     if math.type(key) ~= "integer" and type(key) ~= "string" then
@@ -42,7 +42,7 @@ local function build_table(context, value, path, depth)
   elseif depth > DEPTH then
     return give_up(context, path, ("nested deeper than %d tables"):format(DEPTH), "a flatter spec")
   end
-  local integers, names = sorted_keys(value) -- or nil and a key of another type
+  local integers, names = sort_keys(value) -- or nil and a key of another type
   if not integers then
     return context.report(path, ("a key is %s"):format(diagnostics.show(names)), "names, or a list from 1 on")
   end
@@ -52,7 +52,7 @@ local function build_table(context, value, path, depth)
     end
   end
   context.open[value] = true
-  local node = M.table(context.origin(path))
+  local node = M.make_table(context.origin(path))
   for _, key in ipairs(lists.join(integers, names)) do
     local into = type(key) == "string" and node.fields or node.items
     into[key] = build(context, value[key], locate.join(path, key), depth + 1)
@@ -98,7 +98,7 @@ function M.is_list(node)
 end
 
 -- The integer of a node if it is from low to high; otherwise nil.
-function M.integer(node, low, high)
+function M.get_integer(node, low, high)
   local whole = node and type(node.value) == "number" and math.tointeger(node.value)
   return whole and whole >= low and whole <= high and whole or nil
 end
@@ -107,9 +107,9 @@ function M.show(node)
   return M.is_table(node) and "a table" or diagnostics.show(node.value)
 end
 
--- A table node's fields in the order of their names: for name, node in tree.each(node).
-function M.each(node)
-  local _, names = sorted_keys(node.fields)
+-- A table node's fields in the order of their names: for name, node in tree.iterate(node).
+function M.iterate(node)
+  local _, names = sort_keys(node.fields)
   local i = 0
   return function()
     i = i + 1
@@ -118,19 +118,19 @@ function M.each(node)
 end
 
 -- Fields of a table node whose names are not among these, in the order of their names.
-function M.strangers(node, names)
+function M.iterate_others(node, names)
   local others = lists.merge(node.fields)
   for _, name in ipairs(names) do
     others[name] = nil
   end
-  return M.each({ fields = others })
+  return M.iterate({ fields = others })
 end
 
-function M.table(origin)
+function M.make_table(origin)
   return { origin = origin, fields = {}, items = {} }
 end
 
-local function kind_of(node)
+local function get_kind(node)
   return node.fields.kind and node.fields.kind.value
 end
 
@@ -141,7 +141,7 @@ function M.copy(node)
 end
 
 -- A copy of a table node with of(name, field) in place of each field; nil leaves the field out.
-function M.mapped(node, of)
+function M.map(node, of)
   local copy = M.copy(node)
   for name, field in next, node.fields do
     copy.fields[name] = of(name, field)
@@ -150,7 +150,7 @@ function M.mapped(node, of)
 end
 
 -- Returns a copy of the node that is marked `unstated` (below).
-function M.unstated(node, mark)
+function M.mark_unstated(node, mark)
   return lists.merge(node, { unstated = mark })
 end
 
@@ -162,16 +162,16 @@ function M.merge(base, over)
   if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
     return over
   end
-  local over_kind, base_kind = kind_of(over), kind_of(base)
+  local over_kind, base_kind = get_kind(over), get_kind(base)
   local differs, set = over_kind ~= nil and over_kind ~= base_kind, over_kind ~= nil and over.fields.kind.origin.set
   if differs and base_kind ~= nil and not set then
     return over
   end
   local unstated = differs and (set or true)
-  local merged = M.table(over.origin)
+  local merged = M.make_table(over.origin)
   merged.made_for = over.made_for or base.made_for -- inherit.lua reads it
   for name, node in next, base.fields do
-    merged.fields[name] = unstated and over.fields[name] == nil and M.unstated(node, unstated) or node
+    merged.fields[name] = unstated and over.fields[name] == nil and M.mark_unstated(node, unstated) or node
   end
   for name, node in next, over.fields do
     merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node

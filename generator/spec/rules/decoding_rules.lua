@@ -1,6 +1,6 @@
 -- Rules and warnings about greedy decoding, in which a generative model gives its answers one after another.
 --
--- Input: a context of validate.lua or family_facets.lua; say (say.lua). Output: errors, warnings.
+-- Input: a context of validate.lua or family_facets.lua; report (reports.lua). Output: errors, warnings.
 
 local is_causal = require("spec.rules.features").is_causal
 local lists = require("base.lists")
@@ -11,10 +11,10 @@ local M = {}
 local FIELD = "eval.decoding"
 
 -- Refuses settings of decoding for an encoder, which gives all answers at once.
-function M.check(context, say)
+function M.check(context, report)
   local kind = context.resolved.model.kind
-  if say.place(FIELD) and kind and not is_causal(context.resolved) then
-    say.refuse(FIELD, "model.kind", ("%q"):format(kind), {
+  if report.find_place(FIELD) and kind and not is_causal(context.resolved) then
+    report.refuse(FIELD, "model.kind", ("%q"):format(kind), {
       what = "an encoder answers everything at once: there is nothing to decode",
       expected = 'no such field; or model.kind = "decoder" or "encoder_decoder"', hint = "leave eval.decoding out" })
   end
@@ -25,27 +25,27 @@ local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query =
 
 -- The sides that hold the target, for the families of a view; an encoding added to the embedding is added to the
 -- target, too.
-local function sides_of(seen)
-  if seen.resolved.model.kind == "decoder" then
+local function find_target_sides(view)
+  if view.resolved.model.kind == "decoder" then
     return { query = true, key = true }
   end
-  local sides = lists.merge({}, table.unpack(lists.map(seen.holds_for, function(name) return TARGET_SIDES[name] end)))
-  sides.query = sides.query or (seen.resolved.encoding.additive or {}).kind ~= "none" or nil
+  local sides = lists.merge({}, table.unpack(lists.map(view.holds_for, function(name) return TARGET_SIDES[name] end)))
+  sides.query = sides.query or (view.resolved.encoding.additive or {}).kind ~= "none" or nil
   return sides
 end
 
 -- Warns if a model must itself determine the number of tokens, because its target has an end symbol.
-function M.warn(seen, say)
-  if not (seen.task and seen.task.end_symbol and is_causal(seen.resolved)) then
+function M.warn(view, report)
+  if not (view.task and view.task.end_symbol and is_causal(view.resolved)) then
     return
   end
-  local sides = sides_of(seen)
+  local sides = find_target_sides(view)
   for _, page in ipairs(pages) do
-    local words = page.told_length and page.told_length(seen.resolved, sides)
+    local words = page.explain_length and page.explain_length(view.resolved, sides)
     if words then
-      say.warn(("%s: %s, those of the target among them, and targets of this task end with a symbol: while it answers, "
-        .. "a model reads the length of the example's target in the data (docs/own-task.md#decoding)"):format(
-        say.named("encoding." .. page.name), words))
+      report.warn(("%s: %s, those of the target among them, and targets of this task end with a symbol: while it "
+        .. "answers, a model reads the length of the example's target in the data (docs/own-task.md#decoding)"):format(
+        report.get_path("encoding." .. page.name), words))
     end
   end
 end

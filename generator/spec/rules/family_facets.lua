@@ -1,22 +1,22 @@
 -- Families of attentions and the facets that each family uses: facets directly in `encoding`, which apply to every
 -- family (and to the additive encoding) without a facet of its own, and facets of one family.
 --
--- Input: the context of validate.lua. M.each calls a check once for the shared facets and once for each family with
--- facets of its own. It passes the context with `family` (nil: shared facets), holds_for (the families that use these
--- facets, in order) and the resolved spec as these families see it. Output: paths and places of fields as written in
--- the spec.
+-- Input: the context of validate.lua. M.check_each calls a check once for the shared facets and once for each family
+-- with facets of its own. It passes the context with `family` (nil: shared facets), holds_for (the families that use
+-- these facets, in order) and the resolved spec as these families see it. Output: paths and places of fields as written
+-- in the spec.
 
 local families = require("spec.families")
 
 local M = {}
 
 -- The path of a field of the encoding; the family's path if the family has its own field.
-function M.named(context, path)
+function M.get_path(context, path)
   return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
 end
 
-function M.place(context, path)
-  local origin = context.origins[M.named(context, path)]
+function M.find_place(context, path)
+  local origin = context.origins[M.get_path(context, path)]
   return origin and not origin.default and origin or nil
 end
 
@@ -26,15 +26,15 @@ function M.has_own(context, name)
 end
 
 -- The settings that apply to a family with facets of its own; encodings added to the embedding belong to no attention.
-function M.view(resolved, name)
-  local view = families.view(resolved, name)
+function M.make_view(resolved, name)
+  local view = families.make_view(resolved, name)
   view.encoding.additive = { kind = "none" }
   return view
 end
 
-function M.each(context, check)
+function M.check_each(context, check)
   local resolved, shared, own = context.resolved, {}, {}
-  for _, name in ipairs(families.of(resolved.model) or {}) do
+  for _, name in ipairs(families.list(resolved.model) or {}) do
     table.insert(M.has_own(context, name) and own or shared, name)
   end
   local additive = resolved.encoding.additive
@@ -42,7 +42,7 @@ function M.each(context, check)
     check(setmetatable({ holds_for = shared }, { __index = context }))
   end
   for _, name in ipairs(own) do
-    check(setmetatable({ resolved = M.view(resolved, name), family = name, holds_for = { name } },
+    check(setmetatable({ resolved = M.make_view(resolved, name), family = name, holds_for = { name } },
       { __index = context }))
   end
 end

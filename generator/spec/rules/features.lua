@@ -6,23 +6,23 @@
 
 local lists = require("base.lists")
 
-local at = lists.get
+local get = lists.get
 
 local M = {}
 
 -- Whether the model has attention in which no query may see later keys, whatever the encoding's mask.
 function M.is_causal(resolved)
-  local kind = at(resolved, "model.kind")
+  local kind = get(resolved, "model.kind")
   return kind == "decoder" or kind == "encoder_decoder"
 end
 
 -- Whether parameters decay separately from the optimiser's step.
 function M.decays(resolved)
-  return (at(resolved, "train.optimizer.weight_decay") or 0) > 0
+  return (get(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
 
 -- The duration of the learning rate's fall, as the spec counts it: { steps } or { epochs }; nil if it is constant.
-function M.falls_over(resolved)
+function M.get_fall(resolved)
   local train = resolved.train
   if not train.schedule or train.schedule.kind == "constant" then
     return nil
@@ -31,7 +31,7 @@ function M.falls_over(resolved)
 end
 
 -- The dropout rates in training, each with its field; the embedding's one rate is in two fields.
-function M.dropouts(resolved)
+function M.list_dropouts(resolved)
   local model, additive = resolved.model, resolved.encoding.additive
   local of_model = model.embedding_dropout ~= nil
   return {
@@ -44,12 +44,12 @@ function M.dropouts(resolved)
 end
 
 -- The unit of the standard deviations in eval.by.noise: "absolute" or "relative"; nil if embeddings have no noise.
-function M.noise(resolved)
-  return at(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
+function M.get_noise(resolved)
+  return get(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end
 
 function M.drops(resolved)
-  return lists.any(M.dropouts(resolved), function(entry) return entry[2] > 0 end)
+  return lists.any(M.list_dropouts(resolved), function(entry) return entry[2] > 0 end)
 end
 
 return M

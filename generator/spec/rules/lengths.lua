@@ -1,7 +1,7 @@
 -- Sequences of training and evaluation: their lengths, and limits on the longest.
 --
--- Input: the context of validate.lua, in which fields may be missing; say (say.lua). Output: errors of M.limit; for a
--- context without errors, M.longest_tokens and M.longest_streams.
+-- Input: the context of validate.lua, in which fields may be missing; report (reports.lua). Output: errors of
+-- M.check_limit; for a context without errors, M.find_longest_tokens and M.find_longest_streams.
 
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
@@ -10,7 +10,7 @@ local tasks = require("spec.task.tasks")
 local M = {}
 
 -- Calls visit(n, path of n) for every length.
-local function each_length(lengths, path, visit)
+local function visit_lengths(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
     visit(n, locate.join(path .. ".list", i))
   end
@@ -22,10 +22,10 @@ local function each_length(lengths, path, visit)
 end
 
 -- The first length whose sequence is longer than limit, { n, tokens, path }, or nil; and the longest of all sequences.
-local function too_long(lengths, path, facts, limit)
+local function find_too_long(lengths, path, facts, limit)
   local first, longest = nil, 0
-  each_length(lengths, path, function(n, at)
-    local tokens = tasks.tokens(facts, n)
+  visit_lengths(lengths, path, function(n, at)
+    local tokens = tasks.count_longest(facts, n)
     longest = math.max(longest, tokens)
     if tokens > limit and (not first or lengths.first) then
       first = { n = n, tokens = tokens, path = at }
@@ -35,7 +35,7 @@ local function too_long(lengths, path, facts, limit)
 end
 
 -- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
-local function all_lengths(resolved)
+local function list_lengths(resolved)
   return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
     local lengths = lists.get(resolved, path)
     return lengths and { path = path, lengths = lengths }
@@ -44,21 +44,21 @@ end
 
 -- Checks that every sequence of training and evaluation fits the limit at `path`, given in tokens: `value`, and
 -- `beyond` more. what: the object of the limit; why: the reason of the limit; way_out: a remedy.
-function M.limit(context, say, path, value, what, why, way_out, beyond)
+function M.check_limit(context, report, path, value, what, why, way_out, beyond)
   local facts = context.task
   if not facts or not value then
     return
   end
   beyond = beyond or 0
-  local field = say.named(path)
+  local field = report.get_path(path)
   local limit, limit_text = value + beyond, field .. (beyond > 0 and " + " .. beyond or "")
   local function refuse(paths, found, most, more)
-    say.add(paths, { what = ("%s past %s"):format(found, what), notes = { say.note(path, value) },
+    report.add(paths, { what = ("%s past %s"):format(found, what), notes = { report.note(path, value) },
       expected = ("at most %s tokens; %s"):format(limit_text, why),
       hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, more, way_out) })
   end
   if facts.data then
-    local most, made = facts.data.longest and math.max(table.unpack(tasks.most_streams(facts))) or 0, facts.data.made
+    local most, made = facts.data.longest and math.max(table.unpack(tasks.count_most(facts))) or 0, facts.data.made
     if most > limit then
       refuse({ made and "task.kind" or "task.longest", "task.data", path }, ("%d tokens are"):format(most), most,
         made and "" or ", lower task.longest")
@@ -66,10 +66,10 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
     return
   end
   local hits, longest = {}, 0
-  for _, entry in ipairs(all_lengths(context.resolved)) do
-    local hit, most = too_long(entry.lengths, entry.path, facts, limit)
+  for _, entry in ipairs(list_lengths(context.resolved)) do
+    local hit, most = find_too_long(entry.lengths, entry.path, facts, limit)
     longest = math.max(longest, most)
-    local repeats = entry.path == "eval.during.lengths" and not say.place(entry.path)
+    local repeats = entry.path == "eval.during.lengths" and not report.find_place(entry.path)
     hits[#hits + 1] = hit and not repeats and { hit = hit, path = entry.path } or nil
   end
   for _, entry in ipairs(hits) do
@@ -80,14 +80,14 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
 end
 
 -- The most tokens of every stream, in training or in evaluation.
-function M.longest_streams(context)
+function M.find_longest_streams(context)
   local facts, longest = context.task, {}
   if facts.data then
-    return tasks.most_streams(facts)
+    return tasks.count_most(facts)
   end
-  for _, entry in ipairs(all_lengths(context.resolved)) do
-    for _, n in ipairs(tasks.lengths(entry.lengths)) do
-      for s, tokens in ipairs(tasks.streams(facts, n)) do
+  for _, entry in ipairs(list_lengths(context.resolved)) do
+    for _, n in ipairs(tasks.list_lengths(entry.lengths)) do
+      for s, tokens in ipairs(tasks.count_tokens(facts, n)) do
         longest[s] = math.max(longest[s] or 0, tokens)
       end
     end
@@ -96,8 +96,8 @@ function M.longest_streams(context)
 end
 
 -- Tokens of the longest sequence that a spec names; 0 if dataset files determine the lengths.
-function M.longest_tokens(context)
-  return not context.task.data and math.max(table.unpack(M.longest_streams(context))) or 0
+function M.find_longest_tokens(context)
+  return not context.task.data and math.max(table.unpack(M.find_longest_streams(context))) or 0
 end
 
 return M

@@ -12,7 +12,7 @@ local family_facets = require("spec.rules.family_facets")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local placement = require("facets.placement")
-local say_module = require("spec.rules.say")
+local reports = require("spec.rules.reports")
 local schema = require("spec.schema")
 local tasks = require("spec.task.tasks")
 local validation = require("spec.rules.validation")
@@ -22,24 +22,24 @@ local M = {}
 
 local WIDEST_HEAD = 256 -- kernels/cpu/columns.h
 
-local function legal_heads(width, heads)
+local function are_legal_heads(width, heads)
   local head = width // heads
   return width % heads == 0 and head % 4 == 0 and head <= WIDEST_HEAD
 end
 
-local function nearest_heads(width, heads)
+local function find_nearest_heads(width, heads)
   local best = math.huge
   for candidate = 1, 64 do
-    if legal_heads(width, candidate) and math.abs(candidate - heads) < math.abs(best - heads) then
+    if are_legal_heads(width, candidate) and math.abs(candidate - heads) < math.abs(best - heads) then
       best = candidate
     end
   end
   return best
 end
 
-local function head_width(context, say)
+local function check_head_width(context, report)
   local width, heads = context.resolved.model.width, context.resolved.model.heads
-  if not width or not heads or legal_heads(width, heads) then
+  if not width or not heads or are_legal_heads(width, heads) then
     return
   end
   local what = ("%d does not divide the width, %d"):format(heads, width)
@@ -49,15 +49,15 @@ local function head_width(context, say)
   end
   local rope = context.resolved.encoding.rotation
   local why = rope and rope.kind == "rope" and "; rope turns channels in pairs" or ""
-  say.refuse("model.heads", "model.width", width, { what = what,
+  report.refuse("model.heads", "model.width", width, { what = what,
     expected = ("heads that divide the width into a multiple of 4, at most %d"):format(WIDEST_HEAD) .. why,
-    hint = ("%d is the nearest number of heads for this width"):format(nearest_heads(width, heads)) })
+    hint = ("%d is the nearest number of heads for this width"):format(find_nearest_heads(width, heads)) })
 end
 
-local function shards(context, say)
+local function check_shards(context, report)
   local train = context.resolved.train
   if train.shards and train.batch and train.shards > train.batch then
-    say.refuse("train.shards", "train.batch", train.batch, {
+    report.refuse("train.shards", "train.batch", train.batch, {
       what = ("%d shards for a batch of %d leave some empty"):format(train.shards, train.batch),
       expected = ("at most train.batch = %d; a shard is one sequence or more"):format(train.batch) })
   end
@@ -65,29 +65,29 @@ end
 
 local WARP_PRECISIONS = { tf32 = true, bf16 = true, float64 = true }
 
-local function device_products(context, say)
+local function check_products(context, report)
   local resolved = context.resolved
   if resolved.device_products ~= "warps" then
     return
   end
   local width = resolved.model.width
   if resolved.precision and not WARP_PRECISIONS[resolved.precision] then
-    say.refuse("device_products", "precision", ('"%s"'):format(resolved.precision), {
+    report.refuse("device_products", "precision", ('"%s"'):format(resolved.precision), {
       what = ('"warps" multiplies on tensor cores, which %s does not use'):format(resolved.precision),
       expected = 'precision "tf32" or "bf16", or, for tests, "float64"; or device_products = "tiles"' })
   end
   if width and width >= schema.LIBRARY_WIDTH then
-    say.refuse("device_products", "model.width", width, {
+    report.refuse("device_products", "model.width", width, {
       what = ('"warps" is for narrower models; from width %d on a library multiplies'):format(schema.LIBRARY_WIDTH),
       expected = ('model.width up to %d, or device_products = "tiles"'):format(schema.LIBRARY_WIDTH - 1) })
   end
 end
 
 -- Refuses sampled distances in cross-attention: distances are sampled between tokens of one sequence.
-local function cross_reading(context, say)
+local function check_cross_reading(context, report)
   local wanted = context.read_otherwise
   if wanted then
-    say.refuse(wanted.path, "model.kind", '"encoder_decoder"', {
+    report.refuse(wanted.path, "model.kind", '"encoder_decoder"', {
       what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
         :format(wanted.value),
       expected = '"difference", of the positions of both; or no reading: then it is that for cross-attention alone',
@@ -102,7 +102,7 @@ local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "tar
 local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
 
 -- Checks that each sequence of a stream has one draw for all its readers. readers: by stream, { path, positions }.
-local function one_draw(say, readers)
+local function check_draws(report, readers)
   for _, stream in ipairs({ "source", "target" }) do
     local first
     for _, reader in ipairs(readers[stream]) do
@@ -110,7 +110,7 @@ local function one_draw(say, readers)
         local value, other = reader.positions[name] or "zero_based", first.positions[name] or "zero_based"
         if value ~= other then
           local path, there = reader.path .. "." .. name, first.path .. "." .. name
-          say.refuse(path, there, diagnostics.show(other), {
+          report.refuse(path, there, diagnostics.show(other), {
             what = ("%s, but a sequence of the %s has one draw of positions"):format(diagnostics.show(value), stream),
             expected = ("%s = %s; or a draw other than \"sequence\""):format(there, diagnostics.show(other)) })
         end
@@ -121,7 +121,7 @@ local function one_draw(say, readers)
 end
 
 -- Returns the reason why the answer cannot be read at a token of the input: what, expected, and the field.
-local function no_readout(context, readout)
+local function explain_readout(context, readout)
   local facts, task = context.task, context.resolved.task
   if task.data then
     return "examples of files have any number of outputs", "a task of one output", "task.data"
@@ -134,30 +134,30 @@ local function no_readout(context, readout)
   end
 end
 
-local function readout(context, say)
+local function check_readout(context, report)
   local model = context.resolved.model
   if not model.readout or not context.task then
     return
   end
-  local what, expected, field = no_readout(context, model.readout)
+  local what, expected, field = explain_readout(context, model.readout)
   if what then
-    say.refuse("model.readout", field, tostring(lists.get(context.resolved, field)), {
+    report.refuse("model.readout", field, tostring(lists.get(context.resolved, field)), {
       what = ("%q cannot be used with this task: %s"):format(model.readout, what),
       expected = ('"outputs", or %s'):format(expected) })
   end
 end
 
 -- Refuses tied weights with a linear embedding, whose rows are not vectors of tokens.
-local function tied(context, say)
+local function check_tied(context, report)
   local model = context.resolved.model
   if model.tied and model.embedding == "linear" then
-    say.refuse("model.tied", "model.embedding", '"linear"', { what = "logits by the rows of a linear embedding",
+    report.refuse("model.tied", "model.embedding", '"linear"', { what = "logits by the rows of a linear embedding",
       expected = 'false, or model.embedding = "table"' })
   end
 end
 
 -- The facets that read a sequence's own draw, by stream: { path, positions }.
-local function takers(context)
+local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
   local function add_taker(streams, path, view)
@@ -168,42 +168,43 @@ local function takers(context)
   if resolved.encoding.additive.kind ~= "none" then
     add_taker({ "source", "target" }, "encoding.positions", resolved)
   end
-  for _, name in ipairs(families.of(resolved.model)) do
-    local view = family_facets.view(resolved, name)
+  for _, name in ipairs(families.list(resolved.model)) do
+    local view = family_facets.make_view(resolved, name)
     local path = family_facets.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
-    add_taker(placement.places_are_read(view) and STREAMS[name] or {}, path, view)
+    add_taker(placement.reads_positions(view) and STREAMS[name] or {}, path, view)
   end
   return by_stream
 end
 
 -- Checks that a learning rate falls after its warm-up. With epochs only the trainer knows the number of steps and can
 -- check this.
-local function schedule(context, say)
+local function check_schedule(context, report)
   local train = context.resolved.train
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps
   if warmup and steps and train.schedule.kind and train.schedule.kind ~= "constant" and warmup >= steps then
-    say.refuse("train.schedule.warmup", "train.steps", steps, {
+    report.refuse("train.schedule.warmup", "train.steps", steps, {
       what = ("%d steps of warm-up are all of the %d"):format(warmup, steps),
       expected = ("below train.steps = %d; the rate falls after the warm-up"):format(steps) })
   end
 end
 
 function M.apply(context)
-  local resolved, say = context.resolved, say_module.make(context)
-  for _, rule in ipairs({ head_width, shards, device_products, schedule, readout, tied }) do
-    rule(context, say)
+  local resolved, report = context.resolved, reports.make(context)
+  for _, rule in ipairs({ check_head_width, check_shards, check_products, check_schedule, check_readout,
+    check_tied }) do
+    rule(context, report)
   end
-  family_facets.each(context, function(seen)
-    pages.call(pages.written, "check", seen, say_module.make(seen))
+  family_facets.check_each(context, function(view)
+    pages.call(pages.in_spec_order, "check", view, reports.make(view))
   end)
-  cross_reading(context, say)
+  check_cross_reading(context, report)
   if context.good and resolved.model.kind == "encoder_decoder" then
-    one_draw(say, takers(context))
+    check_draws(report, find_readers(context))
   end
-  axes.check(context, say)
-  decoding.check(context, say)
-  validation.check(context, say)
-  return context.good and warnings.of(context) or {}
+  axes.check(context, report)
+  decoding.check(context, report)
+  validation.check(context, report)
+  return context.good and warnings.list(context) or {}
 end
 
 return M

@@ -14,7 +14,7 @@ M.EXAMPLES = 128 -- examples per condition, unless given
 local MOST_LENGTHS = 16 -- lengths, unless given
 
 -- At most MOST_LENGTHS of an ascending list, evenly spread, including the first and the last.
-local function spread(list)
+local function choose_lengths(list)
   local count = #list
   if count <= MOST_LENGTHS then
     return list
@@ -27,57 +27,57 @@ local function spread(list)
 end
 
 -- { lengths, examples }: an ascending list, and examples per length; nil without validation and with dataset files.
-function M.of(resolved)
+function M.plan(resolved)
   local given, train = resolved.eval.validation or {}, resolved.train.lengths
   local examples = given.examples or M.EXAMPLES
   if not train or examples == 0 then
     return nil
   end
-  return { lengths = given.lengths and tasks.lengths(given.lengths) or spread(tasks.lengths(train)),
+  return { lengths = given.lengths and tasks.list_lengths(given.lengths) or choose_lengths(tasks.list_lengths(train)),
     examples = examples }
 end
 
 -- The expected share of inputs that also occur among `others` further inputs, if all are equally likely; otherwise it
 -- is larger.
-local function expected_share(inputs, others)
+local function compute_share(inputs, others)
   return others / inputs < 1e-6 and others / inputs or 1 - (1 - 1 / inputs) ^ others
 end
 
 -- The least expected shares of validation inputs that also occur in training and in the final evaluation, as means over
 -- the stream's lengths: { training, evaluation }. facts: the facts of the task.
-function M.coincide(resolved, facts)
-  local validation, eval = M.of(resolved), lists.to_set(tasks.lengths(resolved.eval.lengths))
-  local seen = resolved.train.batch * resolved.train.steps / #tasks.lengths(resolved.train.lengths)
+function M.estimate_shares(resolved, facts)
+  local validation, eval = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
+  local seen = resolved.train.batch * resolved.train.steps / #tasks.list_lengths(resolved.train.lengths)
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
     local inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
     local again = eval[n] and resolved.eval.examples or 0
-    shares.training = shares.training + expected_share(inputs, seen) / #validation.lengths
-    shares.evaluation = shares.evaluation + expected_share(inputs, again) / #validation.lengths
+    shares.training = shares.training + compute_share(inputs, seen) / #validation.lengths
+    shares.evaluation = shares.evaluation + compute_share(inputs, again) / #validation.lengths
   end
   return shares
 end
 
--- Reports errors of the section. say: the functions of say.lua.
-function M.check(context, say)
+-- Reports errors of the section. report: the functions of reports.lua.
+function M.check(context, report)
   local resolved, facts = context.resolved, context.task
   local given = resolved.eval.validation
   if not given or not facts then
     return
   elseif facts.data and (given.lengths or given.examples ~= 0) then
     local task = facts.data.made and "kind" or "data"
-    return say.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
+    return report.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
       what = "cannot be used with a fixed set of examples",
-      notes = { say.note("task." .. task, ("%q"):format(resolved.task[task])) },
+      notes = { report.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field; eval.splits and eval.during.splits name the validation set of this task" })
   end
-  local trained = lists.to_set(tasks.lengths(resolved.train.lengths))
-  for i, n in ipairs(given.lengths and tasks.lengths(given.lengths) or {}) do
+  local trained = lists.to_set(tasks.list_lengths(resolved.train.lengths))
+  for i, n in ipairs(given.lengths and tasks.list_lengths(given.lengths) or {}) do
     if not trained[n] then
       local path = "eval.validation.lengths"
-      return say.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
+      return report.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is no training length"):format(n),
-        notes = { say.note("train.lengths", resolved_text.value_text(resolved.train.lengths)) },
+        notes = { report.note("train.lengths", resolved_text.format_value(resolved.train.lengths)) },
         expected = "some of train.lengths, since choices by validation are made in distribution",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
     end

@@ -1,6 +1,6 @@
 -- Warnings about settings that are valid but probably not intended.
 --
--- Input: the context of validate.lua, without errors. Output: M.of: a list of warnings as text.
+-- Input: the context of validate.lua, without errors. Output of M.list: a list of warnings as text.
 
 local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
@@ -9,7 +9,7 @@ local features = require("spec.rules.features")
 local family_facets = require("spec.rules.family_facets")
 local lists = require("base.lists")
 local pages = require("facets.pages")
-local say_module = require("spec.rules.say")
+local reports = require("spec.rules.reports")
 
 local M = {}
 
@@ -45,7 +45,7 @@ local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding
 local function warn_mask(context, warn)
   local path = MASK_OF_DECODER[context.resolved.model.kind]
   local mask = path and lists.get(context.resolved, path)
-  if mask and (mask.right or 0) > 0 and family_facets.place(context, path .. ".right") then
+  if mask and (mask.right or 0) > 0 and family_facets.find_place(context, path .. ".right") then
     warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
   end
 end
@@ -53,14 +53,14 @@ end
 -- Warns about `made_for`, which limits a setting to one of several attentions, in a model that has only one attention.
 local function warn_made_for(context, warn)
   local field = lists.get(context.loaded.tree, "fields.encoding.fields.made_for")
-  if field and not families.of(context.resolved.model)[2] then
+  if field and not families.list(context.resolved.model)[2] then
     warn(("encoding.made_for: %s has no effect: the model has one attention"):format(diagnostics.show(field.value)))
   end
 end
 
 local function warn_evaluation(resolved, warn)
   local eval = resolved.eval
-  if eval.noise and not features.noise(resolved) then
+  if eval.noise and not features.get_noise(resolved) then
     warn(('eval.noise: %q has no effect: eval.by has no noise'):format(eval.noise))
   end
   if eval.dropout and not features.drops(resolved) then
@@ -73,7 +73,7 @@ end
 
 -- Warns about rates that dropout rounds: it compares 16 random bits, so a probability is a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
-  for _, entry in ipairs(features.dropouts(resolved)) do
+  for _, entry in ipairs(features.list_dropouts(resolved)) do
     local field, probability = entry[1], entry[2]
     if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
       warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(field, diagnostics.show(probability)))
@@ -81,26 +81,26 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Warns about learned numbers of attentions that no gradient can reach. known: the warnings of say.warn so far.
+-- Warns about learned numbers of attentions that no gradient can reach. known: the warnings of report.warn so far.
 local function warn_unreached(context, own, known)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do
-    local seen = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), say = own,
+    local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), report = own,
       family = name ~= "self" and name or nil, formula = score.families and score.families[name]
       or score.root and score or nil }, { __index = context })
-    pages.call(pages, "unreached", seen, say_module.make(seen, known))
+    pages.call(pages, "warn_unreached", view, reports.make(view, known))
   end
 end
 
-function M.of(context)
+function M.list(context)
   local resolved, list = context.resolved, {}
-  family_facets.each(context, function(seen)
-    local say = say_module.make(seen, list)
-    pages.call(pages, "warn", seen, say)
-    decoding.warn(seen, say)
-    warn_unreached(seen, say, list)
+  family_facets.check_each(context, function(view)
+    local report = reports.make(view, list)
+    pages.call(pages, "warn", view, report)
+    decoding.warn(view, report)
+    warn_unreached(view, report, list)
   end)
-  local warn = say_module.make(context, list).warn
+  local warn = reports.make(context, list).warn
   warn_made_for(context, warn)
   if resolved.model.spare_token == false and resolved.task.computation then
     warn("model.spare_token: false has no effect: computation tokens take the spare embedding")

@@ -26,11 +26,11 @@ local function is_function(node)
 end
 
 -- A parameter in its long form; a number, a name or a list alone stands for its values.
-function M.long_form(node)
+function M.expand_parameter(node)
   if tree.is_record(node) then
     return node
   end
-  local long = tree.table(node.origin)
+  local long = tree.make_table(node.origin)
   long.fields.values = node
   return long
 end
@@ -41,9 +41,9 @@ local DISPLACES = {
 }
 
 -- Merges one parameter over an inherited one: new values replace the inherited initial values.
-local function lay_parameter(base, over)
-  over = M.long_form(over)
-  local merged = tree.copy(M.long_form(base))
+local function merge_parameter(base, over)
+  over = M.expand_parameter(over)
+  local merged = tree.copy(M.expand_parameter(base))
   merged.origin = over.origin
   for name in next, over.fields do
     for _, displaced in ipairs(DISPLACES[name] or {}) do
@@ -55,7 +55,7 @@ local function lay_parameter(base, over)
 end
 
 -- Merges parameters over inherited ones; either may be nil, or a value of another type, which validation reports.
-local function lay_parameters(base, over)
+local function merge_parameters(base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return over or base
   end
@@ -63,57 +63,57 @@ local function lay_parameters(base, over)
   merged.origin = over.origin
   for name, node in next, over.fields do
     local inherited = merged.fields[name]
-    merged.fields[name] = inherited and not inherited.unstated and lay_parameter(inherited, node) or node
+    merged.fields[name] = inherited and not inherited.unstated and merge_parameter(inherited, node) or node
   end
   table.move(over.items, 1, #over.items, 1, merged.items)
   return merged
 end
 
 -- Inherited parameters that a new score need not use.
-local function unstated(parameters)
-  return tree.is_table(parameters) and tree.mapped(parameters, function(_, node) return tree.unstated(node, true) end)
+local function mark_unstated(parameters)
+  return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, true) end)
     or nil
 end
 
-local function without_parameters(node)
-  return tree.mapped(node, function(name, field) return name ~= "parameters" and field or nil end)
+local function remove_parameters(node)
+  return tree.map(node, function(name, field) return name ~= "parameters" and field or nil end)
 end
 
 -- Merges an encoding over its parent like tree.merge, but a score is replaced whole, and parameters merge one by one.
-function M.lay(base, over)
+function M.merge(base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return tree.merge(base, over)
   end
   local inherited = base.fields.parameters
-  local merged = tree.copy(tree.merge(without_parameters(base), without_parameters(over)))
-  merged.fields.parameters = lay_parameters(over.fields.score and unstated(inherited) or not over.fields.score
+  local merged = tree.copy(tree.merge(remove_parameters(base), remove_parameters(over)))
+  merged.fields.parameters = merge_parameters(over.fields.score and mark_unstated(inherited) or not over.fields.score
     and inherited or nil, over.fields.parameters)
   merged.fields.score = over.fields.score or base.fields.score
   for name in next, families.is_name do
     local below, above = base.fields[name], over.fields[name]
-    merged.fields[name] = below and above and M.lay(below, above) or above or below
+    merged.fields[name] = below and above and M.merge(below, above) or above or below
   end
   return merged
 end
 
 -- Parameters of a preset, with the constants that an entry gives in addition to `use`.
-local function with_constants(context, node, path, parameters)
-  local given = tree.table(node.origin)
-  for name, value in tree.strangers(node, { "use", "parameters" }) do
+local function add_constants(context, node, path, parameters)
+  local given = tree.make_table(node.origin)
+  for name, value in tree.iterate_others(node, { "use", "parameters" }) do
     given.fields[name] = value
   end
   local names = canonical.sort_keys(parameters and parameters.fields or {})
-  for name, value in tree.strangers(given, names) do
+  for name, value in tree.iterate_others(given, names) do
     context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
       node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
       nearest.make_hint(name, names, "%s"))
     given.fields[name] = nil
   end
-  return lay_parameters(parameters, given)
+  return merge_parameters(parameters, given)
 end
 
-local function has_alone(node, name)
-  return tree.is_record(node) and node.fields[name] ~= nil and not tree.strangers(node, { name })()
+local function has_only(node, name)
+  return tree.is_record(node) and node.fields[name] ~= nil and not tree.iterate_others(node, { name })()
 end
 
 -- The entries of { use = preset, ... }; nil after an error.
@@ -126,28 +126,28 @@ local function open_preset(context, node, path)
     return context.report(use, path .. ".use", ("%s has no score"):format(show(use.value)),
       "a preset with score, such as alibi or window")
   end
-  local name = tree.strangers(base, { "score", "parameters" })()
+  local name = tree.iterate_others(base, { "score", "parameters" })()
   if name then
     return context.report(use, path .. ".use", ("%s sets %s, too"):format(show(use.value), name),
       "a preset of score and parameters alone", ("encoding.use = %s takes the whole preset"):format(show(use.value)))
   elseif not is_function(base.fields.score) then
-    if not has_alone(node, "use") then
+    if not has_only(node, "use") then
       context.report(node, path, ("%s is a list of scores, and cannot be changed here"):format(show(use.value)),
         "use alone; or its scores one by one")
     end
     return base.fields.score.items
   end
-  local entry = tree.table(node.origin)
+  local entry = tree.make_table(node.origin)
   entry.fields.score = base.fields.score
-  entry.fields.parameters = lay_parameters(with_constants(context, node, path, base.fields.parameters),
+  entry.fields.parameters = merge_parameters(add_constants(context, node, path, base.fields.parameters),
     node.fields.parameters)
   return { entry }
 end
 
 -- The entries { score, parameters } of one item of a list, or of a table that replaces the list; nil after an error.
-local function entries_of(context, node, path)
+local function read_entries(context, node, path)
   if is_function(node) then
-    local entry = tree.table(node.origin)
+    local entry = tree.make_table(node.origin)
     entry.fields.score = node
     return { entry }
   elseif not tree.is_record(node) then
@@ -160,7 +160,7 @@ local function entries_of(context, node, path)
   elseif use then
     return open_preset(context, node, path)
   end
-  local name, inner = tree.strangers(node, { "score", "parameters" })()
+  local name, inner = tree.iterate_others(node, { "score", "parameters" })()
   if name then
     return context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
       "constants are for scores with use; any other score has parameters = { " .. name .. " = ... }")
@@ -177,16 +177,16 @@ function M.expand(own, context)
     return own
   end
   local list, path = {}, context.path .. ".score"
-  if has_alone(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever the parent has
+  if has_only(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever the parent has
     local new = tree.copy(own)
     new.fields.score = { origin = score.origin, none = true }
     return new
   elseif #score.items == 0 and next(score.fields) == nil then
     context.report(score, path, "the list is empty", "a function, or a list of scores")
   elseif #score.items == 0 then
-    list = entries_of(context, score, path) or {}
+    list = read_entries(context, score, path) or {}
   elseif next(score.fields) then
-    local name, inner = tree.each(score)()
+    local name, inner = tree.iterate(score)()
     context.report(inner, path .. "." .. name, "a name in a list of scores", "each entry in braces of its own: "
       .. ENTRY_TEXT)
   end
@@ -196,13 +196,13 @@ function M.expand(own, context)
         ("at most %d, one after the other"):format(MOST))
       break
     end
-    lists.append(list, entries_of(context, item, locate.join(path, i)) or {})
+    lists.append(list, read_entries(context, item, locate.join(path, i)) or {})
   end
   local new = tree.copy(own)
   new.fields.score = { origin = score.origin, fields = {}, items = list }
   if #list == 1 then
     new.fields.score = list[1].fields.score
-    new.fields.parameters = lay_parameters(list[1].fields.parameters, own.fields.parameters)
+    new.fields.parameters = merge_parameters(list[1].fields.parameters, own.fields.parameters)
   end
   return new
 end

@@ -33,7 +33,7 @@ local function list_entries(of, report)
   if not tree.is_table(score) then
     return { { f = score, parameters = own, path = of.path .. ".score", below = of.path .. ".parameters" } }
   end
-  for name, node in tree.each(own or tree.table()) do
+  for name, node in tree.iterate(own or tree.make_table()) do
     if not node.unstated then
       return report(node, ("%s.parameters.%s"):format(of.path, name),
         "the score is a list, whose entries have their own parameters",
@@ -52,7 +52,7 @@ local function read_parameters(state, entry)
   if own and not tree.is_record(own) then
     return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
   end
-  for name, node in tree.each(own or tree.table()) do
+  for name, node in tree.iterate(own or tree.make_table()) do
     local p = parameters.read(state, name, node, entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
@@ -65,7 +65,7 @@ local function read_parameters(state, entry)
   return good and list or nil
 end
 
-local function builder_for(resolved, of)
+local function make_builder(resolved, of)
   local positions = of.encoding.positions
   local first = positions.range == "one_based" and 1 or 0
   return ir.new({ heads = resolved.model.heads, layers = of.layers, cross = of.cross,
@@ -80,7 +80,7 @@ local RETURNS = {
 }
 
 -- A number in a formula that exceeds the precision's range, or nil.
-local function too_large(root, largest)
+local function find_too_large(root, largest)
   local found
   walk(root, function(node)
     for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
@@ -94,7 +94,7 @@ end
 local function trace(state, entry, list)
   local origin = entry.f.origin
   local text = state.texts[origin.path]
-  local begins = text and sandbox.place(text, entry.f.value)
+  local begins = text and sandbox.find_function(text, entry.f.value)
   local at = begins and { path = origin.path, line = begins.line, col = begins.col } or origin
   local function fail(what, expected, hint, place)
     state.context.diagnostics:add({ at = place or at, field = entry.path, what = what, expected = expected,
@@ -127,14 +127,14 @@ local function trace(state, entry, list)
     return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
       "a part inside a sum counts at every use")
   end
-  local large = too_large(node, state.largest)
+  local large = find_too_large(node, state.largest)
   if large then
     return fail(("the formula holds %s"):format(diagnostics.show(large)), parameters.LARGEST_TEXT)
   end
   return node, session
 end
 
-local function parameters_in(root)
+local function find_parameters(root)
   local found = {}
   walk(root, function(node) found[node.parameter or node] = node.parameter end)
   return found
@@ -142,7 +142,7 @@ end
 
 -- Reports parameters that the formula does not need; parameters inherited with another score are dropped instead.
 local function check_used(state, entry, list, node, session)
-  local needed = parameters_in(node)
+  local needed = find_parameters(node)
   for _, name in ipairs(canonical.sort_keys(list)) do
     local p = list[name]
     if session.used[name] and (p.inlined or needed[p]) then
@@ -177,10 +177,10 @@ end
 -- Completes info.score and the score in the resolved spec; returns the formula.
 local function finish(state, of)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
-  local needed, data = parameters_in(state.root), {}
+  local needed, data = find_parameters(state.root), {}
   for _, name in ipairs(canonical.sort_keys(state.all)) do
     local p = state.all[name]
-    data[name] = parameters.data(p)
+    data[name] = parameters.copy(p)
     state.context.origins[("%s.parameters.%s"):format(of.path, name)] = p.node.origin
     p.node = nil
     if needed[p] then
@@ -201,7 +201,7 @@ function M.resolve(context, texts, of)
   end
   local score, own = of.score, of.parameters
   if score == nil then
-    local name, node = tree.each(own or tree.table())()
+    local name, node = tree.iterate(own or tree.make_table())()
     return name and not node.unstated and report(node, ("%s.parameters.%s"):format(of.path, name),
       "there is no score to use it", of.path .. ".score = function(x) ... end") or nil
   end
@@ -211,8 +211,8 @@ function M.resolve(context, texts, of)
     return nil -- some inputs of the formula are unknown
   end
   local list = list_entries(of, report)
-  local state = { context = context, report = report, texts = texts, builder = builder_for(resolved, of), taken = {},
-    all = {}, budget = sandbox.budget(), room = { values = parameters.MOST_VALUES },
+  local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, of), taken = {},
+    all = {}, budget = sandbox.make_budget(), room = { values = parameters.MOST_VALUES },
     heads = resolved.model.heads, layers = of.layers, causal = of.causal,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()

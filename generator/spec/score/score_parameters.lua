@@ -29,13 +29,13 @@ M.NAME = "^[a-z][a-z0-9_]*$"
 M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or "
   .. "list of values"
 
-local function misfit(context, node, path, expected, hint)
+local function report_misfit(context, node, path, expected, hint)
   return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
 end
 
 -- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two; otherwise the
 -- slopes for the next smaller power of two, then every second slope for the next larger one.
-function M.alibi_slopes(heads)
+function M.compute_alibi_slopes(heads)
   local whole = 1
   while 2 * whole <= heads do
     whole = 2 * whole
@@ -47,9 +47,9 @@ function M.alibi_slopes(heads)
   return slopes
 end
 
-local function range_of(index)
+local function read_range(index)
   local items = index.items or {}
-  local first, last = tree.integer(items[1], -MOST, MOST), tree.integer(items[2], -MOST, MOST)
+  local first, last = tree.get_integer(items[1], -MOST, MOST), tree.get_integer(items[2], -MOST, MOST)
   if #items == 2 and not next(index.fields) and first and last and first <= last and last - first < MOST then
     return first, last
   end
@@ -60,18 +60,19 @@ end
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
-    return misfit(context, by_distance, path .. ".by_distance", "true, together with index, which lists the distances")
+    return report_misfit(context, by_distance, path .. ".by_distance",
+      "true, together with index, which lists the distances")
   elseif shape and index then
     return context.report(shape, path .. ".shape", "conflicts with index", "one of the two")
   elseif shape then
-    local size = tree.integer(shape, 1, MOST)
+    local size = tree.get_integer(shape, 1, MOST)
     if not size then
-      misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: number of values, with indices from 0")
+      report_misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: number of values, with indices from 0")
         :format(MOST))
     end
     return size, 0, size
   end
-  local first, last = range_of(index)
+  local first, last = read_range(index)
   if not first then
     return context.report(index, path .. ".index", tree.is_table(index) and "is no range" or tree.show(index)
       .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
@@ -84,7 +85,7 @@ local function is_outside(node)
   return node.value == "clip" or type(node.value) == "number"
 end
 
-local function lengths_text(p, whole, heads)
+local function describe_lengths(p, whole, heads)
   local words = { "1 (for all)" }
   if whole and whole > p.size then
     words[#words + 1] = ("%d (its values, of which those above distance 0 are left out, since no query sees what is "
@@ -131,7 +132,7 @@ local function read_list(context, node, path, p, whole)
   end
   local full = expand(list, p, whole or 1, context.heads) or whole and expand(list, p, p.size, context.heads)
   return full or context.report(node, path, ("the list has %d values"):format(#list),
-    lengths_text(p, whole, context.heads))
+    describe_lengths(p, whole, context.heads))
 end
 
 local function read_name(context, node, path, p)
@@ -143,7 +144,7 @@ local function read_name(context, node, path, p)
       or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
       'per = "head" or "layer_head", without shape or index')
   end
-  return M.alibi_slopes(context.heads)
+  return M.compute_alibi_slopes(context.heads)
 end
 
 -- Reads a distribution, { normal = sigma } or { truncated_normal = sigma }.
@@ -158,7 +159,7 @@ local function read_spread(context, node, path)
 end
 
 -- Sets p.init or p.values from the field that the spec gives; returns the name of that field, or nil after an error.
-local function read_start(context, node, path, p, whole)
+local function read_initial(context, node, path, p, whole)
   if type(node.value) == "number" and p.learned then
     p.init = node.value + 0.0
   elseif type(node.value) == "number" then
@@ -166,7 +167,7 @@ local function read_start(context, node, path, p, whole)
   elseif type(node.value) == "string" then
     p.values = read_name(context, node, path, p)
   elseif not tree.is_table(node) then
-    misfit(context, node, path, INIT_TEXT)
+    report_misfit(context, node, path, INIT_TEXT)
   elseif #node.items > 0 then
     p.values = read_list(context, node, path, p, whole)
   elseif p.learned then
@@ -196,7 +197,7 @@ local function read_learned(context, node, fields, path)
   elseif not fields.init and not fields.values then
     return context.report(node, path, "has no values", "init for a learned parameter, or values for a constant")
   elseif fields.learned and type(fields.learned.value) ~= "boolean" then
-    return misfit(context, fields.learned, path .. ".learned", "true or false")
+    return report_misfit(context, fields.learned, path .. ".learned", "true or false")
   end
   local learned = fields.init ~= nil
   if fields.learned then
@@ -215,7 +216,7 @@ local function check_size(context, node, path, numbers)
 end
 
 -- Subtracts the number of a parameter's values from the number that remains for all parameters.
-local function take_room(context, node, path, p)
+local function count_values(context, node, path, p)
   local room = context.room
   room.values = room.values - (p.size or 1) * (has_head(p) and context.heads or 1)
   return room.values >= 0 or context.report(node, path,
@@ -226,22 +227,23 @@ function M.read(context, name, node, path)
   if not check_name(context, name, node, path) then
     return nil
   end
-  local fields = entries.long_form(node).fields
-  for name_of_field, inner in tree.strangers({ fields = fields }, FIELDS) do
+  local fields = entries.expand_parameter(node).fields
+  for name_of_field, inner in tree.iterate_others({ fields = fields }, FIELDS) do
     context.report(inner, path .. "." .. name_of_field, "no such field", table.concat(FIELDS, ", "),
       nearest.make_hint(name_of_field, FIELDS, "%s"))
   end
-  if tree.strangers({ fields = fields }, FIELDS)() then
+  if tree.iterate_others({ fields = fields }, FIELDS)() then
     return nil
   end
   local p = { name = name, per = not fields.per and "model" or lists.has(PER, fields.per.value) and fields.per.value
-    or misfit(context, fields.per, path .. ".per", table.concat(PER, ", "), nearest.make_hint(fields.per.value, PER)) }
+    or report_misfit(context, fields.per, path .. ".per", table.concat(PER, ", "),
+      nearest.make_hint(fields.per.value, PER)) }
   local many, outside, whole = fields.shape or fields.index or fields.by_distance, fields.outside, nil
   if many then
     p.size, p.first, whole = read_extent(context, fields, path)
   end
   if outside and not is_outside(outside) then
-    misfit(context, outside, path .. ".outside",
+    report_misfit(context, outside, path .. ".outside",
       'a number, which is read there, or "clip", which reads the nearest value')
   end
   p.outside = outside and outside.value
@@ -250,19 +252,19 @@ function M.read(context, name, node, path)
     return nil
   elseif outside and not many then
     return context.report(outside, path .. ".outside", "a single value has no outside", "shape or index as well")
-  elseif not take_room(context, node, path, p) then
+  elseif not count_values(context, node, path, p) then
     return nil
   end
   local start = fields.init or fields.values
   local start_path = path .. (fields.init and ".init" or start.origin ~= node.origin and ".values" or "")
-  return read_start(context, start, start_path, p, whole)
+  return read_initial(context, start, start_path, p, whole)
     and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
     and check_size(context, outside, path .. ".outside", { math.type(p.outside) and p.outside })
     and p or nil
 end
 
 -- The fields of a parameter in the resolved spec.
-function M.data(p)
+function M.copy(p)
   return { per = p.per, size = p.size, first = p.first, init = p.init, values = p.values, learned = p.learned,
     outside = p.outside }
 end
@@ -270,7 +272,7 @@ end
 local SHOWN = 8 -- values that a line shows
 
 -- One parameter of the resolved spec as a line of text.
-function M.text(p)
+function M.format(p)
   local words = { "per " .. p.per:gsub("_", " and ") }
   if p.size then
     words[#words + 1] = ("index %d to %d"):format(p.first, p.first + p.size - 1)

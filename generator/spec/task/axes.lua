@@ -25,7 +25,7 @@ M.IS_KEY = lists.split_set([[input target mask length step split set by examples
   data]])
 
 -- Axes of a user's own file, which the spec names; node: the node of the list of names.
-function M.named(context, names, node)
+function M.read_named(context, names, node)
   for i, item in ipairs(names and node.items or {}) do
     if M.IS_KEY[item.value] then
       context.diagnostics:add({ at = item.origin, field = locate.join("task.axes", i),
@@ -36,46 +36,46 @@ function M.named(context, names, node)
 end
 
 -- The axis with this name, if examples have values on it.
-local function own(facts, name)
+local function find_own(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
 
 local function find(facts, name)
-  local axis = own(facts, name)
+  local axis = find_own(facts, name)
   if not axis and name == M.TRAINED and not facts.data.made then
     return { name = name, first = 0, last = 1 }
   end
   return axis or name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
 end
 
-local function what_of(facts)
+local function name_source(facts)
   return facts.data.made and facts.kind or "task.axes"
 end
 
-local function check_name(facts, say, path, name)
-  local trained = not facts.data.made and not own(facts, M.TRAINED) and M.TRAINED or nil
+local function check_name(facts, report, path, name)
+  local trained = not facts.data.made and not find_own(facts, M.TRAINED) and M.TRAINED or nil
   local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { trained }))
-  say.add({ path .. "." .. name, path }, {
-    what = ("%s has no axis %s"):format(what_of(facts), diagnostics.show(name)),
+  report.add({ path .. "." .. name, path }, {
+    what = ("%s has no axis %s"):format(name_source(facts), diagnostics.show(name)),
     expected = table.concat(names, ", "), hint = nearest.make_hint(name, names) })
 end
 
 -- The values of an axis that an evaluation names, in ascending order; empty if the evaluation requests all.
-local function named_values(wanted)
+local function list_values(wanted)
   return type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
 end
 
 -- An axis up to the limits of this evaluation's frames: wider frames hold more digits and longer carries.
-local function in_frames(axis, by)
-  local frames = named_values(by[M.FRAME])
+local function widen_axis(axis, by)
+  local frames = list_values(by[M.FRAME])
   local widest = frames[#frames] or 0
   return IN_FRAME[axis.name] and widest > axis.last and lists.merge(axis, { last = widest, hint = false }) or axis
 end
 
-local function check_values(say, path, axis, wanted)
-  for i, value in ipairs(named_values(wanted)) do
+local function check_values(report, path, axis, wanted)
+  for i, value in ipairs(list_values(wanted)) do
     if value < axis.first or value > axis.last then
-      return say.add({ locate.join(wanted.list and path .. ".list" or path, i), path }, {
+      return report.add({ locate.join(wanted.list and path .. ".list" or path, i), path }, {
         what = ("%d is out of range"):format(value),
         expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "values of examples"),
         hint = value > axis.last and axis.hint or nil })
@@ -83,96 +83,96 @@ local function check_values(say, path, axis, wanted)
   end
 end
 
-local function check_by(facts, say, path, by)
+local function check_by(facts, report, path, by)
   local count = 0
   for name, wanted in next, by do
     local axis, at = find(facts, name), path .. "." .. name
     if name ~= M.NOISE then
       count = count + 1
       if not axis then
-        check_name(facts, say, path, name)
+        check_name(facts, report, path, name)
       elseif name == M.FRAME and wanted == true and facts.data.made then
-        say.add({ at, path }, { what = "true does not say which frames",
+        report.add({ at, path }, { what = "true does not say which frames",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
-        check_values(say, at, in_frames(axis, by), wanted)
+        check_values(report, at, widen_axis(axis, by), wanted)
       end
     end
   end
   if count > M.MOST then
-    say.add({ path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MOST) })
+    report.add({ path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MOST) })
   end
 end
 
-local function check_splits(facts, say, path, splits)
+local function check_splits(facts, report, path, splits)
   for i, name in ipairs(facts.sets and splits or {}) do
     if not lists.has(facts.sets, name) then
-      say.add({ locate.join(path, i), path }, { what = ("%s has no set %s"):format(facts.kind, diagnostics.show(name)),
-        expected = table.concat(facts.sets, ", ") })
+      report.add({ locate.join(path, i), path }, { what = ("%s has no set %s"):format(facts.kind,
+        diagnostics.show(name)), expected = table.concat(facts.sets, ", ") })
     end
   end
 end
 
 -- Refuses to leave out trained examples if examples do not record whether they are in the training set.
-local function check_novel(facts, say)
-  if say.place("eval.novel") and not own(facts, M.TRAINED) then
-    say.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
-      facts.data and what_of(facts) or facts.kind),
+local function check_novel(facts, report)
+  if report.find_place("eval.novel") and not find_own(facts, M.TRAINED) then
+    report.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
+      facts.data and name_source(facts) or facts.kind),
       expected = "a task with an axis `trained`: ./longhand list tasks, or task.axes of files" })
   end
 end
 
-local function check_noise(eval, say)
-  if say.place("eval.during.by") and lists.get(eval, "during.by.noise") then
-    say.add({ "eval.during.by.noise", "eval.during.by" }, { what = "evaluations during training have no noise",
+local function check_noise(eval, report)
+  if report.find_place("eval.during.by") and lists.get(eval, "during.by.noise") then
+    report.add({ "eval.during.by.noise", "eval.during.by" }, { what = "evaluations during training have no noise",
       expected = "eval.by.noise, for the evaluation after training" })
   end
 end
 
 -- The entries of eval.by except the noise, or nil if there are none.
-function M.without_noise(by)
+function M.remove_noise(by)
   local others = lists.merge(by or {})
   others[M.NOISE] = nil
   return next(others) and others or nil
 end
 
 -- Refuses limits and orders of examples for a sampler, whose examples are unlimited and unordered.
-local function check_examples(eval, say)
+local function check_examples(eval, report)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do
-    if type(value) == "string" and say.place(path) then
-      say.add({ path }, { what = ("%s cannot be used with a sampler"):format(diagnostics.show(value)),
+    if type(value) == "string" and report.find_place(path) then
+      report.add({ path }, { what = ("%s cannot be used with a sampler"):format(diagnostics.show(value)),
         expected = path == "eval.order" and "a fixed set of examples, which has an order"
           or "a number; only a fixed set of examples has an end" })
     end
   end
 end
 
--- Checks the axes and sets of an evaluation against those of the task. say: as in say.lua.
-function M.check(context, say)
+-- Checks the axes and sets of an evaluation against those of the task. report: as in reports.lua.
+function M.check(context, report)
   local eval, facts = context.resolved.eval, context.task
   if not facts then
     return
   end
-  check_novel(facts, say)
-  check_noise(eval, say)
+  check_novel(facts, report)
+  check_noise(eval, report)
   if not facts.data then
-    check_examples(eval, say)
+    check_examples(eval, report)
   end
   for _, path in ipairs({ "eval", "eval.during" }) do
     local section = path == "eval" and eval or eval.during or {}
     local function refuse(name, more)
-      say.add({ path .. name }, { what = "cannot be used with a sampler",
+      report.add({ path .. name }, { what = "cannot be used with a sampler",
         expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. more })
     end
-    if not facts.data and M.without_noise(section.by) then
+    if not facts.data and M.remove_noise(section.by) then
       refuse(".by", ", a sampler noise alone")
     end
     if not facts.data and section.splits then
       refuse(".splits", "")
     elseif facts.data then
-      check_by(facts, say, path .. ".by", say.place(path .. ".by") and section.by or {})
-      check_splits(facts, say, path .. ".splits", say.place(path .. ".splits") and section.splits)
+      check_by(facts, report, path .. ".by", report.find_place(path .. ".by") and section.by or {})
+      check_splits(facts, report, path .. ".splits", report.find_place(path .. ".splits") and section.splits)
     end
   end
 end

@@ -31,7 +31,7 @@ local function drop_lengths(context, what)
 end
 
 -- The facts of a task with examples in files, which the trainer reads.
-function M.of_files(context, given, task)
+function M.read_files(context, given, task)
   for _, name in ipairs({ "input_symbols", "output_symbols" }) do
     if not given.fields[name] then
       values.add(context, given, "task." .. name, "is missing", schema.TEXT.symbols)
@@ -42,19 +42,20 @@ function M.of_files(context, given, task)
   end
   drop_lengths(context, "task.data")
   local files = context.files
-  local function shown(name)
+  local function get_shown_path(name)
     return files[name] and files[name].shown
   end
   return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
-    chance = task.output_symbols and 1 / #task.output_symbols, path = shown("data"),
-    axes = axes.named(context, task.axes, given.fields.axes),
-    data = { train = shown("data"), eval = shown("eval"), validation = shown("validation"), longest = task.longest } }
+    chance = task.output_symbols and 1 / #task.output_symbols, path = get_shown_path("data"),
+    axes = axes.read_named(context, task.axes, given.fields.axes),
+    data = { train = get_shown_path("data"), eval = get_shown_path("eval"), validation = get_shown_path("validation"),
+      longest = task.longest } }
 end
 
 local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/datasets/collect.c
 
 -- The digest of the validation file's bytes, on which the task's examples depend; nil without such a file.
-local function validation_digest(context, given)
+local function compute_digest(context, given)
   local file = context.files.validation
   if not file then
     return nil
@@ -69,12 +70,12 @@ local function validation_digest(context, given)
 end
 
 -- The facts of a task that makes the examples of its `sets`, for this spec.
-function M.made(context, given, facts, task)
+function M.add_data(context, given, facts, task)
   drop_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
   return lists.merge(facts, { data = { made = true, seed = task.seed or 0,
     longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
     validation = context.files.validation and context.files.validation.shown,
-    validation_digest = validation_digest(context, given) } })
+    validation_digest = compute_digest(context, given) } })
 end
 
 -- Refuses fields that the chosen task (`what`) lacks: { field = the choice that has the field }.

@@ -29,7 +29,7 @@ function M.compile(formula)
 end
 
 -- The value of a formula at task length n; nil and a message if it has none.
-function M.value(formula, n)
+function M.compute(formula, n)
   local chunk, message = M.compile(formula)
   if not chunk then
     return nil, message
@@ -42,7 +42,7 @@ function M.value(formula, n)
 end
 
 -- The formula with options replaced by numbers, by name.
-function M.with(formula, numbers)
+function M.insert_numbers(formula, numbers)
   return (formula:gsub("%l[%l%d_]*", function(name)
     local value = name ~= "n" and numbers[name]
     return value and (value < 0 and "(%d)" or "%d"):format(value) or nil
@@ -50,12 +50,12 @@ function M.with(formula, numbers)
 end
 
 -- The value of a formula, or of a number, that names options alone; nil if it has none.
-function M.of_options(formula, numbers)
-  return (M.value(M.with(tostring(formula), numbers)))
+function M.compute_from_options(formula, numbers)
+  return (M.compute(M.insert_numbers(tostring(formula), numbers)))
 end
 
 -- The number of an option's choice; that of a word is its index from 0.
-function M.number(option, choice)
+function M.find_number(option, choice)
   for place, name in ipairs(option.choices or {}) do
     if name == choice then
       return math.type(name) and name or place - 1
@@ -65,7 +65,7 @@ function M.number(option, choice)
 end
 
 -- The options that a formula names, in the order in which they appear.
-local function named(formula, options)
+local function list_named(formula, options)
   local list = {}
   for name in formula:gmatch("%l[%l%d_]*") do
     list[#list + 1] = name ~= "n" and lists.find(options, function(option) return option.name == name end) or nil
@@ -74,13 +74,13 @@ local function named(formula, options)
 end
 
 -- Every combination of extremes and defaults of the options that a formula names, as a list of numbers by name.
-function M.trials(formula, options)
+function M.list_trials(formula, options)
   local trials = { {} }
-  for _, option in ipairs(named(formula, options)) do
+  for _, option in ipairs(list_named(formula, options)) do
     local more = {}
     for _, value in ipairs(option.choices or { option.default, option.first, option.last }) do
       for _, trial in ipairs(trials) do
-        more[#more + 1] = lists.merge({ [option.name] = M.number(option, value) }, trial)
+        more[#more + 1] = lists.merge({ [option.name] = M.find_number(option, value) }, trial)
       end
     end
     trials = #more <= 1000 and more or trials

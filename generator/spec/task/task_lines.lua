@@ -215,10 +215,10 @@ end
 
 -- Calls try(value, n) for a formula at its options' extremes and every n, and returns the first problem or nil.
 local function try_formula(formula, options, lengths, try)
-  for _, trial in ipairs(formulas.trials(formula, options)) do
-    local text = formulas.with(formula, trial)
+  for _, trial in ipairs(formulas.list_trials(formula, options)) do
+    local text = formulas.insert_numbers(formula, trial)
     for _, n in ipairs(lengths) do
-      local value, message = formulas.value(text, n)
+      local value, message = formulas.compute(text, n)
       local problem = not value and message or try(value, n, text)
       if problem then
         return problem
@@ -228,15 +228,15 @@ local function try_formula(formula, options, lengths, try)
 end
 
 -- Returns the problem with a value of a formula; nil if the value is at least 1.
-local function below_one(value, n, text)
+local function check_positive(value, n, text)
   return value < 1 and ("%s is %d"):format(text, value) .. (n and " at n = " .. n or "") or nil
 end
 
 local function check_length(facts, key, report)
   local formula = facts[key:gsub(" ", "_")]
-  local trial = formula and formulas.trials(formula, facts.options or {})[1]
-  local chunk, message = formulas.compile(formulas.with(formula or "1", trial or {}))
-  local problem = chunk and formula and try_formula(formula, facts.options or {}, LENGTHS_TRIED, below_one)
+  local trial = formula and formulas.list_trials(formula, facts.options or {})[1]
+  local chunk, message = formulas.compile(formulas.insert_numbers(formula or "1", trial or {}))
+  local problem = chunk and formula and try_formula(formula, facts.options or {}, LENGTHS_TRIED, check_positive)
   if not chunk or problem then
     report(key, problem or message, problem and "at least 1 for every n >= 1" or FORMULA)
   end
@@ -244,11 +244,11 @@ end
 
 local function check_count(facts, key, symbols, report)
   local count = facts[key:gsub(" ", "_")]
-  local function past(value, _, text)
+  local function check_most(value, _, text)
     value = math.max(value, count.least)
     return (value < 1 or value > #symbols) and ("%s is %d"):format(text, value) or nil
   end
-  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, past)
+  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, check_most)
   if problem then
     report(key, problem, ("1 to %d, the symbols there are; FORMULA, at least K"):format(#symbols))
   elseif count and not symbols then
@@ -257,7 +257,7 @@ local function check_count(facts, key, symbols, report)
 end
 
 -- The index of a symbol in a list if every task has the symbol, which the first `count.least` are; otherwise infinity.
-local function place_of(list, word, count)
+local function find_index(list, word, count)
   for i, other in ipairs(list) do
     if other == word and i <= (count and count.least or #list) then
       return i
@@ -269,7 +269,7 @@ end
 -- Checks that every task has the symbol that begins or ends targets. side: "input_", "output_" or "".
 local function check_end(facts, key, side, report, expected)
   local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
-  if symbol and place_of(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
+  if symbol and find_index(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
     report(key, ("%s is not always among the %ssymbols"):format(show(symbol), (side:gsub("_", " "))), expected)
   end
 end
@@ -279,12 +279,12 @@ end
 local function check_marks(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
-    if place_of(symbols, symbol) > #blanks then
+    if find_index(symbols, symbol) > #blanks then
       return report("blank", ("%s is not among the first %d input symbols"):format(show(symbol), #blanks),
         "input symbols that begin with the blank ones")
     end
   end
-  local place = facts.probe and place_of(symbols, facts.probe, count)
+  local place = facts.probe and find_index(symbols, facts.probe, count)
   if #blanks > 0 and #blanks >= math.min(count and count.least or #symbols, #symbols) then
     report("blank", "all input symbols are blank", "some that are not")
   elseif place and (place == math.huge or place <= #blanks) then
@@ -313,8 +313,9 @@ local function check_literal(facts, report)
 end
 
 local function check_axis(facts, axis, report)
-  local problem = lists.any(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {}), function(trial)
-    local first, last = formulas.of_options(axis.first, trial), formulas.of_options(axis.last, trial)
+  local problem = lists.any(formulas.list_trials(axis.first .. " + " .. axis.last, facts.options or {}), function(trial)
+    local first = formulas.compute_from_options(axis.first, trial)
+    local last = formulas.compute_from_options(axis.last, trial)
     return not first or not last or first < 0 or last < first or last > axes.LARGEST
   end)
   if problem then
@@ -346,7 +347,7 @@ function M.finish(facts, report)
   check_marks(facts, report)
   check_literal(facts, report)
   local over = type(facts.chance) == "table" and facts.chance.over
-  local problem = over and try_formula(over, facts.options or {}, { false }, below_one)
+  local problem = over and try_formula(over, facts.options or {}, { false }, check_positive)
   if problem then
     report("chance", problem, "a number from 0 to 1, or 1 / and an option")
   end
@@ -358,15 +359,15 @@ end
 -- Whether every example has one output, for facts with lengths in n alone.
 function M.has_one_output(facts)
   return facts.output_length ~= nil and not lists.any(LENGTHS_TRIED, function(n)
-    return formulas.value(facts.output_length, n) ~= 1
+    return formulas.compute(facts.output_length, n) ~= 1
   end)
 end
 
 -- ---- options of a spec ----
 
 -- The first `count` symbols; nil if the list is shorter or `count` is invalid.
-local function cut(symbols, count, numbers)
-  local value = count and formulas.of_options(count.formula, numbers)
+local function take_first(symbols, count, numbers)
+  local value = count and formulas.compute_from_options(count.formula, numbers)
   local most = value and math.max(count.least, value)
   if count and not (most and most >= 1 and most <= #symbols) then
     return nil
@@ -376,10 +377,10 @@ end
 
 -- Returns the problem with the facts once options are settled; before that, formulas were tried only at the ends of
 -- ranges.
-local function problem_of(own)
+local function find_problem(own)
   for _, name in ipairs({ "input_length", "output_length" }) do
     for _, n in ipairs(LENGTHS_TRIED) do
-      local value, message = formulas.value(own[name], n)
+      local value, message = formulas.compute(own[name], n)
       if not value or value < 1 then
         return ("%s: %s"):format(name:gsub("_", " "), message or ("%s is %d at n = %d"):format(own[name], value, n))
       end
@@ -400,23 +401,23 @@ end
 function M.settle(facts, chosen)
   local own, numbers = lists.merge(facts), {}
   for _, option in ipairs(facts.options or {}) do
-    numbers[option.name] = formulas.number(option, chosen[option.name])
+    numbers[option.name] = formulas.find_number(option, chosen[option.name])
   end
   for _, side in ipairs({ "input_", "output_" }) do
-    own[side .. "length"] = formulas.with(facts[side .. "length"], numbers)
-    own[side .. "symbols"] = cut(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
+    own[side .. "length"] = formulas.insert_numbers(facts[side .. "length"], numbers)
+    own[side .. "symbols"] = take_first(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
   end
   if type(facts.chance) == "table" then
-    local over = formulas.of_options(facts.chance.over, numbers)
+    local over = formulas.compute_from_options(facts.chance.over, numbers)
     own.chance = over and over >= 1 and 1 / over or nil
   end
   own.axes = facts.axes and lists.map(facts.axes, function(axis)
     local option = tostring(axis.last):match("%l[%l%d_]*")
-    return { name = axis.name, doc = axis.doc, first = formulas.of_options(axis.first, numbers),
-      last = formulas.of_options(axis.last, numbers),
+    return { name = axis.name, doc = axis.doc, first = formulas.compute_from_options(axis.first, numbers),
+      last = formulas.compute_from_options(axis.last, numbers),
       hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
   end)
-  local problem = problem_of(own)
+  local problem = find_problem(own)
   return not problem and own or nil, problem
 end
 

@@ -14,7 +14,7 @@ local M = {}
 
 local show = diagnostics.show
 
-local function choices_text(option)
+local function describe_choices(option)
   if option.first then
     return ("an integer from %d to %d: %s"):format(option.first, option.last, option.doc)
   end
@@ -22,7 +22,7 @@ local function choices_text(option)
   return table.concat(words, ", ") .. ": " .. option.doc
 end
 
-local function hint(option, value)
+local function make_hint(option, value)
   if type(value) ~= "string" then
     return nil
   elseif option.first or type(option.choices[1]) == "number" then
@@ -31,11 +31,11 @@ local function hint(option, value)
   return nearest.make_hint(value, option.choices)
 end
 
-local function default_of(option)
+local function get_default(option)
   return option.first and option.default or option.choices[1]
 end
 
-local function choice_of(option, value)
+local function find_choice(option, value)
   local whole = option.first and math.type(value) and math.tointeger(value)
   if whole and whole >= option.first and whole <= option.last then
     return whole
@@ -45,15 +45,16 @@ end
 
 -- The choice that a node makes; the default after an error.
 local function choose(context, option, node)
-  local choice, path = choice_of(option, node.value), "task.options." .. option.name
+  local choice, path = find_choice(option, node.value), "task.options." .. option.name
   if not choice and not values.drops(context, node, path) then
-    values.add(context, node, path, tree.show(node) .. " is no choice", choices_text(option), hint(option, node.value))
+    values.add(context, node, path, tree.show(node) .. " is no choice", describe_choices(option),
+      make_hint(option, node.value))
   end
-  return choice or default_of(option)
+  return choice or get_default(option)
 end
 
 local function check_names(context, node, names, kind)
-  for name, inner in tree.strangers(node, names) do
+  for name, inner in tree.iterate_others(node, names) do
     if not values.drops(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
@@ -63,10 +64,10 @@ local function check_names(context, node, names, kind)
 end
 
 -- The valid choices among given ones, from any source, and the default of every other option.
-function M.known(facts, given)
+function M.choose_valid(facts, given)
   local chosen = {}
   for _, option in ipairs(facts.options or {}) do
-    chosen[option.name] = choice_of(option, type(given) == "table" and given[option.name]) or default_of(option)
+    chosen[option.name] = find_choice(option, type(given) == "table" and given[option.name]) or get_default(option)
   end
   return chosen
 end
@@ -82,7 +83,7 @@ function M.settle(context, facts)
     if not given then
       context.origins["task.options." .. option.name] = { default = true }
     end
-    chosen[option.name] = given and choose(context, option, given) or default_of(option)
+    chosen[option.name] = given and choose(context, option, given) or get_default(option)
   end
   return next(chosen) and chosen or nil
 end

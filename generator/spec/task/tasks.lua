@@ -35,10 +35,10 @@ local KEYS = task_lines.KEYS
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
 -- For callers that handle one task: functions of task_lines.lua and formulas.lua.
-M.length, M.settle, M.has_one_output = formulas.value, task_lines.settle, task_lines.has_one_output
+M.length, M.settle, M.has_one_output = formulas.compute, task_lines.settle, task_lines.has_one_output
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty if dataset files determine lengths.
-function M.lengths(field)
+function M.list_lengths(field)
   if not field then
     return {}
   elseif field.list then
@@ -54,32 +54,32 @@ end
 -- The numbers of tokens in the streams of a sequence (one or two) at task length n: the input and computation tokens,
 -- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
 -- separator and the target without its last token. facts.apart: there are two streams.
-function M.streams(facts, n)
-  return M.streams_of(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
+function M.count_tokens(facts, n)
+  return M.add_tokens(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
 end
 
 -- The numbers of tokens in the streams of an example with these numbers of input and target tokens.
-function M.streams_of(facts, inputs, outputs)
+function M.add_tokens(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.apart and { input, output } or { input + output }
 end
 
-function M.tokens(facts, n)
-  return math.max(table.unpack(M.streams(facts, n)))
+function M.count_longest(facts, n)
+  return math.max(table.unpack(M.count_tokens(facts, n)))
 end
 
 -- The most tokens of the streams of dataset files: as stated by a task that makes its examples; otherwise an input or
 -- an output may have task.longest - 1 tokens.
-function M.most_streams(facts)
+function M.count_most(facts)
   if facts.data.made then
-    return M.streams(facts, 1)
+    return M.count_tokens(facts, 1)
   end
   local longest, times = facts.data.longest, 1 + (facts.computation or 0)
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end
 
 -- The lines of the first comment, without its stars: { { line, col, text }, ... }, or nil.
-local function header(text)
+local function read_header(text)
   local comment = text:match("^%s*/%*(.-)%*/")
   if not comment then
     return nil
@@ -127,7 +127,7 @@ local function read_task(kind, path, text, d)
     failed = true -- this error may already be reported for another cell with the same file
     d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
   end
-  local lines = header(text)
+  local lines = read_header(text)
   if not lines then
     return report(whole, "the file does not start with a comment", "the header that longhand/task.h describes")
   end
@@ -177,7 +177,7 @@ local function read_task(kind, path, text, d)
 end
 
 -- The facts of a user's own task file, shown as `path`; nil after errors, which go to the diagnostics.
-function M.own(path, text, d)
+function M.read_own(path, text, d)
   local kind = path:match("([^/]*)%.c$")
   local facts = read_task(kind, path, text, d)
   if not facts then

@@ -108,7 +108,7 @@ for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 -- Returns the flags of a cell's trainer, with the names of data files in the bundle; adds the data files to `files`, by
 -- their paths on this machine.
 local function flags_of(cell, files)
-  local words = trainer_flags.of_training(cell.spec.data_files)
+  local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do
     local flag, path = word:match("^([^=]*=)(.*)$")
     local name = files[path] or ("data/%s-%s"):format(sha256.digest(path):sub(1, 8),
@@ -223,7 +223,7 @@ end
 
 local function lost_file(cells)
   return lists.any(cells, function(cell)
-    return lists.any(trainer_flags.of_training(cell.spec.data_files), function(word)
+    return lists.any(trainer_flags.list_training(cell.spec.data_files), function(word)
       local path = word:match("=(.*)$")
       return not lfs.attributes(path, "mode") and ("%s: found no file %s, which its trainer reads"):format(cell.id,
         escape.plain(path))

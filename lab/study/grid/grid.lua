@@ -136,7 +136,7 @@ end
 local function fragments_of(study, point, made)
   local list = lists.append({ made and { source = made, tree = made.tree } }, study.below)
   lists.append(list, lists.map(point, function(value) return value.fragment end))
-  list[#list + 1] = { source = study.source, tree = tree.table(study.source.tree.origin) }
+  list[#list + 1] = { source = study.source, tree = tree.make_table(study.source.tree.origin) }
   return list
 end
 

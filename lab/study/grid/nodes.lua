@@ -27,7 +27,7 @@ function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
     M.add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     if not lists.has(legal, name) then
       M.add(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
         nearest.make_hint(name, legal))
@@ -90,7 +90,7 @@ function M.cells(context, axes, node, path, owner)
   if not node then
     M.add(context, owner, path, "is missing", expected)
   elseif M.is_table(context, node, path, expected, lists.get_names(axes)) then
-    for name, inner in tree.each(node) do
+    for name, inner in tree.iterate(node) do
       local axis = lists.find(axes, function(axis) return axis.name == name end)
       cells[name] = axis and {}
       for _, value in ipairs(axis and M.pick(context, axis.values, inner, locate.join(path, name)) or {}) do

@@ -108,8 +108,8 @@ end
 
 local function value_line(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
-  local value, problem = overrides.constant(text)
-  local whole = problem or type(value) == "table" and select(2, overrides.constant("{ " .. text .. " }"))
+  local value, problem = overrides.read_constant(text)
+  local whole = problem or type(value) == "table" and select(2, overrides.read_constant("{ " .. text .. " }"))
   local name = not whole and name_of(value, text)
   if whole then
     work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), whole), VALUES)
@@ -154,7 +154,7 @@ local function read_axis(work, text)
     return work.refuse(flag, "not of the form FIELD=VALUES", "as in --axis encoding=alibi,rope")
   elseif not study_module.SECTIONS[section] then
     return work.refuse(flag, ("%s: no such field"):format(field), "a field of a spec, as ./longhand fields lists them",
-      unknown.hint(field, canonical.sort_keys(study_module.SECTIONS), work.root))
+      unknown.make_hint(field, canonical.sort_keys(study_module.SECTIONS), work.root))
   end
   for _, other in ipairs(work.axes) do
     if other.field == field then
@@ -179,7 +179,7 @@ local function read_set(work, text)
         "one of the two")
     end
   end
-  local given = field and overrides.constant(value)
+  local given = field and overrides.read_constant(value)
   local path = field and moved(work, field, given)
   return path ~= given and ("%s=%s"):format(field, path) or text
 end
@@ -256,7 +256,7 @@ end
 local function settle_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))
-  local loaded = load_module.spec(spec, { root = root, diagnostics = d })
+  local loaded = load_module.load(spec, { root = root, diagnostics = d })
   local work = { axes = {}, folder = paths.resolve(options.out), spec_folder = paths.get_folder(paths.resolve(spec)),
     root = root, seeds = options.seeds and "--seeds " .. options.seeds,
     rates = options.rates and "--learning-rate " .. options.rates }

@@ -56,7 +56,7 @@ local function read_options(context, node, path, verb)
     return options
   end
   nodes.check_fields(context, node, path, lists.join(verb.options, verb.flags))
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     local value = nodes.plain(inner)
     if lists.has(verb.flags, name) and value ~= true then
       nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "true")

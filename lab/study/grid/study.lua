@@ -87,7 +87,7 @@ local function read_fragment(context, source, node, path, is_base)
   if not nodes.is_table(context, node, path, "a fragment of a spec, such as { train = { batch = 32 } }") then
     return nil
   end
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     if name == "use" and not is_base then
       nodes.add(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
     elseif not M.SECTIONS[name] and name ~= "use" then
@@ -251,7 +251,7 @@ local function read_scales(context, study, node)
   if node and not nodes.is_table(context, node, "scales", "{ <name> = { base, seeds, learning_rates, axes } }") then
     return
   end
-  for name, inner in tree.each(node or tree.table(context.root.origin)) do
+  for name, inner in tree.iterate(node or tree.make_table(context.root.origin)) do
     if not name:find(NAME) then
       nodes.add(context, inner, locate.join("scales", name), diagnostics.show(name) .. " is no name for a scale",
         NAME_TEXT)
@@ -297,7 +297,7 @@ end
 -- learning rate, and the criterion.
 local function read_scored(context, node)
   local scored = { split = "test" }
-  for name, inner in tree.each(node) do
+  for name, inner in tree.iterate(node) do
     local path = locate.join("report", name)
     if REPORT_FIELDS[name] == nil then
       nodes.add(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",

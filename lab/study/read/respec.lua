@@ -182,7 +182,7 @@ function M.text(resolved)
   local problem = foreign(resolved, "")
   local parts = lists.map(problem and {} or canonical.sort_keys(resolved), function(name)
     return not LEFT_OUT[name] and ("  %s = %s,\n"):format(name, name == "encoding"
-      and write_encoding(inherit.spelled(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
+      and write_encoding(inherit.spell(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
   end)
   return not problem and ("return {\n%s}\n"):format(table.concat(parts)) or nil, problem
 end

@@ -121,7 +121,7 @@ function M.lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
   end
-  return tasks.lengths(lists.get(run.facts, "spec." .. section .. ".lengths"))
+  return tasks.list_lengths(lists.get(run.facts, "spec." .. section .. ".lengths"))
 end
 
 -- Whether the splits of a run's lines are named after the sets of dataset files.

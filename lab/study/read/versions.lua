@@ -27,8 +27,8 @@ local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.le
 
 -- Fields below those of OUTSIDE that are part of a plan: fields of evaluation, and the steps over which a rate falls.
 local function inside(resolved)
-  local falls = features.falls_over(resolved) or {}
-  return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.noise(resolved),
+  local falls = features.get_fall(resolved) or {}
+  return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
     ["train.steps"] = falls.steps, ["train.epochs"] = falls.epochs }
 end
 

@@ -74,7 +74,7 @@ local function measure(item, options)
   if train then
     lists.append(words, { "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) })
   end
-  lists.append(words, trainer_flags.of_files(item.cell.spec.data_files))
+  lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(M.bench(item.dir .. "/trainer", words) or {}) do
     local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
@@ -95,7 +95,7 @@ local function measure(item, options)
 end
 
 local function forward(cell, shape)
-  return costs.forward(cell.spec.plan, tasks.streams_of(cell.spec.task, shape.input, shape.output))
+  return costs.forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
 end
 
 -- The batches of an epoch and the operations of their steps. All examples of a batch have the same shape.

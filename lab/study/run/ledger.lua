@@ -144,16 +144,16 @@ end
 -- counted in operations; eval_work lists the cumulative sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
-  local eval, split_of, sum = resolved.eval, splits(tasks.lengths(resolved.train.lengths)), 0
-  local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.lengths(eval.lengths),
+  local eval, split_of, sum = resolved.eval, splits(tasks.list_lengths(resolved.train.lengths)), 0
+  local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
     eval_work = {}, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
   wanted.files = wanted_files(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
   local function work_of(n, examples)
-    return costs.forward(plan, tasks.streams(task, n)) * examples * draws
+    return costs.forward(plan, tasks.count_tokens(task, n)) * examples * draws
   end
-  local stream = validation.of(resolved)
+  local stream = validation.plan(resolved)
   for _, n in ipairs(stream and stream.lengths or {}) do
     sum = sum + work_of(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
   end

@@ -88,7 +88,7 @@ local function make_job(options, item, part, threads)
   end
   local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads)
   lists.append(words, grid.flags_of(part, options.device))
-  lists.append(words, trainer_flags.of_training(cell.spec.data_files))
+  lists.append(words, trainer_flags.list_training(cell.spec.data_files))
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
     line = ("%s >>%s 2>&1"):format(shell.join(words), escape.shell(log)) }
 end

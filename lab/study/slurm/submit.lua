@@ -83,7 +83,7 @@ end
 local function equip(groups, items)
   local item_of = lists.index_by(items, function(item) return item.cell.id end)
   for _, group in ipairs(groups) do
-    group.item, group.flags = item_of[group.cell.id], trainer_flags.of_training(group.cell.spec.data_files)
+    group.item, group.flags = item_of[group.cell.id], trainer_flags.list_training(group.cell.spec.data_files)
     group.defaults = group.item.job.defaults.digest
     local broken = lists.find(group.flags, function(flag) return flag:find("\n", 1, true) end)
     must(INPUT, not broken, ("%s: found the end of a line in a file's name; expected none"):format(
