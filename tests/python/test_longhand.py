@@ -262,7 +262,7 @@ class TestRuns(Files):
     def test_values_of_an_axis_are_numbers_if_their_names_are(self):
         for names, values in ((["32", "64"], [32, 64]), (["0.1", "1", "1e-05"], [0.1, 1.0, 1e-5]),
                               (["32", "wide"], ["32", "wide"]), (["01", "02"], ["01", "02"]), (["nan"], ["nan"])):
-            self.assertEqual(longhand.reading._numbers(names), values)
+            self.assertEqual(longhand.reading._convert_numbers(names), values)
 
     def test_evaluations_with_another_seed_are_separate_rows(self):
         path = self.copied_run()
@@ -407,7 +407,7 @@ class Writer:
 class TestEvents(Files):
     def setUp(self):
         super().setUp()
-        writer, events._writer = events._writer, lambda: Writer
+        writer, events._import_writer = events._import_writer, lambda: Writer
         self.addCleanup(setattr, events, "_writer", writer)
 
     def exported(self, of, out):
