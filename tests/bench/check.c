@@ -22,13 +22,13 @@ static lh_corpus corpus; /* examples of the spec, if they are finite */
 enum { ROUNDS = 9 };
 static const double WINDOW = 0.08; /* seconds; a step takes 10 to 40 ms */
 
-static double now(void) {
+static double read_clock(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void stop_on(lh_status status, const lh_error *error) {
+static void stop_on_error(lh_status status, const lh_error *error) {
     if (status == LH_OK) return;
     fprintf(stderr, "check: %s\n", error->text);
     exit(status);
@@ -41,9 +41,10 @@ static lh_engine *open_engine(lh_mode mode, int length) {
     lh_lengths lengths = {NULL, 0, length, length, 1};
     lh_engine_config config = {.spec = &spec, .threads = 1, .trains = mode == LH_MODE_TRAIN, .fixed_length = length};
     config.learning_rate = 3e-4;
-    stop_on(lh_level_choose(spec.cpu, &program, &error), &error);
-    stop_on(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    if (mode == LH_MODE_EVALUATE) stop_on(engine->ops->reserve(engine, &lengths, spec.train.batch, &error), &error);
+    stop_on_error(lh_level_choose(spec.cpu, &program, &error), &error);
+    stop_on_error(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    if (mode == LH_MODE_EVALUATE)
+        stop_on_error(engine->ops->reserve(engine, &lengths, spec.train.batch, &error), &error);
     return engine;
 }
 
@@ -55,23 +56,23 @@ static double generated_step(lh_engine *engine, lh_mode mode, int length) {
     lh_condition condition = lh_make_condition(length, spec.train.batch, 1, 0);
     if (spec.corpus != NULL) condition.source.set = &spec.corpus->train;
     if (mode == LH_MODE_EVALUATE) {
-        stop_on(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
+        stop_on_error(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
         return sums.loss;
     }
-    stop_on(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
+    stop_on_error(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
     return metrics.sums.loss;
 }
 
 /* Seconds per step over whole steps; engine NULL: the hand-written step. */
 static double time_steps(lh_engine *engine, lh_mode mode, int length) {
     int steps = 0;
-    double start = now(), loss = 0;
+    double start = read_clock(), loss = 0;
     do {
         if (engine != NULL) loss += generated_step(engine, mode, length);
         else loss += mode == LH_MODE_TRAIN ? plain_train() : plain_forward();
         steps++;
-    } while (now() - start < WINDOW);
-    if (isfinite(loss)) return (now() - start) / steps;
+    } while (read_clock() - start < WINDOW);
+    if (isfinite(loss)) return (read_clock() - start) / steps;
     fprintf(stderr, "check: the loss is %g\n", loss);
     exit(LH_ERR_INPUT);
 }
@@ -113,8 +114,8 @@ static int count_step(lh_mode mode, int length, int sequences) {
     lh_corpus_request whole = {0};
     spec.train.batch = spec.train.shards = sequences; /* set before the data is bound, which converts epochs to steps */
     if (spec.data != NULL) {
-        stop_on(lh_corpus_open(&corpus, &spec, &whole, &error), &error);
-        stop_on(lh_corpus_bind(&corpus, &spec, &error), &error);
+        stop_on_error(lh_corpus_open(&corpus, &spec, &whole, &error), &error);
+        stop_on_error(lh_corpus_bind(&corpus, &spec, &error), &error);
         length = lh_corpus_find_shape(&corpus, length);
     }
     lh_engine *engine = open_engine(mode, length);

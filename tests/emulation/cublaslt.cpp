@@ -83,7 +83,7 @@ struct matrix {
     }
 };
 
-bool fit(const operation *o, const layout *a, const layout *b, const layout *c) {
+bool is_supported(const operation *o, const layout *a, const layout *b, const layout *c) {
     matrix first = {NULL, *a, o->is_transposed[0] != 0}, second = {NULL, *b, o->is_transposed[1] != 0};
     bool types = a->type == o->scale && b->type == o->scale && c->type == o->scale;
     bool compute = (o->scale == REAL_64F) == (o->compute == COMPUTE_64F);
@@ -92,7 +92,7 @@ bool fit(const operation *o, const layout *a, const layout *b, const layout *c) 
 }
 
 /* The algorithm does not contain its epilogue. */
-algorithm choice_for(const layout *a, const layout *b, const layout *c, unsigned long long bias_alignment) {
+algorithm choose_algorithm(const layout *a, const layout *b, const layout *c, unsigned long long bias_alignment) {
     return {{MARK ^ (unsigned)lh_emulated.multiprocessors, a->rows, a->columns, b->rows, b->columns, c->rows,
              c->columns, (unsigned long long)c->type + 256 * bias_alignment}};
 }
@@ -104,7 +104,7 @@ unsigned long long get_alignment(const operation *o) {
 }
 
 /* Whether the epilogue exists. */
-bool knows(unsigned epilogue) {
+bool has_epilogue(unsigned epilogue) {
     return epilogue == PLAIN || (!lh_emulated.plain_products && (epilogue == BIAS || epilogue == (RELU | BIAS)));
 }
 
@@ -213,12 +213,12 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
     lh_device_call call("cublasLtMatmulAlgoGetHeuristic", CONTEXT);
     *count = 0;
     if (call.failure) return NOT_READY;
-    if (wanted < 1 || !fit(o, a, b, c) || !fit(o, a, b, d)) return WRONG;
-    if (!knows(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
+    if (wanted < 1 || !is_supported(o, a, b, c) || !is_supported(o, a, b, d)) return WRONG;
+    if (!has_epilogue(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
     for (unsigned alignment : p->alignment)
         if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* no algorithm certainly works */
     *count = 1;
-    results[0] = {choice_for(a, b, c, get_alignment(o)), LEAST_WORKSPACE, 0, 1, {0}};
+    results[0] = {choose_algorithm(a, b, c, get_alignment(o)), LEAST_WORKSPACE, 0, 1, {0}};
     return 0;
 }
 
@@ -228,9 +228,9 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     lh_device_call call("cublasLtMatmul", CONTEXT);
     if (call.failure) return FAILED;
     unsigned long long bias_alignment = chosen->data[7] / 256;
-    const algorithm expected = choice_for(a_layout, b_layout, d_layout, bias_alignment);
-    if (!fit(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
-    if (!knows(o->epilogue)) return UNSUPPORTED;
+    const algorithm expected = choose_algorithm(a_layout, b_layout, d_layout, bias_alignment);
+    if (!is_supported(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
+    if (!has_epilogue(o->epilogue)) return UNSUPPORTED;
     if (bias_alignment > 0 && get_alignment(o) < bias_alignment) return WRONG;
     if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
     matrix first = {static_cast<const char *>(a), *a_layout, o->is_transposed[0] != 0};

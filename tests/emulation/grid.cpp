@@ -125,7 +125,7 @@ static void resume(block &b, warp &w, int index, int lane) {
 }
 
 /* Whether all live threads in the note's mask wait at the same position. */
-static bool complete(const warp &w, const lh_note &note) {
+static bool is_complete(const warp &w, const lh_note &note) {
     unsigned lanes = note.mask & w.live;
     if ((w.in_collective & lanes) != lanes) return false;
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
@@ -141,7 +141,7 @@ static bool run_collectives(const block &b, warp *w) {
     for (unsigned rest = w->in_collective; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         const lh_note &note = *w->threads[(size_t)lane].note;
-        if (!(w->in_collective >> lane & 1) || !complete(*w, note)) continue;
+        if (!(w->in_collective >> lane & 1) || !is_complete(*w, note)) continue;
         void *arguments[warpSize] = {};
         unsigned lanes = note.mask & w->live;
         for (int i = 0; i < warpSize; i++)

@@ -27,11 +27,11 @@ void lh_guarded_free(unsigned char *memory) {
 }
 
 /* Whether a zone is unchanged: its first byte is right and all bytes are equal. */
-static bool untouched(const unsigned char *zone) {
+static bool is_untouched(const unsigned char *zone) {
     return GUARD_BYTES == 0 || (zone[0] == GUARD && memcmp(zone, zone + 1, GUARD_BYTES - 1) == 0);
 }
 
 const char *lh_guarded_damage(const unsigned char *memory, size_t bytes) {
-    if (!untouched(memory - GUARD_BYTES)) return "written before its start";
-    return untouched(memory + bytes) ? NULL : "written past its end";
+    if (!is_untouched(memory - GUARD_BYTES)) return "written before its start";
+    return is_untouched(memory + bytes) ? NULL : "written past its end";
 }

@@ -16,7 +16,7 @@ void *lh_model_reserve(size_t bytes) {
     return memset(memory, 0, whole);
 }
 
-static void *poisoned(size_t bytes) { return memset(lh_model_reserve(bytes), 0xff, bytes); }
+static void *reserve_poisoned(size_t bytes) { return memset(lh_model_reserve(bytes), 0xff, bytes); }
 
 void *lh_model_tables(const lh_spec *spec, const lh_shape *shape) {
     if (!spec->cuda->tables_bytes) return NULL;
@@ -123,7 +123,7 @@ static lh_shape set_shape(const lh_cuda_step *step, int sequences) {
 
 /* The gradient after a wide model's previous step: NaN in every learned element, which a step must overwrite, and 0
  * in the rest. */
-static void *left_behind(const lh_spec *spec, size_t bytes) {
+static void *make_left_gradient(const lh_spec *spec, size_t bytes) {
     unsigned char *gradient = lh_model_reserve(bytes);
     size_t real = (size_t)spec->cuda->real_bytes;
     for (int i = 0; i < spec->tensor_count; i++) {
@@ -149,14 +149,14 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
         .moment1 = out.moment1 = spec->optimizer.states > 0 ? lh_model_reserve(out.bytes) : NULL,
         .moment2 = out.moment2 = spec->optimizer.states > 1 ? lh_model_reserve(out.bytes) : NULL,
-        .gradient = out.gradient = wide ? left_behind(spec, out.bytes) : poisoned(out.bytes),
+        .gradient = out.gradient = wide ? make_left_gradient(spec, out.bytes) : reserve_poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
-        .shared = poisoned(cuda->shared_bytes(&whole)),
-        .piece_sums = poisoned(3 * pieces * sizeof(double)),
-        .shard_sums = poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
+        .shared = reserve_poisoned(cuda->shared_bytes(&whole)),
+        .piece_sums = reserve_poisoned(3 * pieces * sizeof(double)),
+        .shard_sums = reserve_poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
         .arrivals = &arrivals,
     };
-    char *workspaces = poisoned((size_t)cut.team * workspace);
+    char *workspaces = reserve_poisoned((size_t)cut.team * workspace);
     lh_cuda_step *steps = lh_model_reserve((size_t)count * sizeof *steps);
     lh_cuda_result *results = lh_model_reserve((size_t)count * sizeof *results);
     for (int i = 0; i < count; i++) steps[i] = *step;
@@ -235,8 +235,8 @@ void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameter
     size_t stride = (spec->cuda->shared_bytes(&whole) + 63) / 64 * 64;
     size_t count = (size_t)(models * steps->sequences * steps->label_count * spec->classes);
     unsigned *arrivals = lh_model_reserve((size_t)models * sizeof *arrivals);
-    char *workspaces = poisoned((size_t)(models * cut.team) * workspace);
-    char *shared = poisoned((size_t)models * stride);
+    char *workspaces = reserve_poisoned((size_t)(models * cut.team) * workspace);
+    char *shared = reserve_poisoned((size_t)models * stride);
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
     lh_cuda_evaluate arguments = {.parameters = parameters,
                                   .steps = steps,

@@ -19,7 +19,7 @@
 
 enum { WIDTH = LH_OPERATIONS_WIDTH, HEAD = LH_OPERATIONS_HEAD, THREADS = 256, PIECE = LH_CUDA_PIECE };
 
-static inline double whole(double x) { return x; }
+static inline double keep_all_bits(double x) { return x; }
 
 /* Rounds to `bits` bits of fraction; ties away from zero, or to even. */
 static inline double to_bits(double x, int bits, double (*nearest)(double)) {
@@ -38,8 +38,12 @@ typedef struct precision {
 } precision;
 
 static const precision PRECISIONS[] = {
-    {"float64", 8, 0x1p-53, whole},      {"float32", 4, 0x1p-24, whole},       {"tf32", 4, 0x1p-24, to_tf32},
-    {"bf16", 4, 0x1p-24, to_bf16},       {"float64_warps", 8, 0x1p-53, whole}, {"tf32_warps", 4, 0x1p-24, to_tf32},
+    {"float64", 8, 0x1p-53, keep_all_bits},
+    {"float32", 4, 0x1p-24, keep_all_bits},
+    {"tf32", 4, 0x1p-24, to_tf32},
+    {"bf16", 4, 0x1p-24, to_bf16},
+    {"float64_warps", 8, 0x1p-53, keep_all_bits},
+    {"tf32_warps", 4, 0x1p-24, to_tf32},
     {"bf16_warps", 4, 0x1p-24, to_bf16},
 };
 /* The first EXACT_PRECISIONS do not round operands of products; the norms of precision IN_QUADS hold rows in quads. */
@@ -52,7 +56,7 @@ static inline void *reserve(size_t bytes) {
     return memset(memory, 0xff, rounded); /* NaN */
 }
 
-static inline double *doubles(int count) { return reserve((size_t)count * sizeof(double)); }
+static inline double *reserve_doubles(int count) { return reserve((size_t)count * sizeof(double)); }
 
 static inline void set_real(const precision *p, void *array, int i, double value) {
     if (p->real_bytes == 8) ((double *)array)[i] = value;
@@ -66,16 +70,16 @@ static inline void *to_reals(const precision *p, int count, const double *x) {
 }
 
 /* Numbers from -1 to 1 that are exact in float. */
-static inline double *numbers(int count, uint64_t seed) {
+static inline double *make_numbers(int count, uint64_t seed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
-    double *out = doubles(count);
+    double *out = reserve_doubles(count);
     for (int i = 0; i < count; i++) out[i] = (float)(lh_rng_word(&rng) / 2147483648.0 - 1);
     return out;
 }
 
 static inline void assert_close(const precision *p, const void *actual, const double *expected, int count,
                                 double tolerance) {
-    double *copy = doubles(count);
+    double *copy = reserve_doubles(count);
     for (int i = 0; i < count; i++) copy[i] = lh_real_read(actual, p->real_bytes, i);
     lh_assert_close(copy, expected, count, 0, tolerance);
     free(copy);

@@ -239,7 +239,7 @@ typedef struct answers {
     uint16_t classes[EXAMPLES * LENGTH];
 } answers;
 
-static answers ask(lh_engine *engine, int examples) {
+static answers evaluate_examples(lh_engine *engine, int examples) {
     static answers a;
     lh_error error;
     lh_lengths lengths = {NULL, 0, 1, LENGTH, 1};
@@ -259,7 +259,7 @@ static answers ask_alone(lh_engine *engine) {
     lh_state s = lh_toy_copy_state(engine);
     lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
     lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
-    answers a = ask(alone, EXAMPLES);
+    answers a = evaluate_examples(alone, EXAMPLES);
     lh_state_close(&s);
     alone->ops->close(alone);
     return a;
@@ -267,7 +267,7 @@ static answers ask_alone(lh_engine *engine) {
 
 static int count_launches(lh_engine *engine, int examples) {
     int before = lh_emulation_launches();
-    ask(engine, examples);
+    evaluate_examples(engine, examples);
     return lh_emulation_launches() - before;
 }
 
@@ -285,7 +285,7 @@ static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
         lh_toy_run_fleet(engines, REPLICAS, 10, 5, records);
         for (int i = 0; i < REPLICAS; i++) alone[i] = ask_alone(engines[i]);
         int before = lh_emulation_launches(), blocks = lh_toy_device.evaluate_blocks;
-        for (int i = 0; i < REPLICAS; i++) together[i] = ask(engines[i], EXAMPLES);
+        for (int i = 0; i < REPLICAS; i++) together[i] = evaluate_examples(engines[i], EXAMPLES);
         assert_int_equal(lh_emulation_launches() - before, 2 * ((REPLICAS + blocks - 1) / blocks));
         for (int i = 0; i < REPLICAS; i++) assert_memory_equal(&together[i], &alone[i], sizeof alone[i]);
         assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->early_bytes, 0);
@@ -323,7 +323,7 @@ static void test_evaluate_unused_sums_are_dropped(void **state) {
         step_both(engines);
         answers alone = ask_alone(engines[1]);
         int before = lh_emulation_launches();
-        answers actual = ask(engines[1], EXAMPLES); /* computes for both replicas again */
+        answers actual = evaluate_examples(engines[1], EXAMPLES); /* computes for both replicas again */
         assert_int_equal(lh_emulation_launches() - before, 2);
         assert_memory_equal(&actual, &alone, sizeof alone);
         assert_int_equal(count_launches(engines[0], EXAMPLES), 0);

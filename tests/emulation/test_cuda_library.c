@@ -43,9 +43,9 @@ static lh_cuda_library *open_library(void) {
     return library;
 }
 
-static bool in_double(void) { return strcmp(program.precision, "float64") == 0; }
+static bool is_double(void) { return strcmp(program.precision, "float64") == 0; }
 
-static size_t element(void) { return in_double() ? sizeof(double) : sizeof(float); }
+static size_t get_element_bytes(void) { return is_double() ? sizeof(double) : sizeof(float); }
 
 static size_t at_bias; /* offset of the bias in its memory */
 
@@ -56,8 +56,8 @@ static void fill(int operand, size_t count) {
     double doubles[MOST];
     float floats[MOST];
     for (size_t i = 0; i < count; i++) floats[i] = (float)(doubles[i] = make_value(operand, i));
-    const void *from = in_double() ? (void *)doubles : floats;
-    size_t bytes = count * element();
+    const void *from = is_double() ? (void *)doubles : floats;
+    size_t bytes = count * get_element_bytes();
     assert_int_equal(device.driver->cuMemcpyHtoDAsync(memory[operand], from, bytes, stream), 0);
 }
 
@@ -84,17 +84,17 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool whol
     p.a = (const void *)(uintptr_t)memory[0];
     p.b = (const void *)(uintptr_t)memory[1];
     p.out = (void *)(uintptr_t)memory[2];
-    if (p.bias != NULL) p.bias = (const void *)(uintptr_t)(memory[3] + at_bias * element());
+    if (p.bias != NULL) p.bias = (const void *)(uintptr_t)(memory[3] + at_bias * get_element_bytes());
     lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &whole, &error), &error);
     assert_int_equal(whole, wholes);
-    void *to = in_double() ? (void *)doubles : floats;
-    size_t bytes = count * element();
+    void *to = is_double() ? (void *)doubles : floats;
+    size_t bytes = count * get_element_bytes();
     assert_int_equal(device.driver->cuMemcpyDtoHAsync(to, memory[2], bytes, stream), 0);
     assert_int_equal(device.driver->cuStreamSynchronize(stream), 0);
     for (int row = 0; row < p.rows; row++)
         for (int column = 0; column < p.columns; column++) {
             size_t i = (size_t)(row * p.columns + column);
-            assert_true((in_double() ? doubles[i] : (double)floats[i]) == compute_product(&p, row, column, wholes));
+            assert_true((is_double() ? doubles[i] : (double)floats[i]) == compute_product(&p, row, column, wholes));
         }
 }
 

@@ -73,7 +73,7 @@ static void test_shuffles_and_votes_exchange_values_of_a_warp(void **state) {
 
 /* The set of orders, one bit each, in which every thread reads its neighbour's number; in the other orders a thread
  * reads a NaN. */
-static unsigned right_orders(const char *kernel, int threads, int side) {
+static unsigned count_right_orders(const char *kernel, int threads, int side) {
     float out[256], *op = out;
     lh_error error;
     unsigned right = 0;
@@ -95,9 +95,9 @@ static void test_missing_barrier_shows_in_some_order(void **state) {
     (void)state;
     for (int threads = 32; threads <= 256; threads *= 8)
         for (int side = -1; side <= 1; side += 2) {
-            assert_int_equal(right_orders("neighbour_kernel", threads, side), (1 << ORDERS) - 1);
+            assert_int_equal(count_right_orders("neighbour_kernel", threads, side), (1 << ORDERS) - 1);
             unsigned by_luck = side < 0 ? LH_EMULATION_ASCENDING : LH_EMULATION_DESCENDING;
-            assert_int_equal(right_orders("racing_kernel", threads, side), 1 << by_luck);
+            assert_int_equal(count_right_orders("racing_kernel", threads, side), 1 << by_luck);
         }
 }
 

@@ -5,7 +5,7 @@
 /* ---- sums over rows ---- */
 
 static void check_columns(const precision *p, int rows, int columns) {
-    double *a = numbers(rows * columns, 4), *expected = doubles(columns);
+    double *a = make_numbers(rows * columns, 4), *expected = reserve_doubles(columns);
     void *in = to_reals(p, rows * columns, a), *sum = reserve((size_t)(columns * p->real_bytes));
     memset(expected, 0, (size_t)columns * sizeof *expected);
     for (int i = 0; i < rows * columns; i++) expected[i % columns] += a[i];
@@ -35,18 +35,18 @@ typedef struct norm_case {
 } norm_case;
 
 static bool is_kept(const norm_case *c, int i) { return !c->n.drops || c->keep[i / 8] >> i % 8 & 1; }
-static double dropped_out(const norm_case *c, int i, double x) {
+static double apply_dropout(const norm_case *c, int i, double x) {
     return !c->n.drops ? x : is_kept(c, i) ? c->n.keep_scale * x : 0;
 }
 
 static norm_case *new_norm_case(lh_norm n) {
     norm_case *c = reserve(sizeof *c);
     *c = (norm_case){.n = n, .count = n.rows * WIDTH};
-    c->residual = numbers(c->count, 6), c->branch = numbers(c->count, 7), c->scale = numbers(WIDTH, 8);
-    c->offset = numbers(WIDTH, 9), c->dy = numbers(c->count, 10), c->stream = numbers(c->count, 11);
+    c->residual = make_numbers(c->count, 6), c->branch = make_numbers(c->count, 7), c->scale = make_numbers(WIDTH, 8);
+    c->offset = make_numbers(WIDTH, 9), c->dy = make_numbers(c->count, 10), c->stream = make_numbers(c->count, 11);
     for (int i = 0; i < NORM / 8; i++) c->keep[i] = (unsigned char)(37 * i + 11);
     for (int i = 0; i < c->count; i++)
-        c->z[i] = c->residual[i] + (n.form >= LH_SUM ? dropped_out(c, i, c->branch[i]) : 0);
+        c->z[i] = c->residual[i] + (n.form >= LH_SUM ? apply_dropout(c, i, c->branch[i]) : 0);
     if (n.rms) {
         lh_ref_rms_norm(n.rows, WIDTH, c->z, c->scale, c->y);
         lh_ref_rms_norm_grad(n.rows, WIDTH, c->z, c->scale, c->dy, c->dz, c->dscale);
@@ -57,7 +57,7 @@ static norm_case *new_norm_case(lh_norm n) {
     for (int i = 0; i < c->count; i++) {
         if (n.form == LH_SUM_ONLY) c->dz[i] = c->dy[i];
         if (n.form == LH_ALONE_ADDED || n.form == LH_SUM_KEPT) c->dz[i] += c->stream[i];
-        c->dbranch[i] = dropped_out(c, i, c->dz[i]);
+        c->dbranch[i] = apply_dropout(c, i, c->dz[i]);
     }
     return c;
 }
@@ -135,7 +135,8 @@ static void check_activation(const precision *p, int f, int rows) {
     bool gate = f >= LH_SWIGLU;
     lh_ref_nonlinearity nonlinearity = !gate ? (lh_ref_nonlinearity)f : f == LH_SWIGLU ? LH_REF_SILU : LH_REF_GELU;
     int count = rows * WIDTH, inputs = gate ? 2 * count : count;
-    double *x = numbers(inputs, 12), *dy = numbers(count, 13), *y = doubles(count), *dx = doubles(inputs);
+    double *x = make_numbers(inputs, 12), *dy = make_numbers(count, 13), *y = reserve_doubles(count),
+           *dx = reserve_doubles(inputs);
     for (int i = 0; i < inputs; i++) x[i] *= 8;
     if (gate) {
         lh_ref_gate(nonlinearity, rows, WIDTH, x, y);

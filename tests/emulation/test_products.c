@@ -3,7 +3,7 @@
 #include "operation_arrays.h"
 
 /* x [K][M], or its transpose along columns, in the product's memory layout: rows `stride` apart, NaN between them. */
-static void *operand(const precision *p, int K, int M, const double *x, int along, int *stride) {
+static void *make_operand(const precision *p, int K, int M, const double *x, int along, int *stride) {
     int rows = along == LH_ROWS ? K : M, columns = along == LH_ROWS ? M : K;
     *stride = columns + 4;
     void *out = reserve((size_t)(rows * *stride * p->real_bytes));
@@ -15,8 +15,8 @@ static void *operand(const precision *p, int K, int M, const double *x, int alon
 
 /* The reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size to which errors are
  * relative. */
-static double expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
-    double *x = doubles(c->rows * c->K), *w = doubles(c->K * c->columns), most = 1;
+static double compute_expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
+    double *x = reserve_doubles(c->rows * c->K), *w = reserve_doubles(c->K * c->columns), most = 1;
     for (int sign = 0; sign < 2; sign++) {
         for (int i = 0; i < c->rows * c->K; i++) {
             double value = p->operand(a[i % c->K * c->rows + i / c->K]);
@@ -31,7 +31,7 @@ static double expected(const precision *p, const lh_product *c, const double *a,
 }
 
 /* extra: a bias [columns], or rows like the result. */
-static double finished(const lh_product *c, double x, int row, int column, const double *extra) {
+static double compute_finish(const lh_product *c, double x, int row, int column, const double *extra) {
     double at = c->how == LH_ADD || c->how == LH_RELU_GRAD ? extra[row * c->stride + column] : extra[column];
     if (c->how == LH_BIAS || c->how == LH_ADD) return x + at;
     if (c->how == LH_BIAS_RELU) return fmax(0, x + at);
@@ -47,18 +47,18 @@ static int place_in_result(const lh_product *c, int row, int column) {
 static void check_product(const precision *p, lh_product c, bool bare) {
     c.stride = c.how == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
     int count = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
-    double *a = numbers(c.K * c.rows, 1), *b = numbers(c.K * c.columns, 2), *extra = numbers(count, 3);
-    double *product = doubles(c.rows * c.columns), *expected_text = doubles(count);
-    void *in_a = operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
-    void *in_b = operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = to_reals(p, count, extra);
+    double *a = make_numbers(c.K * c.rows, 1), *b = make_numbers(c.K * c.columns, 2), *extra = make_numbers(count, 3);
+    double *product = reserve_doubles(c.rows * c.columns), *expected_text = reserve_doubles(count);
+    void *in_a = make_operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
+    void *in_b = make_operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = to_reals(p, count, extra);
     void *out = c.how == LH_ADD ? in_extra : to_reals(p, count, extra); /* ADD is used in place */
-    double most = expected(p, &c, a, b, product);
+    double most = compute_expected(p, &c, a, b, product);
     memcpy(expected_text, extra,
            (size_t)count * sizeof *expected_text); /* elements that the product does not write keep their values */
     for (int i = 0; i < c.rows * c.columns; i++) {
         int row = i / c.columns, column = i % c.columns;
         expected_text[place_in_result(&c, row, column)] =
-            bare ? product[i] : finished(&c, product[i], row, column, extra);
+            bare ? product[i] : compute_finish(&c, product[i], row, column, extra);
     }
     void *nothing = NULL;
     launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &nothing : &in_extra, &out});
@@ -104,9 +104,9 @@ static void check_rows(const precision *p, int along_b) {
     static const int rows[] = {1, 15, 16, 21, 32, 33, 41, 63, 64, 65, 80, 96, 97, 127, 129};
     lh_product c = {
         .rows = MOST, .columns = COLUMNS, .K = DEPTH, .along_a = LH_COLUMNS, .along_b = along_b, .stride = COLUMNS};
-    double *a = numbers(DEPTH * MOST, 1), *b = numbers(DEPTH * COLUMNS, 2);
-    void *in_a = operand(p, DEPTH, MOST, a, LH_COLUMNS, &c.stride_a),
-         *in_b = operand(p, DEPTH, COLUMNS, b, along_b, &c.stride_b);
+    double *a = make_numbers(DEPTH * MOST, 1), *b = make_numbers(DEPTH * COLUMNS, 2);
+    void *in_a = make_operand(p, DEPTH, MOST, a, LH_COLUMNS, &c.stride_a),
+         *in_b = make_operand(p, DEPTH, COLUMNS, b, along_b, &c.stride_b);
     void *extra = NULL, *all = reserve((size_t)(MOST * COLUMNS * p->real_bytes)),
          *some = reserve((size_t)(MOST * COLUMNS * p->real_bytes));
     launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &all});

@@ -9,7 +9,7 @@ static void check_fold(const precision *p, int shards, int count, int blocks) {
     void *expected = reserve((size_t)((count + 4) * p->real_bytes)),
          *total = reserve((size_t)((count + 4) * p->real_bytes));
     for (int s = 0; s < shards; s++) {
-        double *x = numbers(count, 20 + (uint64_t)s);
+        double *x = make_numbers(count, 20 + (uint64_t)s);
         void *part = parts + s * stride;
         for (int i = 0; i < count; i++) set_real(p, part, i, x[i]);
         for (int i = 0; i < count; i++)
@@ -33,7 +33,7 @@ static void test_squares_of_pieces_match_plain_sums(void **state) {
     for (int i = 0; i < EXACT_PRECISIONS; i++) {
         enum { PIECES = 5 };
         int pieces = PIECES;
-        double *x = numbers(PIECES * PIECE, 9), expected[PIECES] = {0}, *squares = doubles(PIECES);
+        double *x = make_numbers(PIECES * PIECE, 9), expected[PIECES] = {0}, *squares = reserve_doubles(PIECES);
         void *in = to_reals(&PRECISIONS[i], PIECES * PIECE, x);
         for (int e = 0; e < PIECES * PIECE; e++) expected[e / PIECE] += x[e] * x[e];
         launch(&PRECISIONS[i], "squares", 1, (void *[]){&pieces, &in, &squares});
@@ -47,7 +47,7 @@ static void test_totals_are_the_same_in_all_threads(void **state) {
     static const int counts[] = {1, 5, 256, 300}, strides[] = {1, 5};
     for (int i = 0; i < 4 * 2; i++) {
         int count = counts[i % 4], stride = strides[i / 4];
-        double *x = numbers(count * stride, 9), expected = 0, *total = doubles(THREADS);
+        double *x = make_numbers(count * stride, 9), expected = 0, *total = reserve_doubles(THREADS);
         for (int e = 0; e < count; e++) expected += x[e * stride];
         launch(&PRECISIONS[i % EXACT_PRECISIONS], "total", 1, (void *[]){&count, &stride, &x, &total});
         for (int t = 1; t < THREADS; t++) assert_true(total[t] == total[0]);
@@ -59,14 +59,14 @@ static void test_totals_are_the_same_in_all_threads(void **state) {
 /* Three updates of a piece; the first gradient is clipped. */
 static void check_adam(const precision *p) {
     const lh_ref_adam adam = {.learning_rate = 3e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
-    double *parameter = numbers(PIECE, 10), *first = doubles(PIECE), *second = doubles(PIECE);
+    double *parameter = make_numbers(PIECE, 10), *first = reserve_doubles(PIECE), *second = reserve_doubles(PIECE);
     memset(first, 0, PIECE * sizeof *first);
     memset(second, 0, PIECE * sizeof *second);
     void *in = to_reals(p, PIECE, parameter), *moment1 = to_reals(p, PIECE, first),
          *moment2 = to_reals(p, PIECE, second);
     for (int step = 1; step <= 3; step++) {
         static const double scales[] = {1, 1e-3, 1e-2};
-        double *gradient = numbers(PIECE, 10 + (uint64_t)step), *before = doubles(PIECE), squares[2] = {0};
+        double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *before = reserve_doubles(PIECE), squares[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scales[step - 1]), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, adam.clip_norm / norm), sums[2], *out = sums;
         double rate = adam.learning_rate / (1 - pow(adam.beta1, step)), correct2 = 1 / (1 - pow(adam.beta2, step));
@@ -91,8 +91,8 @@ static void check_adam(const precision *p) {
 
 /* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
 static void check_first_step(const precision *p) {
-    double *gradient = numbers(PIECE, 20), *zeros = doubles(PIECE), *expected = doubles(PIECE),
-           *actual = doubles(PIECE);
+    double *gradient = make_numbers(PIECE, 20), *zeros = reserve_doubles(PIECE), *expected = reserve_doubles(PIECE),
+           *actual = reserve_doubles(PIECE);
     double clip = 1, rate = 1e-3 / (1 - 0.9), correct2 = 1 / (1 - 0.999), sums[2], *out = sums;
     memset(zeros, 0, PIECE * sizeof *zeros);
     for (int i = 0; i < PIECE; i++) {
@@ -140,12 +140,13 @@ static void update_on_device(const precision *p, rule how, int step, double rate
 
 /* Makes this number of updates of a piece, with a falling learning rate and some clipped gradients. */
 static void check_rule(const precision *p, rule how, int updates) {
-    double *parameter = numbers(PIECE, 10), *state[2] = {doubles(PIECE), doubles(PIECE)};
+    double *parameter = make_numbers(PIECE, 10), *state[2] = {reserve_doubles(PIECE), reserve_doubles(PIECE)};
     for (int i = 0; i < 2; i++) memset(state[i], 0, PIECE * sizeof *state[i]);
     void *in = to_reals(p, PIECE, parameter), *first = to_reals(p, PIECE, state[0]),
          *second = to_reals(p, PIECE, state[1]);
     for (int step = 1; step <= updates; step++) {
-        double *gradient = numbers(PIECE, 10 + (uint64_t)step), *before = doubles(PIECE), squares[2] = {0}, sums[2];
+        double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *before = reserve_doubles(PIECE), squares[2] = {0},
+               sums[2];
         double rate = 1e-2 / step, scale = step % 3 == 0 ? 1 : 1e-2, moved[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scale), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, 1 / norm);

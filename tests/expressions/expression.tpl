@@ -18,12 +18,12 @@ static bool run(char *message, size_t size) {
     }
 % end
     evaluate(&p, ${case.drawn_text and "drawn" or "NULL"}, given_logits, given_weights, scores, slopes, &g);
-    bool good = all_close(scores, want_score, COUNT, 1e-9, "score", message, size);
-    good = all_close(slopes, want_slope, COUNT, 2e-7, "slope", message, size) && good;
+    bool good = are_all_close(scores, want_score, COUNT, 1e-9, "score", message, size);
+    good = are_all_close(slopes, want_slope, COUNT, 2e-7, "slope", message, size) && good;
 % for _, list in ipairs(case.lists) do
     {
         static const real gradient[] = {${list.gradients}};
-        good = all_close(g.${list.member}, gradient, ${list.count}, 2e-6, "${list.member}", message, size) && good;
+        good = are_all_close(g.${list.member}, gradient, ${list.count}, 2e-6, "${list.member}", message, size) && good;
     }
 % end
     return good;

@@ -20,7 +20,7 @@ static inline void *take(char *memory, size_t *used, size_t bytes) {
     return memory ? memory + start : NULL;
 }
 
-static inline void *zeros(size_t bytes) {
+static inline void *reserve_zeros(size_t bytes) {
     void *memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
     if (!memory) abort();
     memset(memory, 0, (bytes + 64) / 64 * 64);

@@ -26,7 +26,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const real *logits, const real *weights,
         real *scores, real *slopes, parameters *g) {
     lh_cpu_step step = {.shape = {1, {TOKENS, 0}, 1}, .parameters = p};
-    step.shared = zeros(self_end(&step.shape));
+    step.shared = reserve_zeros(self_end(&step.shape));
     if (drawn) {
         memcpy(((shared *)step.shared)->position, drawn, sizeof(int32_t[LAYERS][TOKENS]));
         memcpy(((shared *)step.shared)->distance, drawn, sizeof(int32_t[LAYERS][TOKENS]));
@@ -35,7 +35,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("make_self_score_set", "&step", "l")};
 % end
 % if score.trains then
-    char *sums = zeros(SCORE_SETS * self_score_bytes(TOKENS));
+    char *sums = reserve_zeros(SCORE_SETS * self_score_bytes(TOKENS));
     self_score_tables gradients[SCORE_SETS];
     size_t used = 0;
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("lay_out_self_scores", "&gradients[l]", "sums", "&used", "TOKENS")};

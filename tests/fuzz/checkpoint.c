@@ -15,7 +15,7 @@ static const lh_run_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e
 static float values[3][TOY_STORAGE];
 
 /* Bytes of data in a checkpoint of the toy spec: its parameters, and two moments of learned ones. */
-static size_t data_bytes(void) {
+static size_t count_data_bytes(void) {
     size_t bytes = 0;
     for (int t = 0; t < lh_toy_spec.tensor_count; t++) {
         const lh_tensor *tensor = &lh_toy_spec.tensors[t];
@@ -45,7 +45,7 @@ uint8_t *lh_fuzz_checkpoint_seed(int index, size_t *bytes) {
 
 /* Writes the length of a header that ends at the data, so that a header of another length is parsed. */
 static void repair_length(uint8_t *file, size_t bytes) {
-    size_t data = data_bytes();
+    size_t data = count_data_bytes();
     if (bytes < 8 + data) return;
     for (int i = 0; i < 8; i++) file[i] = (uint8_t)((uint64_t)(bytes - 8 - data) >> 8 * i);
 }
@@ -73,7 +73,7 @@ static void repair_checksum(const char *path, const lh_st_file *file) {
 }
 
 /* Reads every byte of every tensor, which must be inside the file. */
-static void touch(const lh_st_file *file) {
+static void read_all_elements(const lh_st_file *file) {
     volatile uint8_t sum = 0;
     for (int i = 0; i < lh_st_count(file); i++) {
         const lh_st_tensor *tensor = lh_st_get(file, i);
@@ -104,7 +104,7 @@ void lh_fuzz_checkpoint(const uint8_t *data, size_t bytes) {
     free(copy);
     lh_status status = lh_st_read(path, &file, &error);
     check_status(status, &error, path);
-    if (status == LH_OK) touch(file);
+    if (status == LH_OK) read_all_elements(file);
     if (status == LH_OK && data[0] & 2) repair_checksum(path, file);
     lh_st_free(file);
     int64_t step;

@@ -115,7 +115,7 @@ static uint8_t *put(uint8_t *data, size_t *bytes, size_t position, size_t gone, 
     return mutated;
 }
 
-static uint8_t *change(uint8_t *data, size_t *bytes, lh_rng *rng) {
+static uint8_t *mutate(uint8_t *data, size_t *bytes, lh_rng *rng) {
     uint8_t piece[LONGEST_PIECE];
     size_t position = lh_rng_below(rng, (uint32_t)*bytes + 1), size = lh_rng_below(rng, LONGEST_PIECE);
     switch (lh_rng_below(rng, 7)) {
@@ -146,6 +146,6 @@ uint8_t *lh_fuzz_case(uint8_t *(*valid)(int index, size_t *bytes), uint64_t seed
     for (uint8_t *one; (one = valid(seeds, bytes)) != NULL; seeds++) free(one);
     uint8_t *data = valid((int)lh_rng_below(&rng, (uint32_t)seeds), bytes);
     for (uint32_t changes = lh_rng_below(&rng, MOST_CHANGES + 1); changes > 0; changes--)
-        data = change(data, bytes, &rng);
+        data = mutate(data, bytes, &rng);
     return data;
 }

@@ -58,7 +58,7 @@ PRODUCT(256, 64)
 static const product products[] = {ROWS_OF(64, 192), ROWS_OF(64, 64), ROWS_OF(64, 256), ROWS_OF(256, 64)};
 
 /* Processor time of this thread: one thread that touches little memory loses nothing else to busy neighbours. */
-static double now(void) {
+static double read_clock(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
@@ -145,7 +145,7 @@ static void fill(real *a, int count, uint32_t seed) {
 }
 
 /* The largest difference to ours, over the largest element. */
-static double difference(const product *p, int contender) {
+static double measure_difference(const product *p, int contender) {
     static real first[(ROWS + 16) * MOST];
     real *out = p->kind == WEIGHT_GRADIENT ? dw : y;
     int count = p->kind == WEIGHT_GRADIENT ? p->K * p->N : ROWS * (p->kind == FORWARD ? p->N : p->K);
@@ -162,17 +162,17 @@ static double difference(const product *p, int contender) {
     return apart / most;
 }
 
-static double window(const product *p, int contender, double seconds, int64_t *calls) {
-    double start = now();
+static double measure_window(const product *p, int contender, double seconds, int64_t *calls) {
+    double start = read_clock();
     for (int64_t i = 0; i < *calls; i++) run(p, contender);
-    double seconds_taken = now() - start, rate = (double)*calls / seconds_taken;
+    double seconds_taken = read_clock() - start, rate = (double)*calls / seconds_taken;
     *calls = (int64_t)(rate * seconds) + 1;
     return 2e-9 * ROWS * p->K * p->N * rate;
 }
 
 static double peak_window(double seconds, int64_t *rounds) {
-    double start = now();
-    double flops = lh_peak_find(LH_LEVEL_NAME, REAL_BYTES)(*rounds), seconds_taken = now() - start;
+    double start = read_clock();
+    double flops = lh_peak_find(LH_LEVEL_NAME, REAL_BYTES)(*rounds), seconds_taken = read_clock() - start;
     *rounds = (int64_t)((double)*rounds * seconds / seconds_taken) + 1;
     return 1e-9 * flops / seconds_taken;
 }
@@ -182,7 +182,7 @@ static int compare(const void *a, const void *b) {
     return (p > q) - (p < q);
 }
 
-static double median(double *values) {
+static double find_median(double *values) {
     qsort(values, WINDOWS, sizeof *values, compare);
     return values[WINDOWS / 2];
 }
@@ -192,17 +192,17 @@ static void measure(const product *p, double seconds) {
     int64_t calls[CONTENDERS] = {10, 10, 10}, rounds = 10000;
     memset(dw, 0, sizeof dw);
     for (int c = 0; c < CONTENDERS; c++)
-        if (is_there(c)) window(p, c, seconds, &calls[c]);
+        if (is_there(c)) measure_window(p, c, seconds, &calls[c]);
     peak_window(seconds, &rounds);
     for (int i = 0; i < WINDOWS; i++) {
         for (int c = 0; c < CONTENDERS; c++)
-            if (is_there(c)) rates[c][i] = window(p, c, seconds, &calls[c]);
+            if (is_there(c)) rates[c][i] = measure_window(p, c, seconds, &calls[c]);
         peaks[i] = peak_window(seconds, &rounds);
     }
     printf("{\"level\":\"%s\",\"product\":\"%s\",\"rows\":%d,\"K\":%d,\"N\":%d,\"peak\":%.4g", LH_LEVEL_NAME,
-           kind_names[p->kind], ROWS, p->K, p->N, median(peaks));
+           kind_names[p->kind], ROWS, p->K, p->N, find_median(peaks));
     for (int c = 0; c < CONTENDERS; c++)
-        if (is_there(c)) printf(",\"%s\":%.4g", names[c], median(rates[c]));
+        if (is_there(c)) printf(",\"%s\":%.4g", names[c], find_median(rates[c]));
         else printf(",\"%s\":null", names[c]);
     printf("}\n");
 }
@@ -222,7 +222,7 @@ int main(int argc, char **argv) {
         transpose(p->K, p->N, w, transposed);
         choose_kernel(p);
         for (int c = OPENBLAS; c < CONTENDERS; c++) {
-            double apart = is_there(c) ? difference(p, c) : 0;
+            double apart = is_there(c) ? measure_difference(p, c) : 0;
             if (apart < 1e-5) continue;
             fprintf(stderr, "products: %s differs by %g in %s, %d x %d\n", names[c], apart, kind_names[p->kind], p->K,
                     p->N);

@@ -26,7 +26,7 @@ static struct {
     const lh_ptx_program *owner;                                         /* of those */
 } machine;
 
-static bool same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
+static bool are_at_same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
     return a.at == b.at && a.depth == b.depth && std::equal(a.returns, a.returns + a.depth, b.returns);
 }
 
@@ -39,7 +39,7 @@ static void join_groups(lh_ptx_warp &w) {
     for (size_t i = 0; i < w.groups.size(); i++)
         for (size_t j = i + 1; j < w.groups.size();) {
             lh_ptx_group &a = w.groups[i], &b = w.groups[j];
-            if (a.asleep || b.asleep || !same_place(a, b) || !(machine.in_step || (a.waits && b.waits))) {
+            if (a.asleep || b.asleep || !are_at_same_place(a, b) || !(machine.in_step || (a.waits && b.waits))) {
                 j++;
                 continue;
             }
@@ -62,7 +62,7 @@ static void part_lanes(lh_ptx_warp &w) {
 }
 
 /* Lanes for which a step's guard holds. */
-static unsigned guarded(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+static unsigned apply_guard(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     if (s.guard == 0) return mask;
     const unsigned char *p = w.registers + abs(s.guard) - 1;
     unsigned holds = 0;
@@ -86,7 +86,7 @@ static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned ma
 
 /* Whether a group continues unchanged. Otherwise the lanes whose partners are missing wait, in a group of their own
  * unless all lanes of the group wait. */
-static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
+static bool try_whole_group(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
     const unsigned goes = complete(w, s, g.mask);
     if (goes == g.mask) return true;
     lh_ptx_group waiting = g;
@@ -148,9 +148,9 @@ static void run_group(lh_ptx_warp &w, size_t index) {
     long long *issued = machine.issued[lh_ptx_part(*w.block)].data();
     for (;;) {
         const lh_ptx_step &s = steps[g->at];
-        if (s.flow != PLAIN && !all_go(w, *g, s)) return;
+        if (s.flow != PLAIN && !try_whole_group(w, *g, s)) return;
         issued[g->at]++;
-        unsigned mask = guarded(w, s, g->mask);
+        unsigned mask = apply_guard(w, s, g->mask);
         if (s.flow > WHOLE) {
             if (!change_flow(w, *g, s, mask)) return;
         } else {

@@ -81,7 +81,7 @@ void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
     for (int part = 0; part < LH_PTX_PARTS; part++) lh_ptx_sectors_loaded[part] = lh_ptx_sectors_stored[part] = 0;
 }
 
-static void join(view *to, const view &from) {
+static void merge_view(view *to, const view &from) {
     to->resize(from.size(), reach{0, NOBODY, 0});
     for (size_t i = 0; i < from.size(); i++) {
         reach &own = (*to)[i];
@@ -94,22 +94,22 @@ static void join(view *to, const view &from) {
 }
 
 /* Accesses of all blocks that are known to a thread. */
-static view knowledge(int block, int thread) {
+static view make_view(int block, int thread) {
     view all = observed.known[(size_t)block];
     auto found = observed.actual.find({block, thread});
-    if (found != observed.actual.end()) join(&all, found->second);
+    if (found != observed.actual.end()) merge_view(&all, found->second);
     return all;
 }
 
 /* Adds the accesses to a thread's knowledge that it has seen through words. */
 static void acquire(const lh_ptx_block &block, int thread) {
     auto seen = observed.seen.find({block.index, thread});
-    if (seen != observed.seen.end()) join(&observed.actual[{block.index, thread}], seen->second);
+    if (seen != observed.seen.end()) merge_view(&observed.actual[{block.index, thread}], seen->second);
 }
 
 /* Accesses that a thread can publish: those that it knows and its own. */
-static view released(const lh_ptx_block &block, int thread) {
-    view all = knowledge(block.index, thread);
+static view make_released_view(const lh_ptx_block &block, int thread) {
+    view all = make_view(block.index, thread);
     all[(size_t)block.index] = {block.interval, thread, block.interval};
     return all;
 }
@@ -118,14 +118,14 @@ void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask) {
     for (unsigned rest = mask; observed.races && rest; rest &= rest - 1) {
         const int thread = w.index * LANES + __builtin_ctz(rest);
         acquire(*w.block, thread);
-        observed.fenced[{w.block->index, thread}] = released(*w.block, thread);
+        observed.fenced[{w.block->index, thread}] = make_released_view(*w.block, thread);
     }
 }
 
 void lh_ptx_observe_barrier(const lh_ptx_block &block) {
     for (auto at = observed.actual.begin(); at != observed.actual.end();)
         if (at->first.first == block.index) {
-            join(&observed.known[(size_t)block.index], at->second);
+            merge_view(&observed.known[(size_t)block.index], at->second);
             at = observed.actual.erase(at);
         } else ++at;
 }
@@ -133,14 +133,14 @@ void lh_ptx_observe_barrier(const lh_ptx_block &block) {
 /* A load of a word that does not race, or an addition to it. */
 static void synchronise(const lh_ptx_block &block, int thread, uint64_t address, bool stores, int ordering) {
     view &word = observed.words[address];
-    if (!word.empty()) join(&observed.seen[{block.index, thread}], word);
+    if (!word.empty()) merge_view(&observed.seen[{block.index, thread}], word);
     if (!stores) {
         if (ordering == ORDERED) acquire(block, thread);
         return;
     }
     auto fenced = observed.fenced.find({block.index, thread});
-    if (fenced != observed.fenced.end()) join(&word, fenced->second);
-    if (ordering == ORDERED) join(&word, released(block, thread));
+    if (fenced != observed.fenced.end()) merge_view(&word, fenced->second);
+    if (ordering == ORDERED) merge_view(&word, make_released_view(block, thread));
 }
 
 static word &find_word(const lh_ptx_access &a, uint64_t address) {
@@ -160,7 +160,7 @@ static word &find_word(const lh_ptx_access &a, uint64_t address) {
 }
 
 /* Whether an access by `from` comes before what the thread does now. */
-static bool comes_before(int from, const access &then, const lh_ptx_block &block, int thread, const view *known) {
+static bool happens_before(int from, const access &then, const lh_ptx_block &block, int thread, const view *known) {
     if (from == block.index) return then.interval < block.interval || then.thread == thread;
     const reach &r = (*known)[(size_t)from];
     return then.interval < r.before || (then.thread == r.thread && then.interval <= r.own);
@@ -180,11 +180,11 @@ static bool comes_before(int from, const access &then, const lh_ptx_block &block
 static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *known) {
     const lh_ptx_block &block = *a.warp->block;
     const access now = {thread, block.interval, a.step->line};
-    if (c->writer != NOBODY && !comes_before(c->writer, c->write, block, thread, known))
+    if (c->writer != NOBODY && !happens_before(c->writer, c->write, block, thread, known))
         report(a, "written", c->writer, c->write, thread);
     if (a.stores) {
         for (int from = 0; from < observed.blocks; from++) {
-            if (c->reads[from].thread != NOBODY && !comes_before(from, c->reads[from], block, thread, known))
+            if (c->reads[from].thread != NOBODY && !happens_before(from, c->reads[from], block, thread, known))
                 report(a, "read", from, c->reads[from], thread);
             c->reads[from] = NONE;
         }
@@ -223,7 +223,7 @@ static void check_races(const lh_ptx_access &a) {
         const view *known = &observed.known[(size_t)a.warp->block->index];
         view own;
         if (!observed.actual.empty()) {
-            own = knowledge(a.warp->block->index, thread);
+            own = make_view(a.warp->block->index, thread);
             known = &own;
         }
         check_bytes(a, a.addresses[lane], thread, known);

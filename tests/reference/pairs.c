@@ -14,7 +14,7 @@ void lh_pairs_lengths(const lh_st_file *file, int length[LH_PAIRS_LENGTHS]) {
     lh_vectors_numbers(file, "lengths", LH_PAIRS_LENGTHS, length);
 }
 
-static void broken(const char *what) {
+static void fail_broken(const char *what) {
     fprintf(stderr, "tests/reference: %s: missing or of another size\n", what);
     abort();
 }
@@ -29,7 +29,7 @@ static void *allocate(size_t count, size_t size) {
 static double *numbers(const lh_st_file *file, const char *name, int expected) {
     int count = 0;
     double *values = lh_vectors_doubles(file, name, &count);
-    if (!values || count != expected) broken(name);
+    if (!values || count != expected) fail_broken(name);
     return values;
 }
 
@@ -46,7 +46,7 @@ lh_ref_model *lh_pairs_model(const lh_st_file *file, const lh_ref_network *netwo
 }
 
 /* NULL: the file has no such tensor. */
-static int32_t *integers(const lh_st_file *file, const char *kind, int n, const char *name, int count) {
+static int32_t *read_integers(const lh_st_file *file, const char *kind, int n, const char *name, int count) {
     char full[64];
     snprintf(full, sizeof full, "%s.n%d.%s", kind, n, name);
     if (!lh_st_find(file, full)) return NULL;
@@ -59,7 +59,7 @@ static int32_t *integers(const lh_st_file *file, const char *kind, int n, const 
 
 /* Positions of a file, or 0, 1, 2, ... if the file stores none. */
 static int32_t *indices(const lh_st_file *file, int n, const char *name, int count) {
-    int32_t *out = integers(file, "data", n, name, count);
+    int32_t *out = read_integers(file, "data", n, name, count);
     if (out) return out;
     out = allocate((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = i;
@@ -68,16 +68,16 @@ static int32_t *indices(const lh_st_file *file, int n, const char *name, int cou
 
 /* Distances of a file, or indices of keys minus indices of queries if the file stores none. */
 static int32_t *differences(const lh_st_file *file, int n, const char *name, int queries, int keys) {
-    int32_t *out = integers(file, "data", n, name, queries * keys);
+    int32_t *out = read_integers(file, "data", n, name, queries * keys);
     if (out) return out;
     out = allocate((size_t)(queries * keys), sizeof *out);
     for (int i = 0; i < queries * keys; i++) out[i] = i % keys - i / keys;
     return out;
 }
 
-static uint16_t *symbols(const lh_st_file *file, int n, const char *name, int count) {
-    int32_t *values = integers(file, "data", n, name, count);
-    if (!values) broken(name);
+static uint16_t *read_symbols(const lh_st_file *file, int n, const char *name, int count) {
+    int32_t *values = read_integers(file, "data", n, name, count);
+    if (!values) fail_broken(name);
     uint16_t *out = allocate((size_t)count, sizeof *out);
     for (int i = 0; i < count; i++) out[i] = (uint16_t)values[i];
     free(values);
@@ -115,7 +115,7 @@ static void read_results(const lh_st_file *file, const lh_ref_network *network, 
     static const char *const names[LH_MAX_STREAMS] = {"cross", "decoder"};
     int m = out->batch.target_tokens, heads = network->families[network->family_count - 1].heads;
     const int keys[LH_MAX_STREAMS] = {n, m};
-    out->greedy = integers(file, "result", n, "greedy", out->batch.sequences * m);
+    out->greedy = read_integers(file, "result", n, "greedy", out->batch.sequences * m);
     for (int s = 0; out->greedy && s < LH_MAX_STREAMS; s++) {
         char name[64];
         snprintf(name, sizeof name, "result.n%d.%s", n, names[s]);
@@ -128,7 +128,7 @@ static int get_size(const lh_st_file *file, int n, const char *name, int axis) {
     char full[64];
     snprintf(full, sizeof full, "data.n%d.%s", n, name);
     const lh_st_tensor *tensor = lh_st_find(file, full);
-    if (!tensor || tensor->rank != 2) broken(full);
+    if (!tensor || tensor->rank != 2) fail_broken(full);
     return (int)tensor->shape[axis];
 }
 
@@ -136,9 +136,9 @@ void lh_pairs_case_read(const lh_st_file *file, const lh_ref_network *network, i
     char logits[64], loss[64];
     int sequences = get_size(file, n, "target", 0), m = get_size(file, n, "target", 1);
     *out = (lh_pairs_case){
-        .token = symbols(file, n, "source", sequences * n),
-        .target = symbols(file, n, "target", sequences * m),
-        .label = symbols(file, n, "label", sequences * m),
+        .token = read_symbols(file, n, "source", sequences * n),
+        .target = read_symbols(file, n, "target", sequences * m),
+        .label = read_symbols(file, n, "label", sequences * m),
         .positions = {indices(file, n, "source.positions", n), indices(file, n, "target.positions", m)},
         .distances = {indices(file, n, "source.distances", n), indices(file, n, "target.distances", m)}};
     snprintf(logits, sizeof logits, "result.n%d.logits", n);

@@ -51,7 +51,7 @@ lh_st_file *lh_vectors_open(const char *name) {
     return file;
 }
 
-static int64_t elements(const lh_st_tensor *tensor) {
+static int64_t count_elements(const lh_st_tensor *tensor) {
     int64_t count = 1;
     for (int i = 0; i < tensor->rank; i++) count *= tensor->shape[i];
     return count;
@@ -60,7 +60,7 @@ static int64_t elements(const lh_st_tensor *tensor) {
 double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count) {
     const lh_st_tensor *tensor = lh_st_find(file, name);
     if (!tensor) return NULL;
-    *count = (int)elements(tensor);
+    *count = (int)count_elements(tensor);
     double *out = malloc((size_t)(*count + 1) * sizeof *out);
     if (!out) abort();
     for (int i = 0; i < *count; i++) {

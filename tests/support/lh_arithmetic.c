@@ -6,7 +6,7 @@
 
 #include "lh_test.h"
 
-static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
     lh_collected *s = (lh_collected *)c;
     (void)error;
     if (s->count == s->capacity) {
@@ -22,12 +22,12 @@ static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const i
     return LH_OK;
 }
 
-static bool goes_by(const lh_collection *c, int axis) {
+static bool is_grouped_by(const lh_collection *c, int axis) {
     const lh_collected *s = (const lh_collected *)c;
     return axis == DIGITS || (axis > 0 && axis == s->frame_axis) || (axis == CARRY && s->by_carry);
 }
 
-static bool asks(const lh_collection *c, int axis, int value) {
+static bool is_requested(const lh_collection *c, int axis, int value) {
     const lh_collected *s = (const lh_collected *)c;
     if (axis > 0 && axis == s->frame_axis) return value == s->frame[0] || value == s->frame[1];
     return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
@@ -42,9 +42,9 @@ lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool 
     lh_collected s = {.by_carry = by_carry, .least = 1, .most = most};
     s.c = (lh_collection){.seed = seed,
                           .options = options,
-                          .add_item = keep,
-                          .groups_by = goes_by,
-                          .requests = asks,
+                          .add_item = add_item,
+                          .groups_by = is_grouped_by,
+                          .requests = is_requested,
                           .progress = progress};
     return s;
 }

@@ -108,7 +108,7 @@ int lh_guess_most_frequent(const lh_task_case *task, const lh_drawn *drawn) {
     return best;
 }
 
-static double accuracy(const lh_task_case *task, lh_task_guess *guess, int n, int examples) {
+static double measure_accuracy(const lh_task_case *task, lh_task_guess *guess, int n, int examples) {
     static lh_drawn drawn;
     long correct = 0, counted = 0;
     for (int e = 0; e < examples; e++) {
@@ -124,7 +124,7 @@ lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int firs
     double sum = 0, squares = 0;
     int lengths = 0;
     for (int n = first; n <= last; n += step, lengths++) {
-        double one = accuracy(task, guess, n, examples);
+        double one = measure_accuracy(task, guess, n, examples);
         sum += one;
         squares += one * one;
     }

@@ -35,7 +35,7 @@ static void compare(comparison *c, size_t i, double actual, double expected, dou
     c->expected = expected;
 }
 
-static void judge(const comparison *c, size_t n, double rtol, double atol, const char *file, int line) {
+static void report_failures(const comparison *c, size_t n, double rtol, double atol, const char *file, int line) {
     if (c->failures == 0) return;
     print_error("%zu of %zu differ; worst at [%zu]: got %.17g, expected %.17g\n"
                 "largest error: absolute %.3g, relative %.3g; allowed: %.3g + %.3g |expected|\n",
@@ -47,14 +47,14 @@ void lh_test_close(const double *actual, const double *expected, size_t n, doubl
                    int line) {
     comparison c = {0};
     for (size_t i = 0; i < n; i++) compare(&c, i, actual[i], expected[i], rtol, atol);
-    judge(&c, n, rtol, atol, file, line);
+    report_failures(&c, n, rtol, atol, file, line);
 }
 
 void lh_test_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
                          const char *file, int line) {
     comparison c = {0};
     for (size_t i = 0; i < n; i++) compare(&c, i, (double)actual[i], (double)expected[i], rtol, atol);
-    judge(&c, n, rtol, atol, file, line);
+    report_failures(&c, n, rtol, atol, file, line);
 }
 
 /* ---- statuses ---- */

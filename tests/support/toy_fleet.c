@@ -23,16 +23,16 @@ void lh_toy_end_device(void) {
     assert_int_equal(lh_emulation_held(), 0);
 }
 
-static lh_spec of_the_device(lh_spec spec) {
+static lh_spec add_device_code(lh_spec spec) {
     spec.position_range[0] = 64;
     spec.cuda = lh_toy_program;
     spec.train.batch = 13;
     return spec;
 }
 
-lh_spec lh_toy_fleet_spec(void) { return of_the_device(lh_toy_spec_with(toy_drawn_list)); }
+lh_spec lh_toy_fleet_spec(void) { return add_device_code(lh_toy_spec_with(toy_drawn_list)); }
 
-lh_spec lh_toy_fleet_pair(void) { return of_the_device(lh_toy_pair_with(toy_drawn_list)); }
+lh_spec lh_toy_fleet_pair(void) { return add_device_code(lh_toy_pair_with(toy_drawn_list)); }
 
 lh_toy_interruption lh_toy_interrupted;
 

@@ -5,9 +5,9 @@
 
 lh_task_sample lh_task_bucket_sort;
 
-static int same(int n) { return n; }
+static int keep_length(int n) { return n; }
 
-static int twice(int n) { return 2 * n; }
+static int double_length(int n) { return 2 * n; }
 
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     for (int i = 0; i < example->input_length; i++) tokens[0][i] = example->input[i];
@@ -24,8 +24,8 @@ static const char *const symbols[TOY_SYMBOLS] = {"0", "1", "2", "3", "4"};
 static const lh_task task = {
     .kind = "bucket_sort",
     .sample = lh_task_bucket_sort,
-    .input_length = same,
-    .output_length = same,
+    .input_length = keep_length,
+    .output_length = keep_length,
     .input_symbols = TOY_SYMBOLS,
     .output_symbols = TOY_SYMBOLS,
     .input_symbol = symbols,
@@ -36,9 +36,9 @@ static const lh_task task = {
 };
 
 static const lh_format format = {
-    .stream = {{"source", twice}},
+    .stream = {{"source", double_length}},
     .streams = 1,
-    .labels = same,
+    .labels = keep_length,
     .assemble = assemble,
 };
 
@@ -123,11 +123,11 @@ static bool locate_pair(const lh_example *example, uint16_t *place) {
 }
 
 static const lh_format pair_format = {
-    .stream = {{"source", same}, {"target", target_length}},
+    .stream = {{"source", keep_length}, {"target", target_length}},
     .streams = 2,
     .label_stream = 1,
     .teacher_forced = true,
-    .labels = same,
+    .labels = keep_length,
     .assemble = assemble_pair,
     .locate = locate_pair,
 };

@@ -6,7 +6,7 @@
 #include "lh_test.h"
 
 /* Converts an input and a target to another frame, by removing or adding zeros. */
-static lh_text in_frame(const lh_text *unframed, int from, int width) {
+static lh_text write_in_frame(const lh_text *unframed, int from, int width) {
     lh_text out;
     const char sign = unframed->input[1 + from];
     int digits = width < from ? width : from;
@@ -44,7 +44,7 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
             while (s->item[count + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
             const lh_kept *other = &s->item[count + cursor[f]++];
             lh_text unframed = lh_kept_text(s, k), actual = lh_kept_text(s, other),
-                    expected = in_frame(&unframed, own_width, width);
+                    expected = write_in_frame(&unframed, own_width, width);
             assert_string_equal(actual.input, expected.input);
             assert_string_equal(actual.target, expected.target);
             assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);

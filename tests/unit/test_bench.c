@@ -17,7 +17,7 @@ static void sleep_ms(int milliseconds) {
 }
 
 /* Runs work on a team and returns the ticks of each part. */
-static void booked_by(int threads, lh_team_work *work, double ticks[LH_PARTS]) {
+static void measure_ticks(int threads, lh_team_work *work, double ticks[LH_PARTS]) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
     lh_timings_read(before);
     lh_team_run(threads, work, NULL);
@@ -42,7 +42,7 @@ static void sleep_in_parts(void *argument, int index, int count) {
 static void test_timings_nested_parts_are_separate(void **state) {
     (void)state;
     double ticks[LH_PARTS];
-    booked_by(1, sleep_in_parts, ticks);
+    measure_ticks(1, sleep_in_parts, ticks);
     double ratio = ticks[LH_PART_ATTENTION] / ticks[LH_PART_PRODUCTS];
     assert_true(ratio > 0.75 && ratio < 3.0);
     assert_true(ticks[LH_PART_WAITING] == 0);
@@ -61,10 +61,10 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
 static void test_timings_exponentials_only_in_fine_profile(void **state) {
     (void)state;
     double ticks[LH_PARTS];
-    booked_by(1, sleep_in_exponentials, ticks);
+    measure_ticks(1, sleep_in_exponentials, ticks);
     assert_true(ticks[LH_PART_EXPONENTIALS] == 0 && ticks[LH_PART_ATTENTION] > 0);
     lh_timings_fine = true;
-    booked_by(1, sleep_in_exponentials, ticks);
+    measure_ticks(1, sleep_in_exponentials, ticks);
     lh_timings_fine = false;
     double ratio = ticks[LH_PART_EXPONENTIALS] / ticks[LH_PART_ATTENTION];
     assert_true(ratio > 1 && ratio < 4);
@@ -80,7 +80,7 @@ static void one_sleeps_all_meet(void *argument, int index, int count) {
 static void test_timings_barrier_is_waiting(void **state) {
     (void)state;
     double ticks[LH_PARTS];
-    booked_by(2, one_sleeps_all_meet, ticks);
+    measure_ticks(2, one_sleeps_all_meet, ticks);
     assert_true(ticks[LH_PART_WAITING] > 0.5 * ticks[LH_PART_REST]);
     assert_true(ticks[LH_PART_WAITING] < 1.5 * ticks[LH_PART_REST]);
 }
@@ -115,7 +115,7 @@ static void test_bench_slow_shard_is_waiting(void **state) {
     assert_true(one.parts[LH_PART_REST] > 0.8);
 }
 
-static double skips_two(const lh_shape *shape, lh_mode mode) {
+static double skip_two_flops(const lh_shape *shape, lh_mode mode) {
     return 2.0 * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
@@ -123,11 +123,11 @@ static double skips_two(const lh_shape *shape, lh_mode mode) {
 static void test_bench_skipped_work_is_not_executed(void **state) {
     (void)state;
     lh_cpu_program skips = toy_float;
-    skips.skipped_flops = skips_two;
+    skips.skipped_flops = skip_two_flops;
     lh_bench_result all = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     lh_shape shape = lh_make_shape(&spec, 3, spec.train.batch);
-    const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN), skipped = skips_two(&shape, LH_MODE_TRAIN);
+    const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN), skipped = skip_two_flops(&shape, LH_MODE_TRAIN);
     assert_true(all.flops_per_second == all.nominal_per_second);
     assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);
     assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
@@ -137,8 +137,8 @@ static atomic_int in_first_shard; /* number of replicas */
 static atomic_bool have_met;
 
 /* Once, the first shard of a step waits until another replica is in its first shard, for at most a minute. */
-static void meeting_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                          lh_sums *sums) {
+static void train_block_with_barrier(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
+                                     void *gradient, lh_sums *sums) {
     if (block->first_example == 0) {
         if (atomic_fetch_add(&in_first_shard, 1) > 0) atomic_store(&have_met, true);
         for (int i = 0; i < 60000 && !atomic_load(&have_met); i++) sleep_ms(1);
@@ -153,7 +153,7 @@ static void test_bench_replicas_side_by_side(void **state) {
     (void)state;
     lh_cpu_program slow = toy_float, meeting = toy_float;
     slow.train_block = slow_first_block;
-    meeting.train_block = meeting_block;
+    meeting.train_block = train_block_with_barrier;
     lh_bench_result one = bench_toy(&slow, 4, 1), two = bench_toy(&meeting, 4, 2);
     assert_int_equal(one.threads, 1);
     assert_int_equal(two.threads, 2);

@@ -205,7 +205,7 @@ static void *fake_variable(const char *directory, const char *name) {
 }
 
 /* Checks that opening fails with these words and leaves nothing open. */
-static void refused(const char *directory, const lh_cuda_program *program, int ordinal, const char *words) {
+static void assert_refused(const char *directory, const lh_cuda_program *program, int ordinal, const char *words) {
     lh_cuda_device device;
     lh_error error;
     lh_assert_error(lh_cuda_device_open(&device, program, ordinal, &error), LH_ERR_ENVIRONMENT, &error, words);
@@ -301,34 +301,35 @@ static void test_device_use_in_another_thread_makes_current(void **state) {
 
 static void test_device_open_ordinal_beyond_count_refused(void **state) {
     const lh_cuda_program program = get_program("sm_90");
-    refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
+    assert_refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
     set("FAKE_CUDA_COUNT", "3");
     set("CUDA_VISIBLE_DEVICES", "4,5,6");
-    refused(*state, &program, 3, "the CUDA driver finds 3, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
+    assert_refused(*state, &program, 3, "the CUDA driver finds 3, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
 }
 
 static void test_device_open_too_small_refused(void **state) {
     lh_cuda_program program = get_program("sm_90 compute_75");
     program.block_memory = 101376;
     set("FAKE_CUDA_BLOCK_MEMORY", "65536");
-    refused(*state, &program, 0, "gives a block 65536 bytes of shared memory, this program needs 101376");
+    assert_refused(*state, &program, 0, "gives a block 65536 bytes of shared memory, this program needs 101376");
     set("FAKE_CUDA_BLOCK_MEMORY", "101376");
     set("FAKE_CUDA_RESIDENT", "0");
-    refused(*state, &program, 0, "toy_train_kernel: a multiprocessor of cuda:0 (Fake A) cannot hold one block of 256");
+    assert_refused(*state, &program, 0,
+                   "toy_train_kernel: a multiprocessor of cuda:0 (Fake A) cannot hold one block of 256");
     set("FAKE_CUDA_COOPERATIVE", "0");
-    refused(*state, &program, 0, "does not launch cooperative kernels");
+    assert_refused(*state, &program, 0, "does not launch cooperative kernels");
     program.least_architecture = 80;
     program.precision = "tf32";
     set("FAKE_CUDA_ARCHITECTURE", "75");
-    refused(*state, &program, 0, "cuda:0 (Fake A) is sm_75, this program in tf32 needs sm_80 or later");
+    assert_refused(*state, &program, 0, "cuda:0 (Fake A) is sm_75, this program in tf32 needs sm_80 or later");
 }
 
 static void test_device_open_no_image_refused(void **state) {
     const lh_cuda_program program = get_program("sm_80");
-    refused(*state, &program, 0, "this program has: sm_80");
+    assert_refused(*state, &program, 0, "this program has: sm_80");
     set("FAKE_CUDA_ARCHITECTURE", "86");
     set("FAKE_CUDA_VERSION", "12080");
-    refused(*state, &program, 0, "knows CUDA up to 12.8");
+    assert_refused(*state, &program, 0, "knows CUDA up to 12.8");
 }
 
 static void test_device_open_shared_memory_never_costs_a_block(void **state) {
@@ -345,21 +346,21 @@ static void test_device_open_shared_memory_never_costs_a_block(void **state) {
 static void test_device_open_failing_calls_named(void **state) {
     const lh_cuda_program program = get_program("sm_90");
     set("FAKE_CUDA_RETAIN", "2");
-    refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
+    assert_refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
     set("FAKE_CUDA_RETAIN", "46");
-    refused(*state, &program, 0, "cuda:0 (Fake A) is not free: another process uses it exclusively");
+    assert_refused(*state, &program, 0, "cuda:0 (Fake A) is not free: another process uses it exclusively");
     set("FAKE_CUDA_RETAIN", "0");
     set("FAKE_CUDA_FUNCTION", "500");
-    refused(*state, &program, 0, "in cuModuleGetFunction of toy_train_kernel");
+    assert_refused(*state, &program, 0, "in cuModuleGetFunction of toy_train_kernel");
     set("FAKE_CUDA_FUNCTION", "0");
     set("FAKE_CUDA_ATTRIBUTE", "1");
-    refused(*state, &program, 0, "in cuFuncSetAttribute");
+    assert_refused(*state, &program, 0, "in cuFuncSetAttribute");
 }
 
 static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
     const lh_cuda_program program = get_program("compute_75");
     set("FAKE_CUDA_LOAD", "209");
-    refused(
+    assert_refused(
         *state, &program, 0,
         "cuda:0 (Fake A, sm_90) does not load the device code (compute_75, compiled by the driver): the CUDA driver "
         "failed in cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (209), no kernel image is available\n"
@@ -377,7 +378,7 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
     set("LONGHAND_CUDA_ROOT", root);
     set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
     set("FAKE_CUDA_ARCHITECTURE", "80");
-    refused(*state, &program, 0, "no NVRTC on this machine that compiles the device code for sm_80");
+    assert_refused(*state, &program, 0, "no NVRTC on this machine that compiles the device code for sm_80");
     lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(root, "lib64"), "libnvrtc.so");
     for (int start = 0; start < 2; start++) {
         lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);

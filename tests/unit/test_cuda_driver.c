@@ -33,7 +33,7 @@ static int clear_variables(void **state) {
 }
 
 /* Calls lh_cuda_driver_open in a new process; returns its status and its error. */
-static lh_status look(lh_error *error) {
+static lh_status open_driver_in_child(lh_error *error) {
     int ends[2], status;
     const lh_cuda_driver *driver = NULL;
     assert_int_equal(pipe(ends), 0);
@@ -53,12 +53,12 @@ static lh_status look(lh_error *error) {
     return (lh_status)WEXITSTATUS(status);
 }
 
-static void look_for(const char *library) { assert_int_equal(setenv(LIBRARY, library, 1), 0); }
+static void set_library(const char *library) { assert_int_equal(setenv(LIBRARY, library, 1), 0); }
 
 static void test_driver_open_no_library_reported(void **state) {
     lh_error error;
-    look_for(lh_test_path(*state, "none.so"));
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "no CUDA driver on this machine");
+    set_library(lh_test_path(*state, "none.so"));
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "no CUDA driver on this machine");
     assert_non_null(strstr(error.text, "none.so: cannot open shared object file"));
     assert_non_null(strstr(error.text, "LONGHAND_CUDA_DRIVER"));
 }
@@ -70,26 +70,27 @@ static void test_driver_open_default_name_is_the_system_s(void **state) {
     lh_error error;
     bool installed = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
     for (int empty = 0; empty < 2; empty++) {
-        if (empty) look_for("");
-        if (installed) assert_true(look(&error) == LH_OK || !strstr(error.text, words));
-        else lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, words);
+        if (empty) set_library("");
+        if (installed) assert_true(open_driver_in_child(&error) == LH_OK || !strstr(error.text, words));
+        else lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, words);
     }
 }
 
 static void test_driver_open_function_missing_named(void **state) {
     lh_error error;
-    look_for(lh_test_path(*state, "old.so"));
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "has no function cuLaunchCooperativeKernel");
+    set_library(lh_test_path(*state, "old.so"));
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error,
+                    "has no function cuLaunchCooperativeKernel");
     assert_non_null(strstr(error.text, "old.so"));
-    look_for("libm.so.6");
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "libm.so.6 has no function cuInit");
+    set_library("libm.so.6");
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "libm.so.6 has no function cuInit");
 }
 
 static void test_driver_open_stub_recognised(void **state) {
     lh_error error;
-    look_for(lh_test_path(*state, "fake.so"));
+    set_library(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "34", 1);
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
     assert_non_null(strstr(error.text, "fake.so"));
     assert_non_null(strstr(error.text, "LD_LIBRARY_PATH"));
 }
@@ -100,35 +101,36 @@ static void test_driver_open_stub_of_the_toolkit_recognised(void **state) {
     static const char stub[] = "/usr/local/cuda/lib64/stubs/libcuda.so";
     lh_error error;
     if (!lh_test_exists(stub)) skip();
-    look_for(stub);
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
+    set_library(stub);
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
 }
 
 static void test_driver_open_no_device_reported(void **state) {
     lh_error error;
-    look_for(lh_test_path(*state, "fake.so"));
+    set_library(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "100", 1);
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "finds no device on this machine\n");
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "finds no device on this machine\n");
     setenv("FAKE_CUDA_INIT", "0", 1);
     setenv("FAKE_CUDA_COUNT", "0", 1);
     setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "(CUDA_VISIBLE_DEVICES=\"-1\" may hide them)");
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error,
+                    "(CUDA_VISIBLE_DEVICES=\"-1\" may hide them)");
 }
 
 static void test_driver_open_failure_has_the_driver_s_message(void **state) {
     lh_error error;
-    look_for(lh_test_path(*state, "fake.so"));
+    set_library(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "2", 1);
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "cannot start");
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "cannot start");
     assert_non_null(strstr(error.text, "cuInit: CUDA_ERROR_OUT_OF_MEMORY (2), out of memory"));
     setenv("FAKE_CUDA_INIT", "803", 1);
-    lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "(803)");
+    lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "(803)");
 }
 
 static void test_driver_open_good_opens(void **state) {
     lh_error error;
-    look_for(lh_test_path(*state, "fake.so"));
-    lh_assert_ok(look(&error), &error);
+    set_library(lh_test_path(*state, "fake.so"));
+    lh_assert_ok(open_driver_in_child(&error), &error);
 }
 
 static void *open_in_thread(void *seen) {
@@ -143,10 +145,10 @@ static void test_driver_open_many_threads_one_start(void **state) {
     const lh_cuda_driver *drivers[THREADS] = {NULL}, *driver;
     pthread_t threads[THREADS];
     lh_error error;
-    look_for(lh_test_path(*state, "none.so"));
+    set_library(lh_test_path(*state, "none.so"));
     assert_int_equal(lh_cuda_driver_open(&driver, &error), LH_ERR_ENVIRONMENT);
     assert_null(driver);
-    look_for(lh_test_path(*state, "fake.so"));
+    set_library(lh_test_path(*state, "fake.so"));
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, open_in_thread, &drivers[i]), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -155,7 +157,7 @@ static void test_driver_open_many_threads_one_start(void **state) {
         assert_non_null(result);
         assert_ptr_equal(drivers[i], drivers[0]);
     }
-    look_for(lh_test_path(*state, "none.so"));
+    set_library(lh_test_path(*state, "none.so"));
     lh_assert_ok(lh_cuda_driver_open(&driver, &error), &error);
     assert_ptr_equal(driver, drivers[0]);
     void *library = dlopen(lh_test_path(*state, "fake.so"), RTLD_NOW | RTLD_NOLOAD);
@@ -166,7 +168,7 @@ static void test_driver_open_many_threads_one_start(void **state) {
 static void test_driver_check_names_call_and_error(void **state) {
     const lh_cuda_driver *driver;
     lh_error error = {"untouched"};
-    look_for(lh_test_path(*state, "fake.so"));
+    set_library(lh_test_path(*state, "fake.so"));
     lh_assert_ok(lh_cuda_driver_open(&driver, &error), &error);
     assert_int_equal(lh_cuda_check(driver, 0, "cuMemAlloc", &error), LH_OK);
     assert_string_equal(error.text, "untouched");

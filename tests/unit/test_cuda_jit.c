@@ -49,7 +49,7 @@ static int remove_fakes(void **state) {
 }
 
 /* Begins a test with an empty cache, directory/cache, and the replacement for version 13. */
-static int begin(void **state) {
+static int prepare_directory(void **state) {
     const char *directory = *state;
     char command[600];
     for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
@@ -62,7 +62,7 @@ static int begin(void **state) {
 }
 
 /* The number of compilations by a replacement since the test began. */
-static int compilations(const char *directory) {
+static int count_compilations(const char *directory) {
     size_t bytes;
     if (!lh_test_exists(lh_test_path(directory, "log"))) return 0;
     free(lh_test_read(lh_test_path(directory, "log"), &bytes));
@@ -174,7 +174,7 @@ static void test_jit_compile_cached_for_the_next_start(void **state) {
     lh_error error;
     assert_false(take("source", &error, NULL));
     assert_true(take("source", &error, NULL));
-    assert_int_equal(compilations(*state), 1);
+    assert_int_equal(count_compilations(*state), 1);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), KEPT)));
 }
@@ -186,7 +186,7 @@ static void test_jit_compile_other_source_with_equal_digest_recompiled(void **st
     assert_false(take("another source", &error, NULL));
     assert_true(take("another source", &error, NULL));
     assert_false(take("source", &error, NULL));
-    assert_int_equal(compilations(*state), 3);
+    assert_int_equal(count_compilations(*state), 3);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
 }
 
@@ -433,7 +433,7 @@ static void test_jit_compile_real_many_processes_at_once(void **state) {
     free(text);
 }
 
-#define fresh(test) cmocka_unit_test_setup(test, begin)
+#define fresh(test) cmocka_unit_test_setup(test, prepare_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

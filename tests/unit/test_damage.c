@@ -99,7 +99,7 @@ static void test_resume_truncated_without_previous_refused(void **state) {
 }
 
 /* Writes one byte of the file. */
-static void poke(int file, size_t offset, int byte) {
+static void write_byte(int file, size_t offset, int byte) {
     char value = (char)byte;
     assert_int_equal(pwrite(file, &value, 1, (off_t)offset), 1);
 }
@@ -111,10 +111,10 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.header; offset++) {
         for (int bit = 0; bit < 8; bit++) {
-            poke(file, offset, p.text[offset] ^ 1 << bit);
+            write_byte(file, offset, p.text[offset] ^ 1 << bit);
             check_refused(&p, actual);
         }
-        poke(file, offset, p.text[offset]);
+        write_byte(file, offset, p.text[offset]);
     }
     close(file);
     free(actual);
@@ -139,9 +139,9 @@ static void test_parameters_bits_flipped_refused(void **state) {
     toy_state *actual = toy_state_new();
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.bytes; offset += offset < p.header ? 1 : 3) {
-        poke(file, offset, p.text[offset] ^ 1 << offset % 8);
+        write_byte(file, offset, p.text[offset] ^ 1 << offset % 8);
         check_parameters_refused(&p, actual);
-        poke(file, offset, p.text[offset]);
+        write_byte(file, offset, p.text[offset]);
     }
     close(file);
     free(actual);
@@ -156,9 +156,9 @@ static void test_resume_bits_flipped_fall_back(void **state) {
     for (uint32_t i = 0; i < SAMPLES; i++) {
         uint32_t header = (uint32_t)p.header, data = (uint32_t)(p.bytes - p.header);
         size_t offset = i % 3 == 0 ? lh_rng_below(&rng, header) : header + lh_rng_below(&rng, data);
-        poke(file, offset, p.text[offset] ^ 1 << lh_rng_below(&rng, 8));
+        write_byte(file, offset, p.text[offset] ^ 1 << lh_rng_below(&rng, 8));
         check_falls_back(&p);
-        poke(file, offset, p.text[offset]);
+        write_byte(file, offset, p.text[offset]);
     }
     close(file);
     free_place(&p);

@@ -12,7 +12,7 @@
 enum { CAPACITY = 1024 };
 
 /* Makes a spec with this text, to which it adds the first line. */
-static lh_spec holding(char buffer[CAPACITY], const char *body) {
+static lh_spec make_spec(char buffer[CAPACITY], const char *body) {
     char digest[LH_SHA256_TEXT];
     lh_sha256(body, strlen(body), digest);
     memset(buffer, 0, CAPACITY);
@@ -49,7 +49,7 @@ static void test_defaults_are_read_into_the_spec(void **state) {
     char buffer[CAPACITY];
     lh_defaults d;
     lh_error error;
-    lh_spec spec = holding(buffer, body);
+    lh_spec spec = make_spec(buffer, body);
     lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
     const lh_train_defaults *train = &d.spec.train;
     const lh_eval_defaults *eval = &d.spec.eval;
@@ -96,7 +96,7 @@ static void test_defaults_of_a_spec_without_a_text_are_its_own(void **state) {
 
 static lh_spec with_axes(char *buffer, lh_task *task, const char *text) {
     static const char *const axis[] = {"vectors", "puzzle"};
-    lh_spec spec = holding(buffer, text);
+    lh_spec spec = make_spec(buffer, text);
     *task = *lh_toy_spec.task;
     task->axis = axis;
     task->axes = 2;
@@ -142,7 +142,7 @@ static void assert_refused(const lh_spec *spec, const char *expected) {
 static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
     (void)state;
     char buffer[CAPACITY];
-    lh_spec spec = holding(buffer, body);
+    lh_spec spec = make_spec(buffer, body);
     int bits = 8 * (int)strlen(buffer);
     for (int i = 0; i < bits; i++) {
         buffer[i / 8] = (char)(buffer[i / 8] ^ 1 << i % 8);
@@ -168,13 +168,13 @@ static void test_unknown_defaults_are_refused(void **state) {
     for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
         char buffer[CAPACITY], text[256];
         snprintf(text, sizeof text, "%s\nresolved {}\n", wrong[i]);
-        lh_spec spec = holding(buffer, text);
+        lh_spec spec = make_spec(buffer, text);
         assert_refused(&spec, "a name and its value");
     }
     char buffer[CAPACITY];
-    lh_spec spec = holding(buffer, "train.steps 3\n");
+    lh_spec spec = make_spec(buffer, "train.steps 3\n");
     assert_refused(&spec, "the line of resolved");
-    spec = holding(buffer, body);
+    spec = make_spec(buffer, body);
     spec.defaults_capacity = CAPACITY - 1;
     assert_refused(&spec, "expected: longhand defaults 1 1023 ");
 }
@@ -185,7 +185,7 @@ static void test_defaults_other_than_the_requested_are_stale(void **state) {
     char buffer[CAPACITY], digest[LH_SHA256_TEXT];
     lh_defaults d;
     lh_error error;
-    lh_spec spec = holding(buffer, body);
+    lh_spec spec = make_spec(buffer, body);
     lh_sha256(body, strlen(body), digest);
     digest[16] = 0;
     setenv("LONGHAND_DEFAULTS", digest, 1);

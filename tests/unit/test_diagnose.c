@@ -18,14 +18,14 @@ static int clear(void **state) {
 }
 
 /* Element (row, column) of a toy tensor. */
-static int64_t at(int tensor, int64_t row, int64_t column) {
+static int64_t find_index(int tensor, int64_t row, int64_t column) {
     return lh_toy_spec.tensors[tensor].offset + row * lh_toy_spec.tensors[tensor].stride + column;
 }
 
 static void test_vector_of_finite_values_names_the_largest(void **state) {
     (void)state;
-    vector[at(TOY_TOKEN, 6, 3)] = -7.0f;
-    vector[at(TOY_OUTPUT, 3, 4)] = 5.0f;
+    vector[find_index(TOY_TOKEN, 6, 3)] = -7.0f;
+    vector[find_index(TOY_OUTPUT, 3, 4)] = 5.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
     assert_int_equal(facts.tensors, TOY_TENSORS - 1); /* the constant table is not learned */
     assert_int_equal(facts.broken, 0);
@@ -37,10 +37,10 @@ static void test_vector_of_finite_values_names_the_largest(void **state) {
 /* query, key and value share rows of memory: a NaN in one is not reported for the others. */
 static void test_vector_nan_reported_for_its_own_tensor(void **state) {
     (void)state;
-    vector[at(TOY_KEY, 0, 0)] = NAN;
-    vector[at(TOY_KEY, 3, 3)] = INFINITY;
-    vector[at(TOY_BIAS, 0, 4)] = -INFINITY;
-    vector[at(TOY_VALUE, 1, 1)] = 2.0f;
+    vector[find_index(TOY_KEY, 0, 0)] = NAN;
+    vector[find_index(TOY_KEY, 3, 3)] = INFINITY;
+    vector[find_index(TOY_BIAS, 0, 4)] = -INFINITY;
+    vector[find_index(TOY_VALUE, 1, 1)] = 2.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
     assert_int_equal(facts.broken, 2);
     assert_int_equal(facts.first_broken, TOY_KEY);
@@ -52,9 +52,9 @@ static void test_vector_nan_reported_for_its_own_tensor(void **state) {
 
 static void test_vector_gaps_between_tensors_ignored(void **state) {
     (void)state;
-    vector8[at(TOY_TOKEN, 7, 0)] = NAN; /* after its last row */
-    vector8[at(TOY_POSITION, 2, 2)] = NAN;
-    vector8[at(TOY_SCALE, 0, 3)] = 1e300;
+    vector8[find_index(TOY_TOKEN, 7, 0)] = NAN; /* after its last row */
+    vector8[find_index(TOY_POSITION, 2, 2)] = NAN;
+    vector8[find_index(TOY_SCALE, 0, 3)] = 1e300;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8);
     assert_int_equal(facts.broken, 0);
     assert_int_equal(facts.largest, TOY_SCALE);
@@ -85,11 +85,11 @@ static void test_step_message_names_tensors(void **state) {
     static float gradient[TOY_STORAGE];
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3: the loss is nan");
-    vector[at(TOY_QUERY, 1, 0)] = -2.5e4f;
+    vector[find_index(TOY_QUERY, 1, 0)] = -2.5e4f;
     memset(gradient, 0, sizeof gradient);
-    for (int64_t i = 0; i < 28; i++) gradient[at(TOY_TOKEN, i / 4, i % 4)] = NAN;
-    gradient[at(TOY_QUERY, 2, 2)] = INFINITY;
-    gradient[at(TOY_OUTPUT, 2, 2)] = 12.0f;
+    for (int64_t i = 0; i < 28; i++) gradient[find_index(TOY_TOKEN, i / 4, i % 4)] = NAN;
+    gradient[find_index(TOY_QUERY, 2, 2)] = INFINITY;
+    gradient[find_index(TOY_OUTPUT, 2, 2)] = 12.0f;
     lh_diagnose_step(&error, &lh_toy_spec, 4, vector, gradient, 9);
     assert_string_equal(
         error.text,
@@ -105,7 +105,7 @@ static void test_step_message_names_the_element_whose_square_overflows(void **st
     (void)state;
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3: the gradient's norm is inf");
-    vector[at(TOY_BIAS, 0, 2)] = 2e19f;
+    vector[find_index(TOY_BIAS, 0, 2)] = 2e19f;
     lh_diagnose_step(&error, &lh_toy_spec, 4, vector, vector, 1);
     assert_non_null(strstr(error.text, "gradient: every element is finite, the largest is 2e+19 in output.bias; "
                                        "its square is beyond this precision"));
@@ -115,7 +115,7 @@ static void test_step_message_names_parameters_if_there_is_no_gradient(void **st
     (void)state;
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3");
-    vector[at(TOY_BIAS, 0, 2)] = NAN;
+    vector[find_index(TOY_BIAS, 0, 2)] = NAN;
     lh_diagnose_step(&error, &lh_toy_spec, 4, vector, NULL, 1);
     assert_string_equal(error.text,
                         "step 3\n  task length 1\n  parameters: NaN or infinite in 1 of 7 tensors; the first "

@@ -134,12 +134,12 @@ static void place_sequence(batch_data *data, int s) {
 
 /* ---- batches ---- */
 
-static void any_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) {
+static void draw_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) {
     for (int i = 0; i < count; i++) out[i] = (uint16_t)lh_rng_below(rng, symbols);
 }
 
 /* Fills positions from 1 on and distances from 0 on, both ascending. */
-static void any_draws(lh_rng *rng, batch_data *data) {
+static void draw_positions(lh_rng *rng, batch_data *data) {
     for (int stream = 0; stream < STREAMS; stream++) {
         int32_t position = 0, distance = -1;
         for (int t = 0; t < LONGEST; t++) {
@@ -155,11 +155,11 @@ static void make_batch(batch_data *data, lh_mode mode, bool given, int source, i
     memset(data, 0, sizeof *data);
     data->length[SOURCE] = source;
     data->length[TARGET] = target;
-    any_tokens(&rng, SEQUENCES * source, TOKENS, data->token[SOURCE]);
-    any_tokens(&rng, SEQUENCES * target, TOKENS, data->token[TARGET]);
-    any_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
+    draw_tokens(&rng, SEQUENCES * source, TOKENS, data->token[SOURCE]);
+    draw_tokens(&rng, SEQUENCES * target, TOKENS, data->token[TARGET]);
+    draw_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
     data->given = given;
-    any_draws(&rng, data);
+    draw_positions(&rng, data);
     data->draw = make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
         data->places[f] = (lh_ref_places){1, data->placed[f].query, data->placed[f].key, data->placed[f].distances,

@@ -42,7 +42,7 @@ static void expect(bool good, const char *path, const char *what) {
     if (!good && problem[0] == 0) snprintf(problem, sizeof problem, "%s: %s", path, what);
 }
 
-static int logs_in(const char *folder) {
+static int count_logs(const char *folder) {
     int there = 0;
     for (int i = 0; i < LOGS; i++) there += lh_test_exists(lh_test_path(folder, logs[i])) != 0;
     return there;
@@ -58,7 +58,7 @@ int fsync(int file) {
     if (strstr(path, "/.longhand-") == NULL) {
         synced *entry = find(path);
         entry->bytes = found.st_size;
-        entry->logs = S_ISDIR(found.st_mode) ? logs_in(path) : 0;
+        entry->logs = S_ISDIR(found.st_mode) ? count_logs(path) : 0;
     }
     return (int)syscall(SYS_fsync, file);
 }

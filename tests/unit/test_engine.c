@@ -282,7 +282,7 @@ static void test_open_training_beyond_limit_named(void **state) {
     assert_null(engine);
 }
 
-static size_t hopeless(const lh_shape *longest, lh_mode mode) {
+static size_t get_impossible_bytes(const lh_shape *longest, lh_mode mode) {
     (void)longest, (void)mode;
     return (size_t)1 << 60;
 }
@@ -292,7 +292,7 @@ static void test_open_without_memory_reports_bytes(void **state) {
     lh_error error;
     lh_engine *engine;
     lh_cpu_program program = toy_float;
-    program.workspace_bytes = hopeless;
+    program.workspace_bytes = get_impossible_bytes;
     lh_engine_config config = {.spec = &lh_toy_spec, .threads = 2, .trains = true};
     lh_assert_error(lh_cpu_engine_open(&config, &program, &engine, &error), LH_ERR_ENVIRONMENT, &error,
                     "1152921504606846976 bytes");
@@ -325,7 +325,7 @@ static int workspace_count, spoilt; /* number of workspaces, and of those that c
 
 enum { BEHIND = 4096 }; /* an offset that begin_shard does not reach in a workspace */
 
-static size_t roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
+static size_t get_roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
     assert_true(toy_float.workspace_bytes(longest, mode) <= BEHIND);
     return BEHIND + sizeof(float);
 }
@@ -365,7 +365,7 @@ static void test_engines_share_working_memory(void **state) {
     int done;
     lh_cpu_program program = toy_float;
     program.train_block = counting_train_block;
-    program.workspace_bytes = roomy_workspace_bytes;
+    program.workspace_bytes = get_roomy_workspace_bytes;
     lh_engine_config configs[SHARERS];
     lh_engine *engines[SHARERS];
     for (int i = 0; i < SHARERS; i++)
@@ -401,7 +401,7 @@ static uint64_t seen[64];
 static int seen_count;
 
 /* Stores the number of every new sequence. */
-static void noting_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                                lh_sums *sums) {
     for (int s = 0; s < block->sequences; s++) {
         uint64_t number = 0;
@@ -422,7 +422,7 @@ static void test_step_distinct_beyond_batch_all_seen(void **state) {
     lh_step_metrics metrics[6];
     int done;
     lh_cpu_program program = toy_float;
-    program.train_block = noting_train_block;
+    program.train_block = record_train_block;
     lh_engine_config config = {
         .spec = &lh_toy_spec, .seed = 3, .threads = 1, .trains = true, .fixed_length = 6, .distinct = 20};
     lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);

@@ -62,7 +62,7 @@ static bool are_same(const char *a, const char *b) {
 
 /* Runs a command on a disk with this number of free pages: it succeeds, or fails with the right message and exit
  * code. */
-static bool fails_well(const char *parent, const char *disk, int pages, const char *command) {
+static bool is_failure_reported(const char *parent, const char *disk, int pages, const char *command) {
     if (!fill(disk, pages)) return false;
     lh_run_result result = lh_run_main(&toy, parent, command, NULL);
     unlink(lh_test_path(disk, "ballast"));
@@ -82,7 +82,7 @@ static int train_into(void *argument, const char *disk) {
     char path[256];
     for (int pages = 0; pages < MOST; pages++) {
         int before = met;
-        if (!fails_well(parent, disk, pages, TRAIN "disk/new")) return 1;
+        if (!is_failure_reported(parent, disk, pages, TRAIN "disk/new")) return 1;
         for (int i = 0; i < 3; i++) {
             snprintf(path, sizeof path, "new/" FOLDER "/%s", lines[i]);
             if (!has_whole_lines(lh_test_path(disk, path))) return 2;
@@ -111,7 +111,7 @@ static int evaluate_into(void *argument, const char *disk) {
     for (int i = 0; i < 3; i++) {
         met = 0;
         for (int pages = 0; pages == 0 || met == pages; pages++) {
-            if (pages == MOST || !fails_well(parent, disk, pages, commands[i])) return 10 * i + 1;
+            if (pages == MOST || !is_failure_reported(parent, disk, pages, commands[i])) return 10 * i + 1;
             if (!has_whole_lines(lh_test_path(disk, "each.jsonl"))) return 10 * i + 2;
             if (!has_whole_lines(lh_test_path(disk, "wrong.jsonl"))) return 10 * i + 3;
             if (!has_whole_lines(lh_test_path(disk, "eval/eval.jsonl"))) return 10 * i + 4;
@@ -126,7 +126,7 @@ static int trace_into(void *argument, const char *disk) {
                           "whole/toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
     met = 0;
     for (int pages = 0; pages == 0 || met == pages; pages++) {
-        if (pages == MOST || !fails_well(argument, disk, pages, command)) return 1;
+        if (pages == MOST || !is_failure_reported(argument, disk, pages, command)) return 1;
         if (met == pages + 1 && lh_test_count_files(disk) != 0) return 2; /* no partial and no temporary file */
     }
     return met > 0 ? 0 : 3;

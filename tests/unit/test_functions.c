@@ -45,7 +45,7 @@ static double compute_ulp(long double expected) {
 static double uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
 
 /* Points spread evenly over (low, high), with jitter; every second one is moved towards 0 by up to 2^-24. */
-static real point(lh_rng *rng, int i, double low, double high) {
+static real draw_point(lh_rng *rng, int i, double low, double high) {
     double x = low + (high - low) * ((i + uniform(rng)) / POINTS);
     return (real)(i % 2 ? ldexp(x, -(int)(25 * uniform(rng))) : x);
 }
@@ -57,7 +57,7 @@ static void check(const char *name, function *f, wanted *expected, double low, d
     double worst = 0, worst_x = 0, worst_actual = 0;
     for (int i = 0; i < POINTS; i += LANES) {
         real x[LANES], y[LANES];
-        for (int k = 0; k < LANES; k++) x[k] = point(&rng, i + k, low, high);
+        for (int k = 0; k < LANES; k++) x[k] = draw_point(&rng, i + k, low, high);
         store(y, f(load(x)));
         for (int k = 0; k < LANES; k++) {
             long double right = expected(x[k]);
@@ -411,7 +411,7 @@ static void test_counting_starts_and_steps(void **state) {
 }
 
 /* first + k * step for lane k, in memory, so that the compiler neither folds uses nor makes fused multiply-adds. */
-static vector arguments(double first, double step) {
+static vector make_arguments(double first, double step) {
     volatile real x[LANES];
     for (int k = 0; k < LANES; k++) x[k] = (real)(first + k * step);
     vector y;
@@ -430,10 +430,10 @@ static void test_scalars_have_the_bits_of_lanes(void **state) {
                  {cos_of, cos_real},   {abs_of, abs_real},         {floor_of, floor_real}};
     for (int step = 0; step < 50; step++) {
         for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-            vector x = arguments(0.013 * step, 0.71), y = pairs[i].compute(x);
+            vector x = make_arguments(0.013 * step, 0.71), y = pairs[i].compute(x);
             for (int k = 0; k < LANES; k++) assert_true(y[k] == pairs[i].scalar(x[k]));
         }
-        vector a = arguments(0.3 + 0.01 * step, 0.71), b = arguments(-2, 0.37 + 0.1 * step);
+        vector a = make_arguments(0.3 + 0.01 * step, 0.71), b = make_arguments(-2, 0.37 + 0.1 * step);
         vector power = pow_of(a, b), rest = mod_of(b, a);
         for (int k = 0; k < LANES; k++) {
             assert_true(power[k] == pow_real(a[k], b[k]) && rest[k] == mod_real(b[k], a[k]));

@@ -16,7 +16,7 @@
 
 enum { SECONDS_PER_CASE = 20 };
 
-static uint64_t from_environment(const char *name, uint64_t otherwise) {
+static uint64_t read_number_from_environment(const char *name, uint64_t otherwise) {
     const char *text = getenv(name);
     return text && text[0] ? strtoull(text, NULL, 10) : otherwise;
 }
@@ -39,8 +39,8 @@ static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile u
 }
 
 static void check_target(const target *t) {
-    uint64_t seed = from_environment("LH_FUZZ_SEED", 1);
-    uint32_t cases = (uint32_t)from_environment("LH_FUZZ_CASES", 10000);
+    uint64_t seed = read_number_from_environment("LH_FUZZ_SEED", 1);
+    uint32_t cases = (uint32_t)read_number_from_environment("LH_FUZZ_CASES", 10000);
     uint32_t *progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(progress != MAP_FAILED);
     int status;

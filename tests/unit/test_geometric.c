@@ -78,7 +78,7 @@ typedef struct attention_case {
     double content_bias[C], direction[MOST * H * 2];
 } attention_case;
 
-static double objective(void *context) {
+static double compute_objective(void *context) {
     attention_case *c = context;
     lh_ref_geometric_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
     return lh_test_weighted_sum(c->shape.tokens * C, c->dout, c->out);
@@ -103,14 +103,14 @@ static void check_gradients(int T, bool normalised, bool directional, double off
                                   .offset = offset};
     lh_ref_geometric_grad grad = {.content_bias = dcontent, .direction = ddirection};
     lh_ref_geometric_attend_grad(&c->shape, c->q, c->k, c->v, c->dout, dq, dk, dv, &grad);
-    lh_test_gradient(objective, c, T * C, c->q, dq);
-    lh_test_gradient(objective, c, T * C, c->k, dk);
-    lh_test_gradient(objective, c, T * C, c->v, dv);
-    lh_test_gradient(objective, c, C, c->content_bias, dcontent);
-    lh_test_gradient(objective, c, 1, &c->shape.scale, &grad.scale);
-    lh_test_gradient(objective, c, 1, &c->shape.offset, &grad.offset);
-    lh_test_gradient(objective, c, 1, &c->shape.direction_scale, &grad.direction_scale);
-    if (directional) lh_test_gradient(objective, c, T * H * 2, c->direction, ddirection);
+    lh_test_gradient(compute_objective, c, T * C, c->q, dq);
+    lh_test_gradient(compute_objective, c, T * C, c->k, dk);
+    lh_test_gradient(compute_objective, c, T * C, c->v, dv);
+    lh_test_gradient(compute_objective, c, C, c->content_bias, dcontent);
+    lh_test_gradient(compute_objective, c, 1, &c->shape.scale, &grad.scale);
+    lh_test_gradient(compute_objective, c, 1, &c->shape.offset, &grad.offset);
+    lh_test_gradient(compute_objective, c, 1, &c->shape.direction_scale, &grad.direction_scale);
+    if (directional) lh_test_gradient(compute_objective, c, T * H * 2, c->direction, ddirection);
     free(c);
 }
 

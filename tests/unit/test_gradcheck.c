@@ -30,7 +30,7 @@ static struct {
     bool placed;
 } altered;
 
-static double altered_norm(const void *gradient, size_t count) {
+static double compute_altered_norm(const void *gradient, size_t count) {
     int64_t chunk = altered.calls++ % altered.chunks, first = chunk * LH_CHUNK;
     double *g = (double *)gradient;
     if (altered.calls <= altered.chunks) memcpy(altered.first + first, g, count * sizeof *g);
@@ -39,8 +39,8 @@ static double altered_norm(const void *gradient, size_t count) {
 }
 
 /* Adds a ReLU of the parameter at each kink to the loss of every position. */
-static void altered_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                          lh_sums *sums) {
+static void train_altered_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                                lh_sums *sums) {
     int64_t i = lh_toy_spec.tensors[TOY_SCALE].offset + KINKED;
     double value = ((const double *)step->parameters)[i], positions = block->sequences * step->shape.labels;
     altered.right->train_block(step, block, workspace, gradient, sums);
@@ -62,8 +62,8 @@ static void check(const lh_spec *spec, uint64_t seed, int64_t element, double am
     lh_target target;
     lh_assert_ok(lh_level_choose(spec->cpu, &altered.right, &error), &error);
     program = *altered.right;
-    program.squared_norm = altered_norm;
-    if (altered.kinks != NULL) program.train_block = altered_block;
+    program.squared_norm = compute_altered_norm;
+    if (altered.kinks != NULL) program.train_block = train_altered_block;
     lh_spec with = *spec;
     with.cpu = list;
     altered.chunks = spec->parameter_storage / LH_CHUNK;

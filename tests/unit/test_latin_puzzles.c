@@ -24,7 +24,7 @@ static latin_puzzle parse_puzzle(const char *grid) {
 /* Cell i of row `line`, or of column `line`. */
 static int get_cell(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
 
-static bool line_has(const char *grid, bool row, int line, char symbol) {
+static bool has_symbol(const char *grid, bool row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
         if (grid[get_cell(row, line, i)] == symbol) return true;
     return false;
@@ -38,9 +38,9 @@ static int givens_in(const char *grid, bool row, int line) {
 }
 
 /* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
-static bool all_cross(const char *grid, bool row, int line, char symbol) {
+static bool has_crossing_everywhere(const char *grid, bool row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[get_cell(row, line, i)] == '.' && !line_has(grid, !row, i, symbol)) return false;
+        if (grid[get_cell(row, line, i)] == '.' && !has_symbol(grid, !row, i, symbol)) return false;
     return true;
 }
 
@@ -48,7 +48,7 @@ static bool all_cross(const char *grid, bool row, int line, char symbol) {
 static int missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
-        if ((row < 0 || !line_has(grid, true, row, s)) && (column < 0 || !line_has(grid, false, column, s))) {
+        if ((row < 0 || !has_symbol(grid, true, row, s)) && (column < 0 || !has_symbol(grid, false, column, s))) {
             symbol = s - '0';
             count++;
         }
@@ -58,7 +58,7 @@ static int missing(const char *grid, int row, int column) {
 static latin_answer crossing_answer(const char *grid, bool row, int line) {
     int givens = givens_in(grid, row, line);
     for (char s = '1'; givens < 2 && s <= '4'; s++)
-        if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s))
+        if (!has_symbol(grid, row, line, s) && has_crossing_everywhere(grid, row, line, s))
             return (latin_answer){row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
                                       : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
                                   3, s - '0'};
@@ -82,7 +82,7 @@ static bool has_lax_step(const char *grid) {
         bool row = direction == 0;
         int line = row ? probe / 4 : probe % 4;
         for (char s = '1'; givens_in(grid, row, line) == 2 && s <= '4'; s++)
-            if (!line_has(grid, row, line, s) && all_cross(grid, row, line, s)) return true;
+            if (!has_symbol(grid, row, line, s) && has_crossing_everywhere(grid, row, line, s)) return true;
     }
     return false;
 }

@@ -74,7 +74,9 @@ typedef struct place {
     lh_ref_pair pair; /* two positions with that distance, the first of them 0 */
 } place;
 
-static double of_head(const place *at, const char *name) { return find(at->w, name, at->layer)[at->indices.head]; }
+static double get_head_value(const place *at, const char *name) {
+    return find(at->w, name, at->layer)[at->indices.head];
+}
 
 static double alibi(const place *at) { return lh_ref_alibi_half_step(at->pair); }
 
@@ -84,7 +86,7 @@ static double alibi_causal(const place *at) {
 }
 
 static double alibi_learned(const place *at) {
-    return of_head(at, "slope") * lh_ref_alibi_half_step(at->pair) / lh_ref_alibi_slope(at->pair.head, HEADS);
+    return get_head_value(at, "slope") * lh_ref_alibi_half_step(at->pair) / lh_ref_alibi_slope(at->pair.head, HEADS);
 }
 
 static double window(const place *at) { return abs(at->distance) > 8 ? -1e4 : 0; }
@@ -94,11 +96,11 @@ static double t5(const place *at) {
 }
 
 static double kerple_log(const place *at) {
-    return lh_ref_kerple_log(at->pair, exp(of_head(at, "log_p")), exp(of_head(at, "log_a")));
+    return lh_ref_kerple_log(at->pair, exp(get_head_value(at, "log_p")), exp(get_head_value(at, "log_a")));
 }
 
 static double kerple_power(const place *at) {
-    return lh_ref_kerple_power(at->pair, exp(of_head(at, "log_p")), 2 / (1 + exp(-of_head(at, "raw_a"))));
+    return lh_ref_kerple_power(at->pair, exp(get_head_value(at, "log_p")), 2 / (1 + exp(-get_head_value(at, "raw_a"))));
 }
 
 /* The paper's formula, with input weights times `sign`, for a query with this farthest key. */
@@ -109,7 +111,7 @@ static double compute_fire(const place *at, int farthest, int sign) {
         weight[k] = find(at->w, "weight", at->layer)[k] * sign;
         output[k * HEADS + head] = find(at->w, "output_weight", at->layer)[32 * head + k];
     }
-    offset[head] = of_head(at, "output_bias");
+    offset[head] = get_head_value(at, "output_bias");
     const lh_ref_fire_parameters p = {.c = fabs(*find(at->w, "scale", at->layer)),
                                       .threshold = fabs(512 * *find(at->w, "threshold", at->layer)),
                                       .width = 32,

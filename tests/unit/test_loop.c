@@ -126,8 +126,8 @@ static void test_train_nan_names_last_checkpoint(void **state) {
     free(text);
 }
 
-static void wild_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                             lh_sums *sums) {
+static void train_block_with_wild_gradient(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
+                                           void *gradient, lh_sums *sums) {
     toy_float.train_block(step, block, workspace, gradient, sums);
     if (step->step == 150 || step->step == 160) ((float *)gradient)[lh_toy_spec.tensors[TOY_BIAS].offset] = 1e6f;
 }
@@ -136,7 +136,7 @@ static void wild_train_block(const lh_cpu_step *step, const lh_cpu_block *block,
 static void test_train_wild_gradient_warned_once(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
-    program.train_block = wild_train_block;
+    program.train_block = train_block_with_wild_gradient;
     toy.cpu = list;
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --threads 2 --steps 170");
     const char *warning =

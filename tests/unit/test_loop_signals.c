@@ -23,7 +23,7 @@ static void wait_for_file(const char *path) {
     assert_true(lh_test_exists(path));
 }
 
-static int64_t step_of_last_line(void **state) {
+static int64_t read_last_step(void **state) {
     char *text = read_text(state, FOLDER "/metrics.jsonl"), *last = text;
     for (char *cursor = text; (cursor = strstr(cursor, "{\"step\":")); cursor++) last = cursor;
     int64_t step = atoll(last + strlen("{\"step\":"));
@@ -46,7 +46,7 @@ static void check_signal(void **state, int number) {
     char *facts = read_text(state, FOLDER "/run.json");
     assert_non_null(strstr(facts, "\"exit\":75"));
     free(facts);
-    long long steps = step_of_last_line(state) + 100;
+    long long steps = read_last_step(state) + 100;
     snprintf(command, sizeof command, "train --out . --steps %lld --threads 2 --no-eval --log-every 7 --resume", steps);
     run_toy(state, 0, command);
     snprintf(command, sizeof command, "train --out whole --steps %lld --threads 1 --no-eval --log-every 7", steps);

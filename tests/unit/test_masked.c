@@ -41,12 +41,12 @@ static bool mask_first_shard(uint32_t example, uint32_t step, int label) {
     return (void)label, example < FIRST_SHARD;
 }
 
-static bool mask_here_and_there(uint32_t example, uint32_t step, int label) {
+static bool mask_some_labels(uint32_t example, uint32_t step, int label) {
     return (example * 7 + step + (uint32_t)label * 3) % 5 < 2;
 }
 
 static bool mask_all_of_third_step(uint32_t example, uint32_t step, int label) {
-    return step == 2 || mask_here_and_there(example, 0, label);
+    return step == 2 || mask_some_labels(example, 0, label);
 }
 
 /* A program that counts its calls of scale. */
@@ -172,7 +172,7 @@ static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
 
 static void test_step_with_masks_has_the_gradient_of_counted_labels(void **state) {
     (void)state;
-    check_step(mask_here_and_there, SEQUENCES);
+    check_step(mask_some_labels, SEQUENCES);
     assert_true(scaled > 0);
 }
 
@@ -244,7 +244,7 @@ static void test_gradcheck_of_a_masked_loss_passes(void **state) {
     masked m;
     lh_error error = {""};
     (void)state;
-    open_masked(&m, mask_here_and_there);
+    open_masked(&m, mask_some_labels);
     lh_gradcheck_result *results = calloc((size_t)m.spec.tensor_count, sizeof *results);
     assert_non_null(results);
     lh_assert_ok(lh_gradcheck(&m.target, LENGTH, 1, results, &error), &error);

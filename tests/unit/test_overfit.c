@@ -163,14 +163,14 @@ static void test_measure_sound_task_attainable(void **state) {
 }
 
 /* Samples examples with one input and a random target. */
-static void contradict(lh_rng *rng, int n, lh_example *example) {
+static void sample_contradiction(lh_rng *rng, int n, lh_example *example) {
     uint16_t drawn = (uint16_t)lh_rng_below(rng, 2);
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? drawn : 1;
 }
 
 static void test_measure_contradiction_found(void **state) {
     task = *toy.task;
-    task.sample = contradict;
+    task.sample = sample_contradiction;
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
     assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0);
@@ -179,7 +179,7 @@ static void test_measure_contradiction_found(void **state) {
 
 /* Samples examples with one input, whose random label does not count. */
 static void contradict_masked(lh_rng *rng, int n, lh_example *example) {
-    contradict(rng, n, example);
+    sample_contradiction(rng, n, example);
     example->mask[0] = 0;
 }
 
@@ -193,7 +193,7 @@ static void test_measure_masked_contradiction_allowed(void **state) {
 }
 
 static void count_nothing(lh_rng *rng, int n, lh_example *example) {
-    contradict(rng, n, example);
+    sample_contradiction(rng, n, example);
     memset(example->mask, 0, (size_t)n);
 }
 

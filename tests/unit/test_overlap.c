@@ -84,18 +84,18 @@ static void open_files(fixture *f, const char *directory, uint64_t seed) {
     lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
 }
 
-static bool same_input(const example *a, const example *b) {
+static bool have_same_input(const example *a, const example *b) {
     return a->inputs == b->inputs && memcmp(a->token, b->token, (size_t)a->inputs * sizeof *a->token) == 0;
 }
 
 static bool same(const example *a, const example *b) {
-    return same_input(a, b) && a->outputs == b->outputs &&
+    return have_same_input(a, b) && a->outputs == b->outputs &&
            memcmp(a->token, b->token, (size_t)(a->inputs + a->outputs) * sizeof *a->token) == 0;
 }
 
 static bool is_among(const example *one, const example *list, int count, bool whole) {
     for (int i = 0; i < count; i++)
-        if (whole ? same(one, &list[i]) : same_input(one, &list[i])) return true;
+        if (whole ? same(one, &list[i]) : have_same_input(one, &list[i])) return true;
     return false;
 }
 

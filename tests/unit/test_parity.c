@@ -296,8 +296,8 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
 }
 
 /* Evaluates a program with stored weights and without masks; logits for free(). */
-static void *evaluated(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model, lh_parity_batch *data,
-                       size_t *bytes) {
+static void *evaluate_batch(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
+                            lh_parity_batch *data, size_t *bytes) {
     *bytes = (size_t)(SEQUENCES * data->batch.labels * spec->classes) * (size_t)program->real_bytes;
     void *logits = lh_parity_reserve(*bytes);
     lh_trainer t = lh_trainer_open(spec, program, model, &data->batch, data->drawn, LH_MODE_EVALUATE);
@@ -318,8 +318,8 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
         lh_parity_batch data;
         lh_parity_make_batch(&plain, (lh_parity_size){17, 17, 0}, FIRST_EXAMPLE, &data);
         size_t bytes, same;
-        void *expected = evaluated(plain.spec, plain.spec->cpu[i], model, &data, &bytes);
-        void *actual = evaluated(dropped, dropped->cpu[i], model, &data, &same);
+        void *expected = evaluate_batch(plain.spec, plain.spec->cpu[i], model, &data, &bytes);
+        void *actual = evaluate_batch(dropped, dropped->cpu[i], model, &data, &same);
         assert_int_equal(same, bytes);
         assert_memory_equal(actual, expected, bytes);
         free(expected);

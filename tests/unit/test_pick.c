@@ -66,7 +66,7 @@ static void open_sums(fixture *f, const char *directory) {
 }
 
 /* Marks the chosen lines of the file's only condition; returns the number of large ones. */
-static int pick(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
+static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     lh_groups groups;
     lh_error error;
@@ -107,10 +107,10 @@ static void test_limit_chooses_examples_of_all_kinds(void **state) {
     int whole = count_large(&f, SUMS);
     assert_in_range(whole, 550, 650);
     for (uint64_t seed = 0; seed < 20; seed++) {
-        int large = pick(&f, (lh_pick){.most = 500, .seed = seed, .in_order = false}, is_picked);
+        int large = choose_lines(&f, (lh_pick){.most = 500, .seed = seed, .in_order = false}, is_picked);
         assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
     }
-    assert_int_equal(pick(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, is_picked), whole);
+    assert_int_equal(choose_lines(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, is_picked), whole);
     assert_int_equal(f.corpus.final.group[0].count, f.spec.eval.examples);
     lh_corpus_close(&f.corpus);
 }
@@ -120,10 +120,10 @@ static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
     bool few[SUMS + 1], many[SUMS + 1], repeated[SUMS + 1], other[SUMS + 1];
     int common = 0;
     open_sums(&f, *state);
-    pick(&f, (lh_pick){.most = 100, .seed = 1, .in_order = false}, few);
-    pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, many);
-    pick(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, repeated);
-    pick(&f, (lh_pick){.most = 500, .seed = 2, .in_order = false}, other);
+    choose_lines(&f, (lh_pick){.most = 100, .seed = 1, .in_order = false}, few);
+    choose_lines(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, many);
+    choose_lines(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, repeated);
+    choose_lines(&f, (lh_pick){.most = 500, .seed = 2, .in_order = false}, other);
     assert_memory_equal(many, repeated, sizeof many);
     for (int line = 1; line <= SUMS; line++) {
         assert_true(!few[line] || many[line]);
@@ -137,7 +137,8 @@ static void test_order_file_chooses_first_lines(void **state) {
     fixture f;
     bool is_picked[SUMS + 1];
     open_sums(&f, *state);
-    assert_int_equal(pick(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, is_picked), count_large(&f, 300));
+    assert_int_equal(choose_lines(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, is_picked),
+                     count_large(&f, 300));
     for (int line = 1; line <= SUMS; line++) assert_int_equal(is_picked[line], line <= 300);
     lh_corpus_close(&f.corpus);
 }
@@ -151,7 +152,7 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     bool few[SUMS + 1];
     int large = 0;
     open_sums(&f, *state);
-    pick(&f, (lh_pick){.most = 128, .seed = 1}, few);
+    choose_lines(&f, (lh_pick){.most = 128, .seed = 1}, few);
     lh_pick choice = {.most = 500, .seed = 1, .ahead = 128};
     lh_assert_ok(lh_groups_open(&groups, &f.corpus, &f.spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f.corpus, &choice, &error), &error);

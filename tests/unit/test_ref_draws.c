@@ -8,14 +8,14 @@
 
 /* ---- dropout ---- */
 
-static lh_ref_dropout some_dropout(double rate) {
+static lh_ref_dropout make_dropout(double rate) {
     lh_ref_dropout site = {lh_key_of_seed(0x123456789abcdefULL), 42, lh_site(LH_DOMAIN_DROPOUT, 3, 1), rate};
     return site;
 }
 
 static void test_dropout_bits_come_from_halves_low_first(void **state) {
     (void)state;
-    const lh_ref_dropout site = some_dropout(0.5);
+    const lh_ref_dropout site = make_dropout(0.5);
     const uint32_t counter[4] = {2, site.site, 9, 42}; /* elements 16 to 23 of example 9 */
     uint32_t word[4];
     lh_philox(counter, site.key, word);
@@ -27,7 +27,7 @@ static void test_dropout_bits_come_from_halves_low_first(void **state) {
 
 static void test_dropout_share_kept_is_near_rate(void **state) {
     (void)state;
-    const lh_ref_dropout site = some_dropout(0.1);
+    const lh_ref_dropout site = make_dropout(0.1);
     int kept_count = 0, count = 100000;
     for (int e = 0; e < count; e++) kept_count += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
     assert_true(fabs(kept_count / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
@@ -38,7 +38,7 @@ static void test_dropout_share_kept_is_near_rate(void **state) {
 static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
     (void)state;
     enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
-    const lh_ref_dropout site = some_dropout(0.3);
+    const lh_ref_dropout site = make_dropout(0.3);
     lh_ref_dropout other_step = site, other_layer = site, other_place = site;
     other_step.step++;
     other_layer.site = lh_site(LH_DOMAIN_DROPOUT, 4, 1);
@@ -63,7 +63,7 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
 
 static void test_drop_kept_values_are_scaled(void **state) {
     (void)state;
-    const lh_ref_dropout site = some_dropout(0.25);
+    const lh_ref_dropout site = make_dropout(0.25);
     double x[33], y[33];
     lh_test_values(1, 33, x);
     lh_ref_drop(&site, 7, 33, x, y);
@@ -75,7 +75,7 @@ static void test_drop_kept_values_are_scaled(void **state) {
 
 static void test_drop_rate_zero_keeps_all(void **state) {
     (void)state;
-    const lh_ref_dropout site = some_dropout(0);
+    const lh_ref_dropout site = make_dropout(0);
     double x[33], y[33];
     lh_test_values(1, 33, x);
     lh_ref_drop(&site, 0, 33, x, y);

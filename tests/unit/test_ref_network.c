@@ -52,7 +52,7 @@ static double compute_objective(lh_ref_model *model, const lh_ref_batch *batch) 
     return forward.loss_scale * lh_ref_run(model, &forward, NULL);
 }
 
-static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
+static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
     move_along(d, step);
     double above = compute_objective(model, batch);
     move_along(d, -2 * step);
@@ -71,7 +71,7 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
     double analytic = 0;
     for (int i = 0; i < count; i++)
         analytic += lh_test_weighted_sum(get_size(&tensors[i]), d.move[i], tensors[i].gradient);
-    double whole = difference_along(model, batch, &d, step), half = difference_along(model, batch, &d, step / 2);
+    double whole = measure_difference(model, batch, &d, step), half = measure_difference(model, batch, &d, step / 2);
     double numeric = (4 * half - whole) / 3;
     if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
         fail_msg("%s, %s and %d more: %.9g by gradients, %.9g by differences", model->network->id, tensors->name,
@@ -82,7 +82,7 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
 enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2 };
 
 /* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. */
-static lh_ref_batch network_batch(void) {
+static lh_ref_batch make_batch(void) {
     static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
     static const uint16_t label[] = {0, 2, 1, 1};
     static int32_t positions[64 * NETWORK_TOKENS];
@@ -106,7 +106,7 @@ static lh_ref_batch network_batch(void) {
 }
 
 /* The number of symbols in every stream of a network. */
-static int tokens_known(const lh_ref_network *network) {
+static int count_known_tokens(const lh_ref_network *network) {
     const lh_ref_scope *scope = network->scopes;
     int least = UINT16_MAX;
     for (int i = 0; i < scope->operation_count; i++) {
@@ -125,10 +125,10 @@ static void copy_within(int count, int known, const uint16_t *from, uint16_t *to
 /* Checks gradients along a direction of all tensors at once, or of each tensor. */
 static void check_network_gradients(const lh_ref_network *network, bool each) {
     lh_ref_model *model = lh_ref_model_new(network);
-    lh_ref_batch batch = network_batch();
+    lh_ref_batch batch = make_batch();
     uint16_t token[2 * NETWORK_TOKENS], target[2 * NETWORK_TARGETS];
-    copy_within(2 * NETWORK_TOKENS, tokens_known(network), batch.token, token);
-    copy_within(2 * NETWORK_TARGETS, tokens_known(network), batch.target, target);
+    copy_within(2 * NETWORK_TOKENS, count_known_tokens(network), batch.token, token);
+    copy_within(2 * NETWORK_TARGETS, count_known_tokens(network), batch.target, target);
     batch.token = token;
     batch.target = target;
     for (int i = 0; i < model->tensor_count; i++) {

@@ -66,7 +66,7 @@ static const char *name_previous(const char *directory) {
 }
 
 /* Flips one bit of the byte at `from_end` bytes before the end. */
-static void flip(const char *path, size_t from_end) {
+static void flip_bit(const char *path, size_t from_end) {
     size_t bytes;
     char *text = lh_test_read(path, &bytes);
     text[bytes - from_end] = (char)(text[bytes - from_end] ^ 4);
@@ -134,7 +134,7 @@ static void test_resume_damaged_current_falls_back(void **state) {
     lh_test_write(name_current(*state), good, bytes / 2); /* truncated */
     check_resumes(*state, old, 10, "going on from");
     lh_test_write(name_current(*state), good, bytes);
-    flip(name_current(*state), 5); /* one bit of the data */
+    flip_bit(name_current(*state), 5); /* one bit of the data */
     check_resumes(*state, old, 10, "checksum");
     lh_test_write(name_current(*state), "", 0);
     check_resumes(*state, old, 10, "expected at least 8");
@@ -151,8 +151,8 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     toy_state *v = toy_state_filled(0);
     rotate(*state, v, 10);
     rotate(*state, v, 20);
-    flip(name_current(*state), 1);
-    flip(name_previous(*state), 1);
+    flip_bit(name_current(*state), 1);
+    flip_bit(name_previous(*state), 1);
     check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: damaged");
     check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.previous.safetensors: damaged");
     unlink(name_current(*state));
@@ -241,7 +241,7 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
     toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
     rotate(*state, v[0], 1);
     rotate(*state, v[1], 2);
-    flip(name_current(*state), 1);
+    flip_bit(name_current(*state), 1);
     rotate(*state, v[2], 3);
     check_resumes(*state, v[2], 3, NULL);
     unlink(name_current(*state));

@@ -10,7 +10,7 @@ static const double EXACT = 1e-14; /* a handful of operations in double */
 
 static void check_value(double actual, double expected) { lh_assert_close(&actual, &expected, 1, EXACT, EXACT); }
 
-static lh_ref_pair pair(int head, int heads, int query, int key) { return (lh_ref_pair){head, heads, query, key}; }
+static lh_ref_pair make_pair(int head, int heads, int query, int key) { return (lh_ref_pair){head, heads, query, key}; }
 
 /* The rows of Ruoss's code, T = 4, head 0 of 8; head 7 has 2^-7 of its slope. */
 static void test_alibi_half_step_four_tokens_published_values(void **state) {
@@ -19,17 +19,17 @@ static void test_alibi_half_step_four_tokens_published_values(void **state) {
         {0, -0.5, -1, -1.5}, {-0.25, 0, -0.5, -1}, {-0.75, -0.25, 0, -0.5}, {-1.25, -0.75, -0.25, 0}};
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 4; j++) {
-            check_value(lh_ref_alibi_half_step(pair(0, 8, i, j)), expected[i][j]);
-            check_value(lh_ref_alibi_half_step(pair(7, 8, i, j)), expected[i][j] / 128);
+            check_value(lh_ref_alibi_half_step(make_pair(0, 8, i, j)), expected[i][j]);
+            check_value(lh_ref_alibi_half_step(make_pair(7, 8, i, j)), expected[i][j] / 128);
         }
     }
 }
 
 static void test_alibi_same_on_both_sides(void **state) {
     (void)state;
-    check_value(lh_ref_alibi(pair(2, 8, 9, 4)), -5.0 / 8);
-    check_value(lh_ref_alibi(pair(2, 8, 4, 9)), -5.0 / 8);
-    check_value(lh_ref_alibi(pair(0, 1, 1000, 0)), -1000.0 / 256);
+    check_value(lh_ref_alibi(make_pair(2, 8, 9, 4)), -5.0 / 8);
+    check_value(lh_ref_alibi(make_pair(2, 8, 4, 9)), -5.0 / 8);
+    check_value(lh_ref_alibi(make_pair(0, 1, 1000, 0)), -1000.0 / 256);
 }
 
 static void test_alibi_slope_powers_of_two_halve_regularly(void **state) {
@@ -61,24 +61,24 @@ static int bucket_of_distance(int n) {
 static void test_t5_bucket_every_integer_edge(void **state) {
     (void)state;
     for (int n = 0; n <= 300; n++) {
-        assert_int_equal(lh_ref_t5_bucket(pair(0, 8, 300, 300 - n), 32, 128), bucket_of_distance(n));
-        if (n > 0) assert_int_equal(lh_ref_t5_bucket(pair(0, 8, 0, n), 32, 128), 16 + bucket_of_distance(n));
+        assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 300, 300 - n), 32, 128), bucket_of_distance(n));
+        if (n > 0) assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 0, n), 32, 128), 16 + bucket_of_distance(n));
     }
     static const int edges[] = {8, 12, 16, 23, 32, 46, 64, 91};
     for (int k = 0; k < 8; k++) {
-        assert_int_equal(lh_ref_t5_bucket(pair(0, 8, edges[k], 0), 32, 128), 8 + k);
-        assert_int_equal(lh_ref_t5_bucket(pair(0, 8, edges[k] - 1, 0), 32, 128), 7 + k);
+        assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, edges[k], 0), 32, 128), 8 + k);
+        assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, edges[k] - 1, 0), 32, 128), 7 + k);
     }
 }
 
 static void test_kerple_known_values(void **state) {
     (void)state;
-    check_value(lh_ref_kerple_log(pair(0, 8, 7, 0), 0.5, 1), -1.5 * M_LN2);
-    check_value(lh_ref_kerple_log(pair(0, 8, 0, 7), 0.5, 1), -1.5 * M_LN2);
-    check_value(lh_ref_kerple_log(pair(0, 8, 5, 5), 2, 3), 0);
-    check_value(lh_ref_kerple_power(pair(0, 8, 3, 12), 2, 1.5), -54);
-    check_value(lh_ref_kerple_power(pair(0, 8, 12, 3), 2, 0.5), -6);
-    check_value(lh_ref_kerple_power(pair(0, 8, 4, 4), 2, 0.5), 0);
+    check_value(lh_ref_kerple_log(make_pair(0, 8, 7, 0), 0.5, 1), -1.5 * M_LN2);
+    check_value(lh_ref_kerple_log(make_pair(0, 8, 0, 7), 0.5, 1), -1.5 * M_LN2);
+    check_value(lh_ref_kerple_log(make_pair(0, 8, 5, 5), 2, 3), 0);
+    check_value(lh_ref_kerple_power(make_pair(0, 8, 3, 12), 2, 1.5), -54);
+    check_value(lh_ref_kerple_power(make_pair(0, 8, 12, 3), 2, 0.5), -6);
+    check_value(lh_ref_kerple_power(make_pair(0, 8, 4, 4), 2, 0.5), 0);
 }
 
 /* c = 1 and a threshold of 3: psi counts in powers of two, and log 2 cancels. */
@@ -88,15 +88,15 @@ static void test_fire_network_by_hand(void **state) {
     static const double out[] = {1, 10, 100, 1000, 3, 30}, out_offset[] = {0.25, -0.25};
     const lh_ref_fire_parameters p = {1, 3, 3, in, in_offset, out, out_offset};
     /* x = log 2 / log 4 = 1/2: hidden 1/2, 0, 0 */
-    check_value(lh_ref_fire(pair(0, 2, 1, 0), &p), 0.5 + 0.25);
-    check_value(lh_ref_fire(pair(1, 2, 1, 0), &p), 5 - 0.25);
+    check_value(lh_ref_fire(make_pair(0, 2, 1, 0), &p), 0.5 + 0.25);
+    check_value(lh_ref_fire(make_pair(1, 2, 1, 0), &p), 5 - 0.25);
     /* past the threshold: x = log 8 / log 8 = 1: hidden 1, 0, 1 */
-    check_value(lh_ref_fire(pair(0, 2, 7, 0), &p), 1 + 3 + 0.25);
-    check_value(lh_ref_fire(pair(1, 2, 7, 0), &p), 10 + 30 - 0.25);
+    check_value(lh_ref_fire(make_pair(0, 2, 7, 0), &p), 1 + 3 + 0.25);
+    check_value(lh_ref_fire(make_pair(1, 2, 7, 0), &p), 10 + 30 - 0.25);
     /* the diagonal: x = 0: hidden 0, 1/2, 0 */
-    check_value(lh_ref_fire(pair(0, 2, 20, 20), &p), 50 + 0.25);
+    check_value(lh_ref_fire(make_pair(0, 2, 20, 20), &p), 50 + 0.25);
     /* a key after its query: x = log 8 / log 4 = 3/2: hidden 3/2, 0, 2 */
-    check_value(lh_ref_fire(pair(0, 2, 2, 9), &p), 1.5 + 6 + 0.25);
+    check_value(lh_ref_fire(make_pair(0, 2, 2, 9), &p), 1.5 + 6 + 0.25);
 }
 
 /* p_i . p_j of sinusoids equals this sum over m = 0 .. width/2 - 1. */
@@ -110,7 +110,7 @@ static void test_sandwich_is_product_of_sinusoids(void **state) {
             lh_ref_sinusoid(WIDTH, j, b);
             double product = cos((i - j) / 10000.0) - cos(i - j);
             for (int m = 0; m < WIDTH; m++) product += a[m] * b[m];
-            double actual = lh_ref_sandwich(pair(0, 8, i, j), WIDTH);
+            double actual = lh_ref_sandwich(make_pair(0, 8, i, j), WIDTH);
             lh_assert_close(&actual, &product, 1, 0, 1e-11); /* angles up to 400 are rounded by 3e-14, 64 of them */
         }
     }
@@ -118,12 +118,12 @@ static void test_sandwich_is_product_of_sinusoids(void **state) {
 
 static void test_sandwich_by_head_falls_from_zero_more_slowly_in_later_heads(void **state) {
     (void)state;
-    check_value(lh_ref_sandwich(pair(0, 8, 5, 5), 128), 64);
-    check_value(lh_ref_sandwich_by_head(pair(3, 8, 5, 5), 128), 0);
+    check_value(lh_ref_sandwich(make_pair(0, 8, 5, 5), 128), 64);
+    check_value(lh_ref_sandwich_by_head(make_pair(3, 8, 5, 5), 128), 0);
     for (int head = 0; head < 8; head++) {
-        double expected = (lh_ref_sandwich(pair(0, 8, 0, 30), 128) - 64) / (head + 1);
-        check_value(lh_ref_sandwich_by_head(pair(head, 8, 0, 30), 128), expected);
-        check_value(lh_ref_sandwich_by_head(pair(head, 16, 0, 30), 128), 2 * expected);
+        double expected = (lh_ref_sandwich(make_pair(0, 8, 0, 30), 128) - 64) / (head + 1);
+        check_value(lh_ref_sandwich_by_head(make_pair(head, 8, 0, 30), 128), expected);
+        check_value(lh_ref_sandwich_by_head(make_pair(head, 16, 0, 30), 128), 2 * expected);
         assert_true(expected < 0);
     }
 }

@@ -138,7 +138,7 @@ static void test_exp_heads_each_by_the_largest_of_its_head(void **state) {
 enum { CE_C = 8 * LANES, CE_CLASSES = LANES + 3, CE_COLUMNS = (CE_CLASSES + LANES - 1) / LANES * LANES };
 
 /* Random w[CE_C][CE_COLUMNS] and b[CE_COLUMNS], zero beyond the classes. */
-static real *padded_columns(uint64_t seed, int rows) {
+static real *make_padded_columns(uint64_t seed, int rows) {
     real *w = random_reals(seed, rows * CE_COLUMNS, rows * CE_COLUMNS);
     for (int i = 0; i < rows * CE_COLUMNS; i++)
         if (i % CE_COLUMNS >= CE_CLASSES) w[i] = 0;
@@ -146,7 +146,7 @@ static real *padded_columns(uint64_t seed, int rows) {
 }
 
 /* The columns of w that belong to classes, as dense doubles. */
-static double *unpadded(const real *w, int rows) {
+static double *copy_without_padding(const real *w, int rows) {
     double *out = malloc((size_t)(rows * CE_CLASSES) * sizeof *out);
     assert_non_null(out);
     for (int c = 0; c < rows; c++)
@@ -161,8 +161,8 @@ static void check_padding_zero(const real *w, int rows) {
 
 static void test_class_logits_and_softmax_loss_match_reference(void **state) {
     (void)state;
-    real *x = random_reals(1, CE_C, CE_C), *w = padded_columns(2, CE_C), *b = padded_columns(3, 1);
-    double *x_wide = to_doubles(x, CE_C), *w_wide = unpadded(w, CE_C), *b_wide = unpadded(b, 1);
+    real *x = random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *b = make_padded_columns(3, 1);
+    double *x_wide = to_doubles(x, CE_C), *w_wide = copy_without_padding(w, CE_C), *b_wide = copy_without_padding(b, 1);
     real logits[CE_COLUMNS];
     double expected[CE_CLASSES], gradient[CE_CLASSES];
     class_logits(CE_C, CE_COLUMNS, x, w, b, logits);
@@ -196,12 +196,12 @@ static void test_class_of_tie_first_wins(void **state) {
 
 static void test_class_grad_matches_reference(void **state) {
     (void)state;
-    real *x = random_reals(1, CE_C, CE_C), *w = padded_columns(2, CE_C), *g = padded_columns(3, 1);
-    real *dw = padded_columns(4, CE_C), *db = padded_columns(5, 1), *dx = reals(CE_C);
+    real *x = random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *g = make_padded_columns(3, 1);
+    real *dw = make_padded_columns(4, CE_C), *db = make_padded_columns(5, 1), *dx = reals(CE_C);
     real *w_rows = reals(CE_CLASSES * CE_C);
     for (int i = 0; i < CE_CLASSES * CE_C; i++) w_rows[i] = w[i % CE_C * CE_COLUMNS + i / CE_C];
-    double *x_wide = to_doubles(x, CE_C), *w_wide = unpadded(w, CE_C), *g_wide = unpadded(g, 1);
-    double *dw_expected = unpadded(dw, CE_C), *db_expected = unpadded(db, 1), dx_expected[CE_C];
+    double *x_wide = to_doubles(x, CE_C), *w_wide = copy_without_padding(w, CE_C), *g_wide = copy_without_padding(g, 1);
+    double *dw_expected = copy_without_padding(dw, CE_C), *db_expected = copy_without_padding(db, 1), dx_expected[CE_C];
     class_grad(CE_C, CE_CLASSES, CE_COLUMNS, x, g, w_rows, dw, db, dx);
     lh_ref_matmul_weight_grad(1, CE_C, CE_CLASSES, x_wide, g_wide, dw_expected, db_expected);
     lh_ref_matmul_input_grad(1, CE_C, CE_CLASSES, g_wide, w_wide, dx_expected);

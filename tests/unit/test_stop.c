@@ -23,25 +23,25 @@ static int calls;       /* calls of computing functions in this run */
 static int signal_call; /* the call that receives a signal; 0: none */
 
 /* Sends the signal and waits until it has been handled, so that no other call is counted before. */
-static void meet_signal(void) {
+static void raise_signal_at_call(void) {
     pthread_mutex_lock(&counting);
     if (++calls == signal_call) raise(SIGTERM);
     pthread_mutex_unlock(&counting);
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
-    meet_signal();
+    raise_signal_at_call();
     toy_float.forward_block(step, block, workspace, sums);
 }
 
 static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory) {
-    meet_signal();
+    raise_signal_at_call();
     toy_float.decode_step(step, block, from, to, memory);
 }
 
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums) {
-    meet_signal();
+    raise_signal_at_call();
     toy_float.trace_block(step, block, workspace, to, sums);
 }
 

@@ -7,10 +7,10 @@ lh_task_sample lh_task_bucket_sort, lh_task_even_pairs, lh_task_parity_check, lh
 
 /* ---- the targets, by definition ---- */
 
-static bool all_count(const lh_drawn *d) { return d->counted == d->outputs; }
+static bool count_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
 
 /* Whether the target is ascending and has every token as often as the input. */
-static bool sorted(const lh_drawn *d) {
+static bool is_sorted(const lh_drawn *d) {
     int balance[5] = {0};
     for (int i = 0; i < d->outputs; i++) {
         balance[d->target[i]]++;
@@ -19,13 +19,13 @@ static bool sorted(const lh_drawn *d) {
     }
     for (int token = 0; token < 5; token++)
         if (balance[token] != 0) return false;
-    return all_count(d);
+    return count_all_labels(d);
 }
 
 static bool odd_unequal_pairs(const lh_drawn *d) {
     int pairs = 0;
     for (int i = 0; i + 1 < d->n; i++) pairs += d->input[i] != d->input[i + 1];
-    return all_count(d) && d->target[0] == pairs % 2;
+    return count_all_labels(d) && d->target[0] == pairs % 2;
 }
 
 static int count(const lh_drawn *d, int token) {
@@ -34,14 +34,14 @@ static int count(const lh_drawn *d, int token) {
     return seen;
 }
 
-static bool odd_ones(const lh_drawn *d) { return all_count(d) && d->target[0] == count(d, 1) % 2; }
+static bool odd_ones(const lh_drawn *d) { return count_all_labels(d) && d->target[0] == count(d, 1) % 2; }
 
 static bool steps_add_up(const lh_drawn *d) {
     int remainder = (count(d, 2) - count(d, 0)) % 5;
-    return all_count(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
+    return count_all_labels(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
 }
 
-static const lh_task_case bucket_sort = {lh_task_bucket_sort, sorted, lh_same, lh_same, 5, 5, NULL};
+static const lh_task_case bucket_sort = {lh_task_bucket_sort, is_sorted, lh_same, lh_same, 5, 5, NULL};
 static const lh_task_case even_pairs = {lh_task_even_pairs, odd_unequal_pairs, lh_same, lh_one, 2, 2, NULL};
 static const lh_task_case parity_check = {lh_task_parity_check, odd_ones, lh_same, lh_one, 2, 2, NULL};
 static const lh_task_case cycle = {lh_task_cycle_navigation, steps_add_up, lh_same, lh_one, 3, 5, NULL};

@@ -7,20 +7,20 @@ lh_task_sample lh_task_modular_arithmetic_simple, lh_task_modular_arithmetic_bra
 
 /* ---- the targets, by definition ---- */
 
-static int residue(int value) { return (value % 5 + 5) % 5; }
+static int reduce(int value) { return (value % 5 + 5) % 5; }
 
 /* The value of a sum of products without brackets; -1 if the tokens are not such a sum. */
-static int value_of_sum(const uint16_t *tokens, int count) {
+static int compute_value_of_sum(const uint16_t *tokens, int count) {
     int sum = 0, sign = 1;
     for (int i = 0; i < count;) {
         int product = sign;
         for (bool more = true; more; i += 2) { /* a digit and the operator after it */
             if (tokens[i] > 4) return -1;
-            product = residue(product * tokens[i]);
+            product = reduce(product * tokens[i]);
             if (i + 1 < count && (tokens[i + 1] < 5 || tokens[i + 1] > 7)) return -1;
             more = i + 1 < count && tokens[i + 1] == 7;
         }
-        sum = residue(sum + product);
+        sum = reduce(sum + product);
         sign = i - 1 < count && tokens[i - 1] == 6 ? -1 : 1;
     }
     return sum;
@@ -40,7 +40,7 @@ static int take(text *t) {
 
 static void expect(text *t, int token) { t->good = take(t) == token && t->good; }
 
-static bool comes(const text *t, int token) { return t->cursor < t->end && *t->cursor == token; }
+static bool is_next(const text *t, int token) { return t->cursor < t->end && *t->cursor == token; }
 
 static int read_digit(text *t) {
     int token = take(t);
@@ -50,21 +50,21 @@ static int read_digit(text *t) {
 }
 
 static int signed_digit(text *t) {
-    if (!comes(t, 6)) return read_digit(t);
+    if (!is_next(t, 6)) return read_digit(t);
     take(t);
-    return residue(-read_digit(t));
+    return reduce(-read_digit(t));
 }
 
 /* Reads a digit, a negative digit, one of the two in brackets, or (left op right). */
 static int read_expression(text *t) {
     int open = 5 + t->operators;
-    if (!comes(t, open)) return signed_digit(t);
+    if (!is_next(t, open)) return signed_digit(t);
     take(t);
     int left = read_expression(t);
-    if (!comes(t, open + 1)) {
+    if (!is_next(t, open + 1)) {
         int op = take(t), right = read_expression(t);
         t->good = t->good && op >= 5 && op < open;
-        left = residue(op == 5 ? left + right : op == 6 ? left - right : left * right);
+        left = reduce(op == 5 ? left + right : op == 6 ? left - right : left * right);
     }
     expect(t, open + 1);
     return left;
@@ -78,7 +78,7 @@ static int evaluate_tokens(const uint16_t *tokens, int count, int operators, int
 }
 
 static bool sum_has_value(const lh_drawn *d) {
-    return d->counted == 1 && d->target[0] == value_of_sum(d->input, d->inputs);
+    return d->counted == 1 && d->target[0] == compute_value_of_sum(d->input, d->inputs);
 }
 
 static bool brackets_have_value(const lh_drawn *d) {
@@ -150,7 +150,7 @@ static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
 }
 
 /* The number of tokens in the first operand of a pair of brackets. */
-static int left_length(const lh_drawn *d, int operators) {
+static int measure_left_side(const lh_drawn *d, int operators) {
     int depth = 0, i = 1;
     do { /* up to the operator at the outer level; a minus before a digit is a sign */
         if (d->input[i] == 5 + operators) depth++;
@@ -167,7 +167,7 @@ static void check_pairs(const lh_task_case *task, int n, int length, int operato
     long lengths[20] = {0}, seen[3] = {0}, digits[5] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(task, n, 3, e, &drawn);
-        int left = left_length(&drawn, operators);
+        int left = measure_left_side(&drawn, operators);
         lengths[left - 1]++;
         seen[drawn.input[left + 1] - 5]++;
         if (left == 1 && drawn.input[1] < 5) digits[drawn.input[1]]++;

@@ -68,7 +68,7 @@ static bool is_less(const number *x, const number *y) {
 
 /* Whether the target has the bits of x up to the highest 1, at least `least`, then a terminator, the last counted
  * label, then zeros. */
-static bool shows(const lh_drawn *d, const number *x, int least) {
+static bool is_written(const lh_drawn *d, const number *x, int least) {
     int length = count_bits(x) > least ? count_bits(x) : least;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
     for (int i = 0; i < d->outputs; i++)
@@ -89,29 +89,29 @@ static bool read_operands(const lh_drawn *d, number *x, number *y) {
 }
 
 /* Reads an input of a single number, 0 or of two bits and below 3. */
-static bool single_number(const lh_drawn *d, number *x) {
+static bool read_single_number(const lh_drawn *d, number *x) {
     *x = read_number(d->input, d->n, 1);
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
 }
 
 static bool added(const lh_drawn *d) {
     number x, y;
-    if (d->n < 3) return single_number(d, &x) && shows(d, &x, 1);
+    if (d->n < 3) return read_single_number(d, &x) && is_written(d, &x, 1);
     if (!read_operands(d, &x, &y)) return false;
     number sum = add(&x, &y);
-    return shows(d, &sum, 1);
+    return is_written(d, &sum, 1);
 }
 
 static bool multiplied(const lh_drawn *d) {
     number x, y, zero = {{0}};
-    if (d->n < 3) return single_number(d, &x) && shows(d, &zero, d->n - 1);
+    if (d->n < 3) return read_single_number(d, &x) && is_written(d, &zero, d->n - 1);
     if (!read_operands(d, &x, &y)) return false;
     number product = multiply(&x, &y);
-    return shows(d, &product, 1);
+    return is_written(d, &product, 1);
 }
 
 /* Whether root^2 <= x < (root + 1)^2. */
-static bool root_found(const lh_drawn *d) {
+static bool is_root_right(const lh_drawn *d) {
     number one = {{1}}, x = read_number(d->input + d->n - 1, d->n, -1);
     for (int i = 0; i < d->outputs; i++)
         if (d->target[i] > 1) return false;
@@ -120,11 +120,11 @@ static bool root_found(const lh_drawn *d) {
     return d->counted == d->outputs && count_bits(&x) > 0 && !is_less(&x, &square) && is_less(&x, &next_square);
 }
 
-static int half(int n) { return n - n / 2; }
+static int halve_length(int n) { return n - n / 2; }
 
 static const lh_task_case addition = {lh_task_binary_addition, added, lh_same, lh_one_more, 3, 3, NULL};
 static const lh_task_case multiplication = {lh_task_binary_multiplication, multiplied, lh_same, lh_same, 3, 3, NULL};
-static const lh_task_case root = {lh_task_compute_sqrt, root_found, lh_same, half, 2, 2, NULL};
+static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_same, halve_length, 2, 2, NULL};
 
 /* ---- targets ---- */
 

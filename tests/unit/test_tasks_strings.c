@@ -11,34 +11,35 @@ lh_task_sample lh_task_missing_duplicate_string, lh_task_stack_manipulation;
 
 /* ---- the targets, by definition ---- */
 
-static bool all_count(const lh_drawn *d) { return d->counted == d->outputs; }
+static bool count_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
 
-static bool reversed(const lh_drawn *d) {
+static bool is_reversed(const lh_drawn *d) {
     for (int i = 0; i < d->n; i++)
         if (d->target[d->n - 1 - i] != d->input[i]) return false;
-    return all_count(d);
+    return count_all_labels(d);
 }
 
-static bool twice(const lh_drawn *d) {
+static bool is_doubled(const lh_drawn *d) {
     size_t bytes = (size_t)d->n * sizeof d->input[0];
-    return all_count(d) && memcmp(d->target, d->input, bytes) == 0 && memcmp(d->target + d->n, d->input, bytes) == 0;
+    return count_all_labels(d) && memcmp(d->target, d->input, bytes) == 0 &&
+           memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
 /* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
-static bool picked(const lh_drawn *d, int first) {
+static bool has_odds_first(const lh_drawn *d, int first) {
     int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
         if (d->target[i % 2 == first ? i / 2 : others + i / 2] != d->input[i]) return false;
-    return all_count(d);
+    return count_all_labels(d);
 }
 
-static bool odds_then_evens(const lh_drawn *d) { return picked(d, 1); }
-static bool evens_then_odds(const lh_drawn *d) { return picked(d, 0); }
+static bool odds_then_evens(const lh_drawn *d) { return has_odds_first(d, 1); }
+static bool evens_then_odds(const lh_drawn *d) { return has_odds_first(d, 0); }
 
 /* Whether the other half has the hidden bit, and all other bits occur twice. */
-static bool hole_filled(const lh_drawn *d) {
+static bool is_hole_filled(const lh_drawn *d) {
     int m = d->n / 2, holes = 0;
-    if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && all_count(d);
+    if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && count_all_labels(d);
     for (int i = 0; i < m; i++) {
         const uint16_t *hole = d->input[i] == 2 ? &d->input[i] : d->input[m + i] == 2 ? &d->input[m + i] : NULL;
         if (hole == NULL && d->input[i] != d->input[m + i]) return false;
@@ -46,12 +47,12 @@ static bool hole_filled(const lh_drawn *d) {
         holes++;
         if (d->target[0] != (hole == &d->input[i] ? d->input[m + i] : d->input[i])) return false;
     }
-    return holes == 1 && all_count(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
+    return holes == 1 && count_all_labels(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
 }
 
 /* Whether the target is the stack: from the last action backwards, a pop removes the next bit; the remaining bits
  * are the stack from its top. */
-static bool stack_left(const lh_drawn *d) {
+static bool is_stack_right(const lh_drawn *d) {
     int bits = 0, pops = 0, found = 0;
     while (bits < d->n && d->input[bits] < 2) bits++;
     if (bits == 0 || (d->n > 1 && bits == d->n)) return false;
@@ -68,15 +69,15 @@ static bool stack_left(const lh_drawn *d) {
     return true;
 }
 
-static int two(int n) { return 2 * n; }
+static int double_length(int n) { return 2 * n; }
 
 static const int ODD[] = {0}, EVEN[] = {1};
-static const lh_task_case reverse_string = {lh_task_reverse_string, reversed, lh_same, lh_same, 2, 2, NULL};
-static const lh_task_case duplicate_string = {lh_task_duplicate_string, twice, lh_same, two, 2, 2, NULL};
+static const lh_task_case reverse_string = {lh_task_reverse_string, is_reversed, lh_same, lh_same, 2, 2, NULL};
+static const lh_task_case duplicate_string = {lh_task_duplicate_string, is_doubled, lh_same, double_length, 2, 2, NULL};
 static const lh_task_case odds_first = {lh_task_odds_first, odds_then_evens, lh_same, lh_same, 2, 2, ODD};
 static const lh_task_case evens_first = {lh_task_odds_first, evens_then_odds, lh_same, lh_same, 2, 2, EVEN};
-static const lh_task_case missing = {lh_task_missing_duplicate_string, hole_filled, lh_same, lh_one, 4, 2, NULL};
-static const lh_task_case stack = {lh_task_stack_manipulation, stack_left, lh_same, lh_one_more, 5, 3, NULL};
+static const lh_task_case missing = {lh_task_missing_duplicate_string, is_hole_filled, lh_same, lh_one, 4, 2, NULL};
+static const lh_task_case stack = {lh_task_stack_manipulation, is_stack_right, lh_same, lh_one_more, 5, 3, NULL};
 
 /* ---- targets ---- */
 

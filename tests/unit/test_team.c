@@ -17,7 +17,7 @@ typedef struct log {
     atomic_int total;
 } log;
 
-static void note(void *argument, int index, int count) {
+static void record_index(void *argument, int index, int count) {
     log *l = argument;
     l->ran[index]++;
     l->count[index] = count;
@@ -28,7 +28,7 @@ static void test_run_each_index_once(void **state) {
     (void)state;
     for (int threads = 1; threads <= MOST; threads++) {
         log l = {0};
-        lh_team_run(threads, note, &l);
+        lh_team_run(threads, record_index, &l);
         int count = l.count[0];
         assert_in_range(count, 1, threads);
         assert_int_equal(l.total, count);
@@ -39,7 +39,7 @@ static void test_run_each_index_once(void **state) {
 static void test_run_with_zero_threads_uses_one(void **state) {
     (void)state;
     log l = {0};
-    lh_team_run(0, note, &l);
+    lh_team_run(0, record_index, &l);
     assert_true(l.total == 1 && l.count[0] == 1);
 }
 
@@ -80,7 +80,7 @@ static void test_barrier_of_more_threads_than_processors_lets_none_pass_early(vo
 }
 
 /* One thread is late at each barrier: the other threads sleep and are woken. */
-static void lag(void *argument, int index, int count) {
+static void arrive_late(void *argument, int index, int count) {
     atomic_int *passed = argument;
     for (int phase = 0; phase < 5; phase++) {
         if (phase % count == index) usleep(3000);
@@ -92,14 +92,14 @@ static void lag(void *argument, int index, int count) {
 static void test_barrier_waits_for_a_slow_thread(void **state) {
     (void)state;
     atomic_int passed = 0;
-    lh_team_run(3, lag, &passed);
+    lh_team_run(3, arrive_late, &passed);
     assert_true(passed > 0 && passed % 5 == 0);
 }
 
-static void nested(void *argument, int index, int count) {
+static void run_nested_team(void *argument, int index, int count) {
     log *l = argument;
     lh_team_barrier();
-    if (index == 0) lh_team_run(1, note, l);
+    if (index == 0) lh_team_run(1, record_index, l);
     lh_team_barrier(); /* a barrier of the same team */
     if (index == count - 1) l->count[1] = l->total;
 }
@@ -107,7 +107,7 @@ static void nested(void *argument, int index, int count) {
 static void test_run_within_work_keeps_the_outer_team(void **state) {
     (void)state;
     log l = {0};
-    lh_team_run(2, nested, &l);
+    lh_team_run(2, run_nested_team, &l);
     assert_int_equal(l.count[1], 1);
 }
 

@@ -13,74 +13,74 @@ enum { N = 6, WRONG = 3 }; /* samplers are wrong from example 3 on */
 
 static uint32_t get_example(const lh_rng *rng) { return rng->counter[2]; }
 
-static bool wrong_now(const lh_rng *rng) { return get_example(rng) >= WRONG; }
+static bool is_wrong_example(const lh_rng *rng) { return get_example(rng) >= WRONG; }
 
-static void token_too_large(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+static void write_too_large_token(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->input[4] = TOY_SYMBOLS;
 }
 
 static void target_too_large(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->target[1] = 65535; /* the value of -1, which must not be taken for an unwritten element */
 }
 
-static void past_the_end(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+static void write_past_the_end(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->input[n] = 0;
 }
 
-static void before_the_beginning(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+static void write_before_the_beginning(lh_rng *rng, int n, lh_example *example) {
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->target[-1] = 0;
 }
 
 static void mask_past_the_end(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[n + 1] = 0;
 }
 
 static void mask_too_large(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[2] = 2;
 }
 
 static void masked_without_a_line(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[2] = 0;
 }
 
 static void input_not_written(lh_rng *rng, int n, lh_example *example) {
     uint16_t before = example->input[n - 1];
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->input[n - 1] = before;
 }
 
 static void target_not_written(lh_rng *rng, int n, lh_example *example) {
     uint16_t before = example->target[0];
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->target[0] = before;
 }
 
 static void static_state(lh_rng *rng, int n, lh_example *example) {
     static uint16_t calls;
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->input[0] = calls++ % 2;
 }
 
 static void static_mask(lh_rng *rng, int n, lh_example *example) {
     static uint8_t calls;
-    bool wrong = wrong_now(rng);
+    bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[5] = calls++ % 2;
 }
@@ -89,10 +89,10 @@ static const struct {
     lh_task_sample *sample;
     const char *message;
 } cases[] = {
-    {token_too_large, "input[4] is 5\n  expected: 0 to 4, one of the 5 input symbols"},
+    {write_too_large_token, "input[4] is 5\n  expected: 0 to 4, one of the 5 input symbols"},
     {target_too_large, "target[1] is 65535\n  expected: 0 to 4, one of the 5 output symbols"},
-    {past_the_end, "input[6] was written, past the end\n  expected: writes to input[0] .. input[5] only"},
-    {before_the_beginning, "target[-1] was written, before the beginning"},
+    {write_past_the_end, "input[6] was written, past the end\n  expected: writes to input[0] .. input[5] only"},
+    {write_before_the_beginning, "target[-1] was written, before the beginning"},
     {mask_past_the_end, "mask[7] was written, past the end"},
     {mask_too_large, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
     {masked_without_a_line, "mask[2] is 0, but the file's header has no line `mask`\n"
@@ -161,7 +161,7 @@ static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
     own o;
     lh_batch batch;
     lh_error error;
-    make_own(&o, token_too_large);
+    make_own(&o, write_too_large_token);
     lh_assert_error(fill(&o, LH_DOMAIN_EVAL, &batch, &error), LH_ERR_INPUT, &error,
                     "own.c: task length 6, example 3 of the evaluation: input[4]");
     lh_batch_close(&batch);

@@ -89,7 +89,7 @@ static bool is_counter(const call *a, const call *b) {
 }
 
 /* The number of examples of a domain and a length whose counter, or input, another domain also has. */
-static int shared_by(uint32_t domain, uint32_t other, int n, bool inputs) {
+static int count_shared(uint32_t domain, uint32_t other, int n, bool inputs) {
     int shared = 0, count = atomic_load(&example_count);
     for (int i = 0; i < count; i++) {
         if (examples[i].word[0] >> 24 != domain || (n > 0 && examples[i].n != n)) continue;
@@ -117,10 +117,10 @@ static void test_no_example_is_in_two_streams(void **state) {
     static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            if (a != b) assert_int_equal(shared_by(domain[a], domain[b], 0, false), 0);
+            if (a != b) assert_int_equal(count_shared(domain[a], domain[b], 0, false), 0);
     /* Length 1 has five inputs, which ten examples nearly cover; length 9 has nearly two million. */
-    assert_in_range(shared_by(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 1, true), 10, 14);
-    assert_int_equal(shared_by(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 9, true), 0);
+    assert_in_range(count_shared(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 1, true), 10, 14);
+    assert_int_equal(count_shared(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 9, true), 0);
 }
 
 /* The values that a pass samples depend on its draw: positions on domain and step, noise and dropout on the step. */
