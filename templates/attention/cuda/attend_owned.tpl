@@ -1,11 +1,7 @@
 /* Sums over a shard's pairs for each ${words}: a thread owns an entry and goes through its pairs, sequence
  * after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences;
-    const int l = block()->l;
+    % include("attention/cuda/opening.tpl")
     % slot("begin_owner")
     const int count = ${inline("count", "")};
     % slot("pairs_of_owners")

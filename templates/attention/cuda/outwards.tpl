@@ -49,12 +49,11 @@ INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, i
 
 /* Computes the layer's attended values${inline("kept", "")}. */
 NOINLINE void ${prefix}attend(void) {
-    const step_view *v = &block()->view;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences, T = v->${attends.T};
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T};
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, NULL, sequence, h);
+        const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
         ${prefix}seeker q;
         ${prefix}walk m;
         ${prefix}load_seeker(&a, i, &q);
@@ -118,13 +117,11 @@ INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real
 
 /* Computes the gradients of the queries of `count` sequences, from `first` on, and of their pairs. */
 NOINLINE void ${prefix}attend_queries(int first, int count) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int T = v->${attends.T}, numbers = block()->sequences * ${PREFIX}HEADS * T;
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T}, numbers = sequences * ${PREFIX}HEADS * T;
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, NULL, sequence, h);
+        const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
         const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
@@ -154,13 +151,11 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
 /* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the values of pairs that
  * attend_queries has stored. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
+    % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, NULL, sequence, h);
+        const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;

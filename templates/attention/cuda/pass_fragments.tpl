@@ -1,12 +1,9 @@
 /* ${about} */
 NOINLINE void ${prefix}${pass} {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences, T = v->${attends.T};
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T};
     const int S = v->${attends.S};
     const unsigned int tiles = (${rows} + ${PREFIX}WARP_ROWS - 1u) / ${PREFIX}WARP_ROWS;
-    const int l = block()->l;
     % slot("tables")
 #pragma unroll 1
     for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {

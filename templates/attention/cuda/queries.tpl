@@ -1,10 +1,6 @@
 /* Computes the gradients of queries. */
 NOINLINE void ${prefix}attend_queries(void) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences;
-    const int l = block()->l;
+    % include("attention/cuda/opening.tpl")
     % slot("tables")
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.tasks}) {
         const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS,

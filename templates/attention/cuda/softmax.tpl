@@ -93,11 +93,7 @@ NOINLINE void ${prefix}attend(const bool training) {
 % local words = attends.pairs and " of `count` sequences, from `first` on; stores the gradients of their pairs" or ""
 /* Computes the gradients of keys and values${words}. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
-    const step_view *v = &block()->view;
-    const workspace *w = &block()->work;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences;
-    const int l = block()->l;
+    % include("attention/cuda/opening.tpl")
     % slot("tables")
     for (int task = ${of_first}${attends.first_task}; task < ${sequences} * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
         const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,

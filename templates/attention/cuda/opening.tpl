@@ -1,0 +1,5 @@
+const step_view *v = &block()->view;
+const workspace *w = &block()->work;
+const ${attends.state} *s = &block()->${attends.block};
+const int sequences = block()->sequences;
+const int l = block()->l;
