@@ -192,6 +192,18 @@ INLINE void store_columns(const int D, int T, int first, int stride, vector *col
         memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
 }
 
+/* x [count] = 0 */
+INLINE void clear_columns(const int count, vector *x) {
+    UNROLL
+    for (int d = 0; d < count; d++) x[d] = (vector){0};
+}
+
+/* x [count] *= factor */
+INLINE void scale_columns(const int count, vector factor, vector *x) {
+    UNROLL
+    for (int d = 0; d < count; d++) x[d] *= factor;
+}
+
 /* The products of LANES rows, given as columns, with each of N rows that are `stride` apart. The additions of one
  * product depend on each other, so the products with several rows are interleaved. */
 INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,

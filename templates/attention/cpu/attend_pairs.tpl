@@ -3,8 +3,7 @@
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int j, const ${name}_scratch *scratch,
         bool more, real *restrict dkey, real *restrict dvalue) {
     vector sum[${PREFIX}KEYS];
-    UNROLL
-    for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] = (vector){0};
+    clear_columns(${PREFIX}KEYS, sum);
 % if recomputed then
     for (int u = 0; more && u < ${PREFIX}KEYS && j + u < ${S}; u++)
         sum[u] = load_pair(${PREFIX}HEAD_WIDTH, dvalue + (j + u) * ${K}, dkey + (j + u) * ${K});

@@ -3,8 +3,7 @@ const size_t element = ((size_t)head->h * (size_t)head->T + (size_t)first) * (si
 const int8_t *keep =
         dropout_keep_at(&head->masks, element, live * ${S}, ${rate}_DROP_BELOW, head->keep);
 bits columns = {0};
-UNROLL
-for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] = (vector){0};
+clear_columns(${PREFIX}HEAD_WIDTH, o);
 for (int j = ${from_key}; j < ${to_key}; j++) {
     vector weight = load(weights + j * LANES);
     columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, ${S});

@@ -15,8 +15,7 @@ INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequenc
 % include("attention/cpu/attend_values_dropped.tpl")
 vector inverse = 1 / sum;
 store(inverse_sum, inverse);
-UNROLL
-for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * ${rate}_KEEP_SCALE;
+scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${rate}_KEEP_SCALE, o);
 % else
 if (head->keep) {
     % include("attention/cpu/attend_values_dropped.tpl")
@@ -26,12 +25,10 @@ if (head->keep) {
 vector inverse = 1 / sum;
 store(inverse_sum, inverse);
 const real keep_scale = head->keep ? ${rate}_KEEP_SCALE : 1;
-UNROLL
-for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * keep_scale;
+scale_columns(${PREFIX}HEAD_WIDTH, inverse * keep_scale, o);
 % end
 % section("gradients_out")
-UNROLL
-for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) g[d] *= ${rate}_KEEP_SCALE;
+scale_columns(${PREFIX}HEAD_WIDTH, broadcast(${rate}_KEEP_SCALE), g);
 % section("weight_back")
 vector weight = load(weights + j * LANES);
 bits keep = (bits)weight >= 0;

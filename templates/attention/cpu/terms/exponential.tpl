@@ -34,8 +34,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
+        scale_columns(${PREFIX}HEAD_WIDTH, inverse, o);
 % end
         store_columns(${PREFIX}HEAD_WIDTH, ${ranged and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
     }
@@ -66,8 +65,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         UNROLL
         for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
         % slot("gradients_out")
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] = (vector){0};
+        clear_columns(${PREFIX}HEAD_WIDTH, dq);
 % if terms.again then
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
@@ -99,8 +97,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         }
         % slot("gathered")
         % slot("queries_back")
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] *= inverse * ${PREFIX}LOGIT_SCALE;
+        scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${PREFIX}LOGIT_SCALE, dq);
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
         dlogits += ${twice}${name}_group_${of_dlogits}(${S});

@@ -86,8 +86,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if terms.normalised then
         vector inverse = ${name}_inverse_of(total);
         store(kept.inverse_sum + first, inverse);
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse;
+        scale_columns(${PREFIX}HEAD_WIDTH, inverse, o);
 % end
         store_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, o, out);
         kept.weights += kept.step;

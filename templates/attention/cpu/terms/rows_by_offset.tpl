@@ -77,8 +77,7 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
     const int T = head->T, S = head->${S};
 % if rows.biases then
     vector dposition[${PREFIX}HEAD_WIDTH];
-    UNROLL
-    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};
+    clear_columns(${PREFIX}HEAD_WIDTH, dposition);
 % end
     const real *rows = head->rows + first + ${S} - 1;
     for (int j = ${from_key}; j < ${to_key}; j++) {

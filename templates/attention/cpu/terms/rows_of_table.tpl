@@ -1,6 +1,5 @@
 % section("logits")
-UNROLL
-for (int u = 0; u < N; u++) sum[u] = (vector){0};
+clear_columns(N, sum);
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     UNROLL
