@@ -81,13 +81,9 @@ static const lh_tensor tensors[] = {
         {"score.slope", 1, {8}, 250128, 8, LH_INIT_VALUES, 0.0, true},
 };
 
-static int input_length(int n) {
-    return n;
-}
+static int input_length(int n) { return n; }
 
-static int output_length(int n) {
-    return n;
-}
+static int output_length(int n) { return n; }
 
 lh_task_sample lh_task_bucket_sort;
 

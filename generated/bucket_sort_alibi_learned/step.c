@@ -57,9 +57,7 @@ typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), align
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
 /* The start of the self-attention's tables: after the struct shared. */
-INLINE size_t self_start(const lh_shape *shape) {
-    return (sizeof(shared) + 63) / 64 * 64;
-}
+INLINE size_t self_start(const lh_shape *shape) { return (sizeof(shared) + 63) / 64 * 64; }
 
 #include "score_self.inc"
 

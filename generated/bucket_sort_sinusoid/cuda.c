@@ -141,13 +141,9 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     }
 }
 
-static size_t shared_bytes(const lh_shape *longest) {
-    return 0;
-}
+static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
-static size_t partial_bytes(const lh_shape *longest) {
-    return 253952 * sizeof(real);
-}
+static size_t partial_bytes(const lh_shape *longest) { return 253952 * sizeof(real); }
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     workspace w;

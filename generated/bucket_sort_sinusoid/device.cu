@@ -1186,9 +1186,7 @@ INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEA
 INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
 INLINE void clear_head(real *x) { clear_channels(HEAD_WIDTH, x); }
 INLINE void add_head(real *x, real factor, const real *y) { add_channels(HEAD_WIDTH, x, factor, y); }
-INLINE real dot_head(const real *x, const real *y) {
-    return dot_channels(HEAD_WIDTH, x, y);
-}
+INLINE real dot_head(const real *x, const real *y) { return dot_channels(HEAD_WIDTH, x, y); }
 
 /* The scaled logit of a pair. */
 INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH]) {

@@ -109,13 +109,9 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-static size_t shared_bytes(const lh_shape *longest) {
-    return 0;
-}
+static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
-static size_t partial_bytes(const lh_shape *longest) {
-    return 253952 * sizeof(real);
-}
+static size_t partial_bytes(const lh_shape *longest) { return 253952 * sizeof(real); }
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     workspace w;

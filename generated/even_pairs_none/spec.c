@@ -77,13 +77,9 @@ static const lh_tensor tensors[] = {
         {"output.bias", 1, {2}, 249920, 2, LH_INIT_CONSTANT, 0.0, true},
 };
 
-static int input_length(int n) {
-    return n;
-}
+static int input_length(int n) { return n; }
 
-static int output_length(int n) {
-    return 1;
-}
+static int output_length(int n) { return 1; }
 
 lh_task_sample lh_task_even_pairs;
 

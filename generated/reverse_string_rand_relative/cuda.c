@@ -20,9 +20,7 @@
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
-INLINE int distance_count(int T, int S) {
-    return T + S - 1;
-}
+INLINE int distance_count(int T, int S) { return T + S - 1; }
 
 enum { DROPOUT_SITES = 10 };
 
@@ -235,7 +233,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "a019e93bcb83b23d",
+        .source_digest = "2d9b26feb920e784",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

@@ -1106,9 +1106,7 @@ typedef struct position_row {
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
-INLINE int distance_count(int T, int S) {
-    return T + S - 1;
-}
+INLINE int distance_count(int T, int S) { return T + S - 1; }
 
 typedef global<real> reals;
 typedef global<unsigned char> masks;
@@ -1264,13 +1262,9 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 }
 
 /* The drawn distances, ascending from 0, that layer l reads. */
-INLINE const int *distances_of(const step_view *v, int l) {
-    return v->draws + l * v->T;
-}
+INLINE const int *distances_of(const step_view *v, int l) { return v->draws + l * v->T; }
 
-INLINE int row_count(const step_view *v) {
-    return distance_count(v->T, v->T);
-}
+INLINE int row_count(const step_view *v) { return distance_count(v->T, v->T); }
 
 /* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
  * it would take too much space. One thread writes it, between barriers. */
@@ -1374,14 +1368,10 @@ INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEA
 INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
 INLINE void clear_head(real *x) { clear_channels(HEAD_WIDTH, x); }
 INLINE void add_head(real *x, real factor, const real *y) { add_channels(HEAD_WIDTH, x, factor, y); }
-INLINE real dot_head(const real *x, const real *y) {
-    return dot_channels(HEAD_WIDTH, x, y);
-}
+INLINE real dot_head(const real *x, const real *y) { return dot_channels(HEAD_WIDTH, x, y); }
 
 /* The index of a pair's row, counted from a->rows. */
-INLINE int row_at(int i, int j) {
-    return i - j;
-}
+INLINE int row_at(int i, int j) { return i - j; }
 
 /* The scaled logit of a pair: the product of the query with the sum of the key and the row of their distance. */
 INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real key[HEAD_WIDTH], int i, int j) {
@@ -1400,13 +1390,13 @@ INLINE void bias_keys(void) {
     const int l = block()->l;
     for (int e = threadIdx.x; e < sequences * HEADS * v->T; e += THREADS) {
         const int token = e % v->T, h = e / v->T % HEADS, sequence = e / v->T / HEADS;
-        const real *bias = v->p->layer[l].content_bias + h * HEAD_WIDTH;
         const size_t row = (size_t)sequence * v->T + token;
         const real *key = s->query_key_value + row * QUERY_STRIDE + WIDTH + h * HEAD_WIDTH;
         real x[HEAD_WIDTH], y[HEAD_WIDTH];
         load_head(x, key);
-        load_head(y, bias);
-        s->key_bias[e] = dot_head(x, y) * LOGIT_SCALE;
+        load_head(y, v->p->layer[l].content_bias + h * HEAD_WIDTH);
+        const real key_bias = dot_head(x, y);
+        s->key_bias[e] = key_bias * LOGIT_SCALE;
     }
     __syncthreads();
 }

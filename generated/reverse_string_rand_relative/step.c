@@ -97,9 +97,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 }
 
 /* The start of the self-attention's tables: after the struct shared. */
-INLINE size_t self_start(void) {
-    return (sizeof(shared) + 63) / 64 * 64;
-}
+INLINE size_t self_start(void) { return (sizeof(shared) + 63) / 64 * 64; }
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 

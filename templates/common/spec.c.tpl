@@ -15,9 +15,7 @@ static const lh_tensor tensors[] = {
 };
 
 % for _, length in ipairs(task.lengths) do
-static int ${length.name}(int n) {
-    return ${length.formula};
-}
+static int ${length.name}(int n) { return ${length.formula}; }
 
 % end
 % local role = not task.data and "sample" or task.data.made and "collect"

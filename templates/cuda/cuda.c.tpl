@@ -48,17 +48,13 @@ static size_t shared_bytes(const lh_shape *longest) {
     return lay_out_shared(&tables, NULL, ${of_longest});
 }
 % else
-static size_t shared_bytes(const lh_shape *longest) {
-    return 0;
-}
+static size_t shared_bytes(const lh_shape *longest) { return 0; }
 % end
 
 % if cuda.products == "library" and cuda.sums then
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${of_longest}); }
 % elseif cuda.products == "library" then
-static size_t partial_bytes(const lh_shape *longest) {
-    return GRADIENT_BYTES;
-}
+static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES; }
 % elseif cuda.by_team then
 % local sums = cuda.sums and " + sum_bytes(" .. of_longest .. ")" or ""
 static size_t partial_bytes(const lh_shape *longest) {
@@ -70,9 +66,7 @@ static size_t partial_bytes(const lh_shape *longest) {
     return ${parameter_storage} * sizeof(real) + sum_bytes(${of_longest});
 }
 % else
-static size_t partial_bytes(const lh_shape *longest) {
-    return ${parameter_storage} * sizeof(real);
-}
+static size_t partial_bytes(const lh_shape *longest) { return ${parameter_storage} * sizeof(real); }
 % end
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {

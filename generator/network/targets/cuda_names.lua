@@ -35,6 +35,7 @@ local function attends(device, op, block)
   local names = { T = T, S = S, lengths = cross and T .. ", " .. S or T,
     lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
     T_of_view = "v->" .. T, S_of_view = "v->" .. S, distance_count = op.family.prefix .. "distance_count",
+    vectors = ("(size_t)%sdistance_count(%s, %s)"):format(op.family.prefix, T, S),
     distance_of_row = op.family.prefix .. "relative_distance",
     block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
     gradients_type = wide and block.gradients_type or block.parameters_type,

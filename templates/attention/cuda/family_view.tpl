@@ -18,9 +18,7 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % if positions.layer_index and attends.reads_positions then
 
 /* The drawn positions${cross and " of queries" or ""} that layer l reads. */
-INLINE const int *${prefix}positions_of(const step_view *v, int l) {
-    return v->${prefix}draws${of_T};
-}
+INLINE const int *${prefix}positions_of(const step_view *v, int l) { return v->${prefix}draws${of_T}; }
 % if cross then
 
 /* The drawn positions of keys that layer l reads. */
@@ -33,8 +31,6 @@ INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
 
 /* The middle of the drawn distances that layer l reads. */ % if distance.independent
 /* The drawn distances, ascending from 0, that layer l reads. */ % else
-INLINE const int *${prefix}distances_of(const step_view *v, int l) {
-    return v->${prefix}draws${of_distances};
-}
+INLINE const int *${prefix}distances_of(const step_view *v, int l) { return v->${prefix}draws${of_distances}; }
 % end
 % slot("view", { drawn_tokens = drawn_tokens })

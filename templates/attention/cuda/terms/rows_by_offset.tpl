@@ -2,27 +2,19 @@ const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH ap
  + v->${attends.S} - 1 % section("middle")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
-INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
-    return i - j;
-}
+INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) { return i - j; }
 
 % section("view") % if terms.biases
 
-INLINE int ${prefix}row_count(const step_view *v, int l) {
-    return ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
-}
+INLINE int ${prefix}row_count(const step_view *v, int l) { return ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}); }
 % section("distance_count")
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
-INLINE int ${prefix}distance_count(int T, int S) {
-    return T + S - 1;
-}
+INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
 % section("distance_of_row")
 % local distance, drawn = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
 % distance = drawn and invoke(prefix .. "drawn_distance", invoke(prefix .. "distances_of", "v", "set"), distance) or distance
 /* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${drawn and ", in the draw of a set" or ""}. */
-INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
-    return ${distance};
-}
+INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${distance}; }
 
 ${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) % section("table_row")
 % section("sum_of_row")

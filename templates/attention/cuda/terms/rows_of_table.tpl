@@ -2,20 +2,15 @@
 a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("middle", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("most_distances")
 /* The number of vectors of distances: the rows of the table. */
-INLINE int ${prefix}distance_count(int T, int S) {
-    return ${rows.rows_text};
-}
+INLINE int ${prefix}distance_count(int T, int S) { return ${rows.rows_text}; }
 % section("shared_tables")
 reals ${prefix}rows; /* [${stack.count}][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 % section("lay_out_tables")
-t->${prefix}rows = take_reals(memory, &used,
-        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEAD_WIDTH);
+t->${prefix}rows = take_reals(memory, &used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEAD_WIDTH);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] gradients of the vectors of distances */
 % section("lay_out_sums")
-sums->${prefix}rows = take_reals(memory, used,
-        ${stack.count} * (size_t)${attends.distance_count}(${attends.T},
-                ${attends.S}) * ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH);
+sums->${prefix}rows = take_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH);
 % section("make_tables")
 % if terms.by_offset then
 % slot("distance_of_row")

@@ -13,25 +13,17 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
 
 /* Computes the products of a shard's keys with the content bias. */
 INLINE void ${prefix}bias_keys(void) {
-    const step_view *v = &block()->view;
-    const ${attends.state} *s = &block()->${attends.block};
-    const int sequences = block()->sequences;
-    const int l = block()->l;
+    % include("attention/cuda/opening.tpl")
     for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS * v->${attends.S}; e += ${attends.tasks}) {
         const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = e / v->${attends.S} / ${PREFIX}HEADS;
-        const real *bias = v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t row = (size_t)sequence * v->${attends.S} + token;
         const real *key = s->${attends.kv} + row * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         real x[${attends.head_part}], y[${attends.head_part}];
         ${prefix}load_head(x, key);
-        ${prefix}load_head(y, bias);
-% if attends.head_lanes > 1 then
-        const real sum = ${prefix}dot_head(x, y);
-        if (${prefix}leads_head()) s->${prefix}key_bias[e] = sum * ${PREFIX}LOGIT_SCALE;
-% else
-        s->${prefix}key_bias[e] = ${prefix}dot_head(x, y) * ${PREFIX}LOGIT_SCALE;
-% end
+        ${prefix}load_head(y, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        const real key_bias = ${prefix}dot_head(x, y);
+        ${attends.once}s->${prefix}key_bias[e] = key_bias * ${PREFIX}LOGIT_SCALE;
     }
     __syncthreads();
 }
@@ -58,19 +50,15 @@ reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed dista
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of rows and position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
-t->${prefix}codes = take_reals(memory, &used, ${rows.times_sets}(size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
-t->${prefix}rows = take_reals(memory, &used,
-        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
-t->${prefix}row_bias = take_reals(memory, &used,
-        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEADS);
+t->${prefix}codes = take_reals(memory, &used, ${rows.times_sets}${attends.vectors} * WIDTH);
+t->${prefix}rows = take_reals(memory, &used, ${stack.count} * ${attends.vectors} * WIDTH);
+t->${prefix}row_bias = take_reals(memory, &used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][distances][WIDTH] gradients of the vectors of distances */
 reals ${prefix}row_sums; /* [${stack.count}][${PREFIX}HEADS][distances] sums of the gradients of logits at a distance */
 % section("lay_out_sums")
-sums->${prefix}rows = take_reals(memory, used,
-        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
-sums->${prefix}row_sums = take_reals(memory, used,
-        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEADS);
+sums->${prefix}rows = take_reals(memory, used, ${stack.count} * ${attends.vectors} * WIDTH);
+sums->${prefix}row_sums = take_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
 % section("make_tables")
 % slot("distance_of_row")
 /* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
