@@ -39,8 +39,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 % end
     for (int n = 0; n < a.count; n++) {
         __syncthreads();
-        if (threadIdx.x == 0)
-            view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
+        if (threadIdx.x == 0) view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
         __syncthreads();
         begin_step(); % if cuda.begins
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
