@@ -25,8 +25,7 @@ typedef float real;
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
  * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
- * a left fold over shards, so its bits depend on the number of shards alone, not on the size of the team or on other
- * replicas.
+ * a left fold over shards, so its bits depend on the number of shards alone, not on the team or on other replicas.
  *
  * `real` is float, or double in a float64 build. Pointers are addresses of device memory.
  */
@@ -81,8 +80,7 @@ typedef struct lh_cuda_result {
     int state;            /* LH_CUDA_... */
 } lh_cuda_result;
 
-/* Arguments of the kernel longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step
- * that is not finite. */
+/* Arguments of longhand_train_<id>: replicas * team blocks, all resident. A replica stops at a non-finite step. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
     const lh_cuda_step *steps;       /* [replicas][count] */
@@ -164,13 +162,9 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
 #define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
-/* Elementary functions of scalars in float32, for softmax, score expressions and activations: the functions of
- * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
- * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
- * approximations are not used.
- *
- * NaN in any argument gives NaN; maximum_real is the exception.
- */
+/* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
+ * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
+ * root, absolute value and floor. NaN in any argument gives NaN; maximum_real is the exception. */
 
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
@@ -208,16 +202,13 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
- * blocks. */
+/* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
 
-/* Tells the compiler that an address is in global memory. The compiler cannot know this of an address that was read
- * from shared memory; otherwise it uses longer instructions, and assumes that a store to the address may change shared
- * memory. */
+/* Tells the compiler that an address, which may have been read from shared memory, is in global memory: it then uses
+ * shorter instructions, and assumes that a store to the address does not change shared memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
-/* Adds an arrival with a release: a thread that reads the new count with an acquire sees all that this thread wrote or
- * saw before. */
+/* Adds an arrival with a release: a thread that acquires the new count sees all that this thread wrote or saw. */
 INLINE void arrive(unsigned int *arrivals) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
 }
@@ -235,8 +226,7 @@ INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that the target is in
- * global memory. */
+/* A pointer to global memory that is itself stored in shared memory; every use tells the compiler of the target. */
 template <class T> struct global {
     T *address;
 
@@ -310,20 +300,17 @@ INLINE void team_barrier(team *t) {
     __syncthreads();
 }
 
-/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them. The rows of a slab are
- * indexed by k, the summed index. Quads of adjacent elements are permuted within a row, so that a warp that writes
- * columns or reads fragments uses all banks. */
+/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them; the rows have k, the
+ * summed index. Quads of a row are permuted, so that a warp that writes columns or reads fragments uses all banks. */
 
 enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 
-/* The inner loop of a product in the precision of `real`: a thread computes 4 x 4 of every 32 x 16 results of a
- * warp. */
+/* The inner loop of a product in the precision of `real`: a thread computes 4 x 4 of every 32 x 16 results. */
 
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The offset of row k, column m in a slab. When a warp writes columns, the four k of a column are in different
- * banks. */
+/* The offset of row k, column m in a slab. If a warp writes columns, the four k of a column are in different banks. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
@@ -405,8 +392,7 @@ enum {
                                      * warp is idle */
 };
 
-/* Prefetches a thread's part of a slab from global memory; elements beyond K or M are 0. A warp reads whole cache
- * lines. */
+/* Prefetches a thread's part of a slab; elements beyond K or M are 0. A warp reads whole cache lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -474,8 +460,7 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
     }
 }
 
-/* `product` in tiles of `height` slabs of rows by `width` slabs of columns. A warp computes 32 rows and 16 * height
- * columns. */
+/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {
@@ -562,8 +547,7 @@ INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, r
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
- * block call this function. */
+/* The sum of the parts of all threads with the same column; only the first of them gets it. All threads call it. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -576,8 +560,7 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* A thread's part of the sum over rows of a (sum_rows) or of a times b (dot_rows); a and b point to the thread's
- * column. */
+/* A thread's part of the sum over rows of a, or of a times b; a and b point to the thread's column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -649,9 +632,8 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step); longhand/rng.h
- * describes the words of the counter. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
- * Reference: lh_philox. */
+/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step) of
+ * longhand/rng.h. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
 INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
                    unsigned int step, unsigned int word[4]) {
     unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];
@@ -673,9 +655,8 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 }
 
 /* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes 16 bits, piece e % 8 of block e / 8 of the stream at counter (block, site, b, step), low
- * half of each word first. The element is kept if the piece is at least round(65536 p). A mask has one bit per
- * element. */
+ * of example b at a site takes 16 bits, piece e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
+ * and is kept if they are at least round(65536 p). A mask has one bit per element. */
 
 /* The mask of elements 8 * block .. 8 * block + 7. */
 INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
@@ -698,8 +679,7 @@ INLINE bool kept(const unsigned char *keep, int element) {
 }
 
 /* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
- * a few rows at a time, so that their loads are in flight together. The arithmetic of norms is in layernorm.cu and
- * rms_norm.cu. */
+ * a few rows at a time, so that their loads are in flight together. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
@@ -803,8 +783,7 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* Layer norm of rows of WIDTH channels in registers; norm_lanes.cu or norm_quads.cu distributes the rows over lanes.
- * Reference: lh_ref_layer_norm; epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers. Reference: lh_ref_layer_norm; epsilon as on the CPU. */
 
 /* Normalises the rows in place; rstd = 1 / sqrt(variance + 1e-5). */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
@@ -869,10 +848,9 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
     }
 }
 
-/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
- * layernorm.cu contains the arithmetic. Names, arguments and permitted aliases are the same as in kernels/cpu/norm.h,
- * with three exceptions: keep has one bit per element; a forward pass without dropout gets NULL for keep; and the
- * gradients of scale and offset are stored, not added. Reference: lh_ref_layer_norm. */
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
+ * permitted aliases are the same as in kernels/cpu/norm.h, except that keep has one bit per element, and is NULL in a
+ * forward pass without dropout, and that gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {
@@ -945,17 +923,15 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* The fold of the shards' gradients, their norm, clipping and Adam, over pieces of the parameter vector. A block
- * processes one piece at a time; the order of a piece's sums of squares does not depend on the block.
+/* The fold of the shards' gradients, their norm, clipping and Adam. A block processes one piece at a time.
  *
  *   g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  p -= rate m / (sqrt(correct2 v) + epsilon)
  *
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment of the same length; a block processes one piece at a time, and each thread one
- * quad of it. Gradients of shards are added as `real`, in the order of shards; squares are added in double, in an order
- * that depends only on THREADS. For the CPU: kernels/cpu/gradient.h. */
+ * vector, or of a gradient or moment, and each thread of a block has one quad of it. Gradients of shards are added as
+ * `real`, in the order of shards; squares are added in double, in an order that depends only on THREADS. */
 
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
@@ -995,9 +971,8 @@ INLINE double total_of(const double *x, int count, int stride) {
     return block_sum(sum);
 }
 
-/* Clipping and Adam on one piece (pieces.cu), by a block. gradient, moment1, moment2, parameter: [PIECE] in global
- * memory; all but gradient are written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 /
- * (1 - b2^t). Formula and source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
+/* Clipping and Adam on one piece, by a block: clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t),
+ * correct2 = 1 / (1 - b2^t). All arrays but the gradient are written. Formula and source: kernels/cpu/adam.h. */
 
 typedef struct adam {
     real clip, rate, correct2;
@@ -1545,8 +1520,8 @@ INLINE void layer_forward(const bool training) {
             layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
-/* The workspace's gradient is that of the layer's output on entry and that of its input on return. Writes the gradients
- * of all parameters. */
+/* The workspace's gradient: of the layer's output on entry, of its input on return. Writes all parameters'
+ * gradients. */
 INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1638,8 +1613,7 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The first sequence of a shard. Sequences are divided evenly; each of the first sequences % shards shards has one
- * more. */
+/* The first sequence of a shard; the first sequences % shards shards have one sequence more than the others. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -1692,12 +1666,6 @@ INLINE void fold_gradients(void) {
     team_barrier(t);
 }
 
-INLINE double gradient_squares(void) { return total_of(block()->replica.piece_sums, PIECES, 1); }
-
-INLINE double total_loss(void) {
-    return total_of(&block()->replica.shard_sums->loss, block()->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
-}
-
 /* Clips and updates. Returns false, without an update, if the loss or the gradient is not finite. */
 INLINE bool update(double squares, double loss) {
     const lh_cuda_replica *r = &block()->replica;
@@ -1717,8 +1685,7 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares. heavier: of two chunks the one with the larger sum; the first of
- * equal ones. */
+/* A chunk of the gradient and its sum of squares; heavier: the one with the larger sum, the first of equal ones. */
 typedef struct weighed {
     double squares;
     int chunk;
@@ -1790,13 +1757,14 @@ longhand_train_even_pairs_none(const lh_cuda_train a) {
     }
     for (int n = 0; n < a.count; n++) {
         __syncthreads();
-        if (threadIdx.x == 0)
-            view_step(b, b->train.steps + n, b->replica.parameters);
+        if (threadIdx.x == 0) view_step(b, b->train.steps + n, b->replica.parameters);
         __syncthreads();
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
         fold_gradients();
-        const double squares = gradient_squares(), loss = total_loss();
+        const double squares = total_of(b->replica.piece_sums, PIECES, 1);
+        const double loss =
+                total_of(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
         const bool finite = update(squares, loss);
         lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */
@@ -1807,8 +1775,7 @@ longhand_train_even_pairs_none(const lh_cuda_train a) {
     }
 }
 
-/* Writes the answers of a group and, if requested, its logits and the classes with the greatest logits. before: number
- * of sequences of the models before this one. */
+/* Writes the answers of a group, after those of `before` sequences of other models. logits, classes: may be NULL. */
 INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

@@ -3,8 +3,7 @@
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
  * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
- * a left fold over shards, so its bits depend on the number of shards alone, not on the size of the team or on other
- * replicas.
+ * a left fold over shards, so its bits depend on the number of shards alone, not on the team or on other replicas.
  *
  * `real` is float, or double in a float64 build. Pointers are addresses of device memory.
  */
@@ -59,8 +58,7 @@ typedef struct lh_cuda_result {
     int state;            /* LH_CUDA_... */
 } lh_cuda_result;
 
-/* Arguments of the kernel longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step
- * that is not finite. */
+/* Arguments of longhand_train_<id>: replicas * team blocks, all resident. A replica stops at a non-finite step. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
     const lh_cuda_step *steps;       /* [replicas][count] */

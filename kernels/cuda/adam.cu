@@ -1,6 +1,5 @@
-/* Clipping and Adam on one piece (pieces.cu), by a block. gradient, moment1, moment2, parameter: [PIECE] in global
- * memory; all but gradient are written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 /
- * (1 - b2^t). Formula and source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
+/* Clipping and Adam on one piece, by a block: clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t),
+ * correct2 = 1 / (1 - b2^t). All arrays but the gradient are written. Formula and source: kernels/cpu/adam.h. */
 
 typedef struct adam {
     real clip, rate, correct2;

@@ -2,8 +2,7 @@
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that the target is in
- * global memory. */
+/* A pointer to global memory that is itself stored in shared memory; every use tells the compiler of the target. */
 template <class T> struct global {
     T *address;
 

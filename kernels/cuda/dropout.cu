@@ -1,7 +1,6 @@
 /* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes 16 bits, piece e % 8 of block e / 8 of the stream at counter (block, site, b, step), low
- * half of each word first. The element is kept if the piece is at least round(65536 p). A mask has one bit per
- * element. */
+ * of example b at a site takes 16 bits, piece e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
+ * and is kept if they are at least round(65536 p). A mask has one bit per element. */
 
 /* The mask of elements 8 * block .. 8 * block + 7. */
 INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,

@@ -1,10 +1,6 @@
-/* Elementary functions of scalars in float64, for softmax, score expressions and activations: the functions of
- * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
- * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
- * approximations are not used.
- *
- * NaN in any argument gives NaN; maximum_real is the exception.
- */
+/* Elementary functions of scalars in float64, with the algorithms, special cases and error bounds of
+ * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
+ * root, absolute value and floor. NaN in any argument gives NaN; maximum_real is the exception. */
 
 INLINE real abs_real(real x) { return fabs(x); }
 INLINE real floor_real(real x) { return floor(x); }

@@ -1,9 +1,7 @@
-/* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
- * blocks. */
+/* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
 
-/* Tells the compiler that an address is in global memory. The compiler cannot know this of an address that was read
- * from shared memory; otherwise it uses longer instructions, and assumes that a store to the address may change shared
- * memory. */
+/* Tells the compiler that an address, which may have been read from shared memory, is in global memory: it then uses
+ * shorter instructions, and assumes that a store to the address does not change shared memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
 /* Makes the compiler compute an address in global memory once; otherwise it adds up the offsets of elements again for
@@ -36,8 +34,7 @@ INLINE const real *row_of(const real *rows, int row, const int stride) {
     return (const real *)__cvta_global_to_generic(start);
 }
 
-/* Adds an arrival with a release: a thread that reads the new count with an acquire sees all that this thread wrote or
- * saw before. */
+/* Adds an arrival with a release: a thread that acquires the new count sees all that this thread wrote or saw. */
 INLINE void arrive(unsigned int *arrivals) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
 }

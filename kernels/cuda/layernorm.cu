@@ -1,5 +1,4 @@
-/* Layer norm of rows of WIDTH channels in registers; norm_lanes.cu or norm_quads.cu distributes the rows over lanes.
- * Reference: lh_ref_layer_norm; epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers. Reference: lh_ref_layer_norm; epsilon as on the CPU. */
 
 /* Normalises the rows in place; rstd = 1 / sqrt(variance + 1e-5). */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {

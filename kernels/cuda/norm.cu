@@ -1,7 +1,6 @@
-/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
- * layernorm.cu contains the arithmetic. Names, arguments and permitted aliases are the same as in kernels/cpu/norm.h,
- * with three exceptions: keep has one bit per element; a forward pass without dropout gets NULL for keep; and the
- * gradients of scale and offset are stored, not added. Reference: lh_ref_layer_norm. */
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
+ * permitted aliases are the same as in kernels/cpu/norm.h, except that keep has one bit per element, and is NULL in a
+ * forward pass without dropout, and that gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 /* Adds rows of x to z. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {

@@ -1,6 +1,5 @@
 /* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
- * a few rows at a time, so that their loads are in flight together. The arithmetic of norms is in layernorm.cu and
- * rms_norm.cu. */
+ * a few rows at a time, so that their loads are in flight together. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */

@@ -1,6 +1,5 @@
-/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step); longhand/rng.h
- * describes the words of the counter. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
- * Reference: lh_philox. */
+/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step) of
+ * longhand/rng.h. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
 INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
                    unsigned int step, unsigned int word[4]) {
     unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];

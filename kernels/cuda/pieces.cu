@@ -1,7 +1,6 @@
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment of the same length; a block processes one piece at a time, and each thread one
- * quad of it. Gradients of shards are added as `real`, in the order of shards; squares are added in double, in an order
- * that depends only on THREADS. For the CPU: kernels/cpu/gradient.h. */
+ * vector, or of a gradient or moment, and each thread of a block has one quad of it. Gradients of shards are added as
+ * `real`, in the order of shards; squares are added in double, in an order that depends only on THREADS. */
 
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };

@@ -12,8 +12,7 @@ enum {
                                      * warp is idle */
 };
 
-/* Prefetches a thread's part of a slab from global memory; elements beyond K or M are 0. A warp reads whole cache
- * lines. */
+/* Prefetches a thread's part of a slab; elements beyond K or M are 0. A warp reads whole cache lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -81,8 +80,7 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
     }
 }
 
-/* `product` in tiles of `height` slabs of rows by `width` slabs of columns. A warp computes 32 rows and 16 * height
- * columns. */
+/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {

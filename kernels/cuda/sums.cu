@@ -17,8 +17,7 @@ INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, r
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
- * block call this function. */
+/* The sum of the parts of all threads with the same column; only the first of them gets it. All threads call it. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -31,8 +30,7 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* A thread's part of the sum over rows of a (sum_rows) or of a times b (dot_rows); a and b point to the thread's
- * column. */
+/* A thread's part of the sum over rows of a, or of a times b; a and b point to the thread's column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;

@@ -1,5 +1,4 @@
-/* Writes the answers of a group and, if requested, its logits and the classes with the greatest logits. before: number
- * of sequences of the models before this one. */
+/* Writes the answers of a group, after those of `before` sequences of other models. logits, classes: may be NULL. */
 INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

@@ -29,8 +29,7 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
 }
 
 % end
-/* The first sequence of a shard. Sequences are divided evenly; each of the first sequences % shards shards has one
- * more. */
+/* The first sequence of a shard; the first sequences % shards shards have one sequence more than the others. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);

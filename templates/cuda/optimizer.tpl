@@ -1,5 +1,4 @@
-/* The fold of the shards' gradients, their norm, clipping and ${optimizer.title}, over pieces of the parameter vector. A block
- * processes one piece at a time; the order of a piece's sums of squares does not depend on the block.
+/* The fold of the shards' gradients, their norm, clipping and ${optimizer.title}. A block processes one piece at a time.
  *
  *   ${line} % for _, line in ipairs(optimizer.formula)
  *

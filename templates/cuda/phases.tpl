@@ -14,6 +14,7 @@ INLINE void train_phase(int phase, int shard) {
 
 /* Ends a step: folds the gradients of shards, clips, updates and reports. */
 INLINE void end_phase(lh_cuda_result *result) {
+    const block_state *b = block();
     team *t = &block()->members;
 % if task.counted then
     const double counted = counted_labels();
@@ -21,7 +22,8 @@ INLINE void end_phase(lh_cuda_result *result) {
 % else
     fold_gradients();
 % end
-    const double squares = gradient_squares(), loss = total_loss();
+    const double squares = total_of(b->replica.piece_sums, PIECES, 1);
+    const double loss = total_of(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
     const bool finite = update(squares, loss, counted);
     if (t->rank == 0) report(finite, squares, loss, result);
     team_barrier(t);

@@ -50,7 +50,8 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 % else
         fold_gradients();
 % end
-        const double squares = gradient_squares(), loss = total_loss();
+        const double squares = total_of(b->replica.piece_sums, PIECES, 1);
+        const double loss = total_of(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
         const bool finite = update(squares, loss, counted);
         lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */

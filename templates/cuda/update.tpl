@@ -180,12 +180,6 @@ INLINE void fold_gradients(real factor) {
 }
 
 % end
-INLINE double gradient_squares(void) { return total_of(block()->replica.piece_sums, PIECES, 1); }
-
-INLINE double total_loss(void) {
-    return total_of(&block()->replica.shard_sums->loss, block()->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
-}
-
 % paragraph("cuda/decay.tpl") % if optimizer.decay
 % if task.counted then
 /* Ends a step without labels in the loss: parameters and optimiser state do not change. */
@@ -241,8 +235,7 @@ INLINE bool update(double squares, double loss, double counted) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares. heavier: of two chunks the one with the larger sum; the first of
- * equal ones. */
+/* A chunk of the gradient and its sum of squares; heavier: the one with the larger sum, the first of equal ones. */
 typedef struct weighed {
     double squares;
     int chunk;
