@@ -22,7 +22,7 @@
 
 local M = {}
 
-function M.of(family)
+function M.find(family)
   local cross, spans = family.cross, family.terms.spans
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
   local bounded, ranged, partial, terms, name = family.bounded, family.ranged, family.partial, family.terms, family.name

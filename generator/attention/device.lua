@@ -1,9 +1,9 @@
 -- The terms of an attention in device code: the terms of terms.lua with their device pages, and the passes that sum.
 --
--- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.terms: a list like
--- that of terms.lua, with its properties and `placed`: positions are sampled.
--- A term may have several pages on a device; each page's text then counts as a term. Output of M.owners, which needs
--- these terms as family.on_device.terms: the passes in which each entry of a table sums the terms of its pairs,
+-- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.list_terms: a list
+-- like that of terms.lua, with its properties and `placed`: positions are sampled. A term may have several pages on a
+-- device; each page's text then counts as a term. Output of M.list_owners, which needs these terms as
+-- family.on_device.terms: the passes in which each entry of a table sums the terms of its pairs,
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
 --   words         the class in words
@@ -41,7 +41,7 @@ local PAGES = {
   end,
 }
 
-function M.terms(family)
+function M.list_terms(family)
   local terms = lists.collect(family.terms, function(term)
     local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
     return lists.map(own or term.device_pages or { term.page }, function(page)
@@ -61,19 +61,19 @@ function M.terms(family)
   return terms
 end
 
-local function gathers_of(family)
+local function list_gathers(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end
 
 -- The class of the entries that rows of pair vectors are.
-local function class_of_rows(family)
+local function get_row_class(family)
   return family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
 end
 
 -- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits.
 function M.keeps_pairs(family)
-  local gathered = gathers_of(family).distance
-  return (class_of_rows(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
+  local gathered = list_gathers(family).distance
+  return (get_row_class(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
 end
 
 -- Whether a warp can compute a family's pairs in fragments: the score of a pair is a function of its logit, and only
@@ -83,7 +83,7 @@ function M.fits_fragments(family, widest)
   return not (terms.outwards or terms.beside or terms.trains or terms.scattered) and family.head_width <= widest
 end
 
-local function owner(family, class, gathered, rows)
+local function find_owner(family, class, gathered, rows)
   local attends, terms = family.attends, lists.merge(family.on_device.terms)
   local kept = class == "distance" and attends.pairs
   local spread = kept and rows and attends.head_lanes > 1
@@ -101,11 +101,11 @@ local function owner(family, class, gathered, rows)
     unroll = family.head_width <= 8 and 8 or 4, leads = family.relative.biases or gathered ~= nil }
 end
 
-function M.owners(family)
-  local gathers = gathers_of(family)
+function M.list_owners(family)
+  local gathers = list_gathers(family)
   return lists.map(CLASSES, function(class)
-    local rows = class == class_of_rows(family)
-    return (gathers[class] or rows) and owner(family, class, gathers[class], rows) or nil
+    local rows = class == get_row_class(family)
+    return (gathers[class] or rows) and find_owner(family, class, gathers[class], rows) or nil
   end)
 end
 

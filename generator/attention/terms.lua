@@ -55,7 +55,7 @@ local pages = require("facets.pages")
 local M = {}
 
 -- Dropout belongs to the model, not to a facet.
-local function weight_map(family)
+local function make_weight_map(family)
   return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.place, rate = family.drops.name,
     properties = { drops = true, numbered = true } } or nil
 end
@@ -67,7 +67,7 @@ M.PROPERTIES = {
   "made",
 }
 
-local function enter(terms, term)
+local function add_properties(terms, term)
   terms[#terms + 1] = term
   terms.vectors = term.vectors or terms.vectors
   for name, value in next, term.properties do
@@ -88,8 +88,8 @@ local function check(family, terms)
   end
 end
 
-function M.of(family)
-  local terms, found = { vectors = 2, scalar = family.score }, { weight_map(family) or nil }
+function M.list(family)
+  local terms, found = { vectors = 2, scalar = family.score }, { make_weight_map(family) or nil }
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
@@ -100,7 +100,7 @@ function M.of(family)
     for _, term in ipairs(found) do
       if term.kind == kind.name then
         term.rank = kind.rank
-        enter(terms, term)
+        add_properties(terms, term)
       end
     end
   end
@@ -113,8 +113,8 @@ end
 -- Sets the terms of every family, and the names of the bounds of its loops.
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
-    family.terms = M.of(family)
-    lists.update(family, bounds.of(family))
+    family.terms = M.list(family)
+    lists.update(family, bounds.find(family))
   end
 end
 

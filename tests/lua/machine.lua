@@ -56,7 +56,8 @@ function Machine:home(block, use)
   elseif use == 0 and not block.first.carried then
     return self:place(self.net, block.first)
   end
-  return self:buffer(self.workspace, buffers.of_stream("output", block.entry), block.entry.width, block.entry.stream)
+  return self:buffer(self.workspace, buffers.name_for_stream("output", block.entry), block.entry.width,
+    block.entry.stream)
 end
 
 -- The buffer of a value; use: the repetition.
@@ -67,7 +68,7 @@ function Machine:place(scope, value, use)
     if value.carried then
       local block = value.carried.block
       return block and self.training and self:reads_back(block, block.entry) and self:home(block, 0)
-        or self:buffer(self.workspace, buffers.of_stream("output", value), value.width, value.stream)
+        or self:buffer(self.workspace, buffers.name_for_stream("output", value), value.width, value.stream)
     end
     return self:buffer(self.workspace, value.name, value.width, value.stream)
   elseif value == scope.entry then

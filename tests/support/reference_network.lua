@@ -203,7 +203,7 @@ function M.derive(net)
   for i, family in ipairs(state.families) do
     families[i] = describe_family(family)
   end
-  return { classes = net.classes.count, places = builder.most_places(net), tensors = state.tensors,
+  return { classes = net.classes.count, places = builder.count_places(net), tensors = state.tensors,
     families = families, scopes = scopes }
 end
 

@@ -17,7 +17,7 @@ local M = {}
 -- et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
 -- heads. Shaw et al. state no initial values; here they are normal with variance 2 / (rows + columns), the variance of
 -- equation 12 of Glorot and Bengio 2010.
-local function relative_parameters(list, family, path, C)
+local function list_relative(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
   if relative.kind == "transformer_xl" then
@@ -39,7 +39,7 @@ end
 
 -- Csordas et al. 2022, "The Neural Data Router": a content bias per head; a scale, a scale of directions and an offset
 -- for the logits of a layer. `asked`: the parameter of the product that computes the family's requested value.
-local function geometric_parameters(list, family, path, asked)
+local function list_geometric(list, family, path, asked)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
     list[#list + 1] = asked
@@ -61,7 +61,7 @@ end
 
 -- The learned numbers of a family's score, which belong to a layer or are shared by all layers. Given initial values
 -- become `values`, which parameters.lua places.
-function M.score_parameters(family, path, per_layer)
+function M.list_score_parameters(family, path, per_layer)
   local list = {}
   for _, q in ipairs(family.score.learned or {}) do
     if q.per_layer == per_layer then
@@ -77,7 +77,7 @@ end
 
 -- The family of an attention: the family called `name`, or a copy of its facets called options.name. In the second run
 -- of a description (model_network.lua), attentions find their families by their own names.
-local function family_of(scope, name, options)
+local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
   if not family and options.name and net.families[options.name] then
@@ -102,7 +102,7 @@ local function family_of(scope, name, options)
 end
 
 -- Names of the parts of an attention's scope: cross-attention and second attentions have names of their own.
-local function names_of(name, options)
+local function choose_names(name, options)
   local own = options.name or name == "cross" and "cross" or nil
   if not own then
     return { prefix = "", output = "attention_output", keep = "attention", path = "attention.", branch = "branch" }
@@ -112,7 +112,7 @@ local function names_of(name, options)
 end
 
 -- The dropout rate of the weights: the description's rate, or else the family's.
-local function rate_of(scope, family, options)
+local function choose_rate(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   if rate ~= 0 and family.normaliser.kind == "geometric" then
     checks.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
@@ -127,7 +127,7 @@ function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
   checks.read(scope, keys, "the keys of attention")
-  local family, is = family_of(scope, name, options), names_of(name, options)
+  local family, is = find_family(scope, name, options), choose_names(name, options)
   local C, path = scope.net.widths.WIDTH, is.path
   if queries.stream ~= keys.stream and not family.cross then
     checks.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
@@ -145,7 +145,7 @@ function M.attend(scope, name, queries, keys, options)
   if own.bias ~= nil then
     bias = own.bias
   end
-  local function product(value, from, width, options_of)
+  local function add_product(value, from, width, options_of)
     options_of.declared = true
     if options_of.bias == nil then
       options_of.bias = bias
@@ -157,27 +157,27 @@ function M.attend(scope, name, queries, keys, options)
   if asks then
     local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
     width.asked = true
-    asked, asked_p = product(is.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
+    asked, asked_p = add_product(is.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
       bias = asks.bias or false, shown = asks.columns, comment = asks.comment })
   end
-  local function projected(value, ...)
+  local function project(value, ...)
     local tensors = lists.map({ ... }, function(one) return path .. one end)
     local out
-    out, order[#order + 1] = product(is.prefix .. table.concat({ ... }, "_"), value, C,
+    out, order[#order + 1] = add_product(is.prefix .. table.concat({ ... }, "_"), value, C,
       { use = not linear and "queries" or nil, fan_out = packed, tensors = tensors })
     return out
   end
   if queries == keys then
-    q = projected(queries, "query", "key", "value")
+    q = project(queries, "query", "key", "value")
     kv = q
   else
-    q, kv = projected(queries, "query"), projected(keys, "key", "value")
+    q, kv = project(queries, "query"), project(keys, "key", "value")
   end
   checks.read(scope, q, "queries")
   checks.read(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = asked,
     others = {}, named = options.name ~= nil }
-  scope:drop_weights(op, family.name, rate_of(scope, family, options))
+  scope:drop_weights(op, family.name, choose_rate(scope, family, options))
   if asked then
     checks.read(scope, asked, asks.name)
   end
@@ -185,21 +185,21 @@ function M.attend(scope, name, queries, keys, options)
   attended.about = "heads side by side"
   local branch = attended
   if own.output ~= false then
-    branch, order[#order + 1] = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
-      role = is.output, use = not linear and "attended" or nil })
+    branch, order[#order + 1] = add_product(is.branch, attended, C, { weight = is.output,
+      tensors = { path .. "output" }, role = is.output, use = not linear and "attended" or nil })
   end
-  relative_parameters(order, family, path, C)
-  geometric_parameters(order, family, path, asked_p)
+  list_relative(order, family, path, C)
+  list_geometric(order, family, path, asked_p)
   for _, p in ipairs(order) do
     scope:declare(p)
     op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
   end
-  for _, p in ipairs(M.score_parameters(family, path, true)) do
+  for _, p in ipairs(M.list_score_parameters(family, path, true)) do
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
   local shared = family.prefix ~= "" and family.name .. "." or "" -- each of several families has its own folder
-  for _, p in ipairs(M.score_parameters(family, shared, false)) do
+  for _, p in ipairs(M.list_score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
   branch.from = is.keep
@@ -209,7 +209,7 @@ end
 
 -- The family whose sampled positions are those of the vectors added in a block of one stream: the family of the block's
 -- first attention; nil if the block has no attention.
-function M.placing(scope)
+function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end
 

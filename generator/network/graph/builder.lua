@@ -50,7 +50,7 @@ function Scope:width(name, count)
   return known
 end
 
-local function times(width, factor)
+local function multiply_width(width, factor)
   if factor == 1 then
     return width
   end
@@ -58,7 +58,7 @@ local function times(width, factor)
 end
 
 -- A dropout at a rate. The first rate of a use has constants named `first`, later rates `other` and a number.
-local function dropout(net, rate, use, first, other)
+local function find_dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
   end
@@ -70,7 +70,7 @@ local function dropout(net, rate, use, first, other)
 end
 
 -- The place of an operation's dropout within its scope.
-local function place(scope, op)
+local function number_dropout(scope, op)
   op.place = scope.places
   scope.places = scope.places + 1
   if scope.places > M.MOST_PLACES then
@@ -79,18 +79,19 @@ local function place(scope, op)
   end
 end
 
--- Applies dropout to an operation's result, named `of`, with a mask of its own; further arguments as for dropout().
+-- Applies dropout to an operation's result, named `of`, with a mask of its own; further arguments as for
+-- find_dropout().
 function Scope:drop(op, of, ...)
-  op.dropout = dropout(self.net, ...)
+  op.dropout = find_dropout(self.net, ...)
   if op.dropout then
     local number = (self.masks[of] or 0) + 1
     self.masks[of] = number
     op.keep = of .. (number > 1 and number or "") .. "_keep"
-    place(self, op)
+    number_dropout(self, op)
   end
 end
 
-local function new_value(scope, name, width, stream, of_stream)
+local function make_value(scope, name, width, stream, of_stream)
   return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
 end
 
@@ -101,15 +102,15 @@ local function push(scope, op, name, width, of_stream)
     checks.fail(net, ("an operation behind the output of %s"):format(scope.title),
       "block:output(value) as its last line")
   end
-  checks.name(net, name, "a value")
+  checks.check_name(net, name, "a value")
   net.operations = (net.operations or 0) + 1
   if net.operations > MOST_OPERATIONS then
     checks.fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
   end
   op.about = ops[op.kind]
-  op.scope, op.line = scope, checks.where(net)
+  op.scope, op.line = scope, checks.find_line(net)
   local first = op[op.about.roles[1]]
-  op.out = new_value(scope, name, width, first and first.stream or op.stream, of_stream)
+  op.out = make_value(scope, name, width, first and first.stream or op.stream, of_stream)
   op.out.op = op
   scope.ops[#scope.ops + 1] = op
   return op.out
@@ -118,8 +119,8 @@ end
 -- Declares a parameter; parameters lie in memory in the order of declaration.
 function Scope:declare(parameter)
   local net = self.net
-  checks.name(net, parameter.name, "a parameter")
-  checks.parameter_names(self, parameter)
+  checks.check_name(net, parameter.name, "a parameter")
+  checks.check_parameter(self, parameter)
   parameter.scope = self
   self.parameters[#self.parameters + 1] = parameter
   return parameter
@@ -138,7 +139,7 @@ end
 function Scope:product(name, x, width, options)
   options = options or {}
   checks.read(self, x, "the input of a product")
-  checks.name(self.net, name, "a value")
+  checks.check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
     local model = self.net.widths.WIDTH
     width = width == model.count and model or width == x.width.count and x.width
@@ -146,7 +147,7 @@ function Scope:product(name, x, width, options)
   end
   local weight = options.weight or name
   local tensors = options.tensors or { weight }
-  local p = { kind = "weight", name = weight, rows = x.width, width = width, columns = times(width, #tensors),
+  local p = { kind = "weight", name = weight, rows = x.width, width = width, columns = multiply_width(width, #tensors),
     tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
     use = options.use, fan_out = options.fan_out, init = self.net.initial }
   if not options.declared then
@@ -157,10 +158,10 @@ function Scope:product(name, x, width, options)
 end
 
 -- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate in training.
-local function over_rows(kind, about)
+local function make_row_method(kind, about)
   return function(self, name, x, which, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
-    checks.kind(self.net, about.kinds, which, kind)
+    checks.check_kind(self.net, about.kinds, which, kind)
     local width = about.width and about.width(x, function(...)
       checks.fail(self.net, ...)
     end) or x.width
@@ -170,15 +171,15 @@ local function over_rows(kind, about)
   end
 end
 
-for kind, about in next, ops.over_rows() do
-  Scope[kind] = over_rows(kind, about)
+for kind, about in next, ops.list_row_operations() do
+  Scope[kind] = make_row_method(kind, about)
 end
 
 -- Appends y = norm(x). path: the name of its tensors in files, by default `name`.
 function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
-  checks.kind(self.net, ops.norm.kinds, kind, "norm")
+  checks.check_kind(self.net, ops.norm.kinds, kind, "norm")
   local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
@@ -187,7 +188,7 @@ end
 function Scope:add(residual, branch, rate)
   checks.read(self, residual, "the first summand")
   checks.read(self, branch, "the second summand")
-  checks.same_width(self, residual, branch, "adding")
+  checks.check_widths(self, residual, branch, "adding")
   self.sums = self.sums + 1
   local op = { kind = "add", residual = residual, branch = branch }
   local from = branch.from or branch.name
@@ -197,9 +198,9 @@ end
 
 -- Applies dropout to attention's weights, without a stored mask. The first rate of a description has the plain name.
 function Scope:drop_weights(op, name, rate)
-  op.dropout = dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
+  op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
-    place(self, op)
+    number_dropout(self, op)
   end
 end
 
@@ -210,7 +211,7 @@ lists.update(Scope, inputs_and_outputs)
 -- A value of the network that a block reads in addition to its input; the gradients of all repetitions are summed.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
-  local inner = new_value(self, value.name, value.width, value.stream, false)
+  local inner = make_value(self, value.name, value.width, value.stream, false)
   inner.external, value.is_external = value, true
   self.externals[#self.externals + 1] = inner
   return inner
@@ -225,7 +226,7 @@ function Scope:input(value)
   end
   checks.read(net, value, "the input of " .. self.title)
   self.first = value
-  self.entry = new_value(self, "input", value.width, value.stream, true)
+  self.entry = make_value(self, "input", value.width, value.stream, true)
   self.entry.input = true
   return self.entry
 end
@@ -234,7 +235,7 @@ end
 function Scope:output(value)
   local net = self.net
   checks.read(self, value, "the output of " .. self.title)
-  checks.output(self, value)
+  checks.check_output(self, value)
   value.name, value.of_stream, value.result_of = "output", true, self
   local op = { kind = "block", x = self.first, block = self, externals = {} }
   for i, inner in ipairs(self.externals) do
@@ -252,14 +253,14 @@ function Scope:block(name, count, about, options)
   if net.scopes[name] then
     checks.fail(net, ("two blocks are named %s"):format(name), "different names")
   end
-  checks.parameter_names(net, { kind = "block", name = name })
+  checks.check_parameter(net, { kind = "block", name = name })
   local loops = options.loops or 1
   if net.layers_before + count * loops > MOST_REPETITIONS then
     checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
       "at most %d times", MOST_REPETITIONS)
   end
-  local block = M.scope(net, name, "block " .. name)
-  block.count, block.loops, block.line = count, loops, checks.where(net)
+  local block = M.make_scope(net, name, "block " .. name)
+  block.count, block.loops, block.line = count, loops, checks.find_line(net)
   block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.layers_before + 1
@@ -279,11 +280,11 @@ function Scope:block(name, count, about, options)
   return block
 end
 
-function M.most_places(net)
+function M.count_places(net)
   return lists.max(net.order, function(scope) return scope.places end)
 end
 
-function M.scope(net, name, title)
+function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     places = 0, masks = {}, late = {}, taken = {}, count = 1, loops = 1, first_site = 0, uses = "1", index = "l",
     comment = false }, Scope)
@@ -294,7 +295,7 @@ end
 -- Builds the graph. given: model (which the description reads), widths, tokens and classes as widths of tables,
 -- families, initial. The encoding added to tokens becomes net.input_place, that added in blocks net.block_place.
 function M.build(describe, given, chunk)
-  local net = M.scope(nil, "network", "the network")
+  local net = M.make_scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
@@ -307,7 +308,7 @@ function M.build(describe, given, chunk)
   net.layers_before = 0
   net:width("WIDTH", given.model.width)
   describe(net, given.model)
-  checks.finished(net)
+  checks.check_all(net)
   for scope, p in lists.iterate_nested(net.order, "late") do
     scope:declare(p)
   end

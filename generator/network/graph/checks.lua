@@ -11,7 +11,7 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- The line of the description that runs now.
-function M.where(net)
+function M.find_line(net)
   for level = 2, 40 do
     local info = debug.getinfo(level, "Sl")
     if not info then
@@ -28,21 +28,21 @@ local function fail_at(line, what, ...)
 end
 
 function M.fail(net, what, ...)
-  fail_at(M.where(net), what, ...)
+  fail_at(M.find_line(net), what, ...)
 end
 
 local fail = M.fail
 
-function M.name(net, name, of_what)
+function M.check_name(net, name, of_what)
   if not names.is_valid(name) then
     fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
   end
 end
 
 -- Checks that a kind is in a table of kinds (ops.lua).
-function M.kind(net, kinds, kind, what)
+function M.check_kind(net, kinds, kind, what)
   if not kinds[kind] then
-    fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.names(kinds))
+    fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.format_names(kinds))
   end
 end
 
@@ -50,7 +50,7 @@ end
 local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- Checks that a parameter's names differ from all other names of its scope.
-function M.parameter_names(scope, parameter)
+function M.check_parameter(scope, parameter)
   local taken = scope.taken
   for _, ending in ipairs(MEMBERS) do
     local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
@@ -71,7 +71,7 @@ end
 
 -- Checks the name of a block or an attention: functions, types and constants begin with the name and an underscore.
 -- known: name -> title of the object with this name.
-function M.prefix(net, known, name, what)
+function M.check_prefix(net, known, name, what)
   local title = ("%s %s"):format(what, name)
   for _, other in ipairs(canonical.sort_keys(known)) do
     local alike = other == name or (other .. "_"):find(name .. "_", 1, true) == 1
@@ -84,7 +84,7 @@ function M.prefix(net, known, name, what)
 end
 
 -- Checks that an operation may read a value: the value was made earlier in the same scope, or brought in from outside.
-function M.is_readable(scope, value, role)
+function M.check_readable(scope, value, role)
   if value.scope ~= scope then
     fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
       "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
@@ -93,12 +93,12 @@ function M.is_readable(scope, value, role)
 end
 
 function M.read(scope, value, role)
-  M.is_readable(scope, value, role)
+  M.check_readable(scope, value, role)
   value.reads = (value.reads or 0) + 1
   return value
 end
 
-function M.same_width(scope, a, b, doing)
+function M.check_widths(scope, a, b, doing)
   if a.width.count ~= b.width.count then
     fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
       "equal widths")
@@ -118,11 +118,11 @@ local function check_in_place(block, value)
   end
 end
 
-function M.output(block, value)
+function M.check_output(block, value)
   if not block.first then
     fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")
   end
-  M.same_width(block, block.entry, value, "handing on")
+  M.check_widths(block, block.entry, value, "handing on")
   if value == block.entry then
     fail(block.net, ("%s gives what it takes"):format(block.title), "an operation between input and output")
   elseif value.reads > 1 then
@@ -153,7 +153,7 @@ end
 local function check_names_differ(scope)
   local before, reader, gradients = {}, {}, {}
   for _, op in ipairs(scope.ops) do
-    for _, value in ipairs(ops.read_values(op)) do
+    for _, value in ipairs(ops.list_read(op)) do
       reader[value] = op
     end
     local earlier = op.kind ~= "block" and before[op.out.name] -- results of blocks are numbered: scope_lists.lua
@@ -172,7 +172,7 @@ local function check_names_differ(scope)
   end
 end
 
-function M.finished(net)
+function M.check_all(net)
   if not net.classified then
     fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
   end

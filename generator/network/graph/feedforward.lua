@@ -10,11 +10,11 @@ return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""
   local path = name and name .. "." or "feedforward."
-  checks.is_readable(scope, x, "the input of feedforward")
+  checks.check_readable(scope, x, "the input of feedforward")
   if options.activation ~= nil and not ops.activation.kinds[options.activation]
     and not ops.gate.of[options.activation] then
     checks.fail(net, ("the activation %q"):format(options.activation), "one of %s or %s",
-      ops.names(ops.activation.kinds), ops.names(ops.gate.of))
+      ops.format_names(ops.activation.kinds), ops.format_names(ops.gate.of))
   end
   local hidden = scope:width((prefix .. "feedforward"):upper(), options.hidden)
   local bias = options.bias == nil or options.bias

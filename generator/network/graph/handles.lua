@@ -63,7 +63,7 @@ local function is_text(x)
   return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
 end
 
-local function whole_up_to(most)
+local function make_check(most)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= most end
 end
 
@@ -78,8 +78,8 @@ M.KINDS = {
   text = { "a sentence of up to 100 printable characters", is_text },
   number = { "a number", function(x) return type(x) == "number" and math.abs(x) < math.huge end },
   rate = { "a share from 0 to below 1, or nil", function(x) return type(x) == "number" and x >= 0 and x < 1 end },
-  count = { "a whole number from 1 to 8192", whole_up_to(8192) },
-  times = { "a whole number from 1 to 64", whole_up_to(64) },
+  count = { "a whole number from 1 to 8192", make_check(8192) },
+  times = { "a whole number from 1 to 64", make_check(64) },
   flag = { "true or false", function(x) return type(x) == "boolean" end },
   value = { "a value that an operation has made" },
   stream = { "what net:stream(name) gives" },
@@ -92,7 +92,7 @@ M.KINDS = {
 local Handles = {}
 Handles.__index = Handles
 
-local function found(self, x)
+local function describe(self, x)
   local handle = self.made[x]
   if handle then
     local name = handle.kind ~= "network" and rawget(handle.real, "name")
@@ -110,34 +110,34 @@ end
 function Handles:unwrap(call, name, kind, x)
   local handle, about, is_good = x ~= nil and self.made[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
-    self:fail(("%s: %s is %s"):format(call, name, found(self, x)), "%s", about)
+    self:fail(("%s: %s is %s"):format(call, name, describe(self, x)), "%s", about)
   end
   return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
 end
 
-local function listed(set)
+local function list(set)
   return table.concat(canonical.sort_keys(set), ", ")
 end
 
 -- The checked options of a call, by name. Metatables are ignored in reading them.
-function Handles:options(call, method, given)
+function Handles:read_options(call, method, given)
   if given == nil then
     return {}
   elseif type(given) ~= "table" or self.made[given] then
-    self:fail(("%s: the options are %s"):format(call, found(self, given)), "a table { name = value, ... }")
+    self:fail(("%s: the options are %s"):format(call, describe(self, given)), "a table { name = value, ... }")
   end
   local options = {}
   for name, x in next, given do
     local kind = type(name) == "string" and method.options[name]
     if not kind then
-      self:fail(("%s has no option %s"):format(call, found(self, name)), "%s", listed(method.options))
+      self:fail(("%s has no option %s"):format(call, describe(self, name)), "%s", list(method.options))
     end
     options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder's name
   end
   return options
 end
 
-local function signature(name, method)
+local function describe_call(name, method)
   local words = lists.map(method, function(argument) return argument[1] end)
   words[#words + 1] = method.options and "{ ... }"
   return ("%s:%s(%s)"):format(method.of == "network" and "net" or "block", name, table.concat(words, ", "))
@@ -146,14 +146,14 @@ end
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
 -- The method of this name, as a description calls it.
-function Handles:method(name)
+function Handles:make_method(name)
   local method = M.METHODS[name]
-  local call = signature(name, method)
+  local call = describe_call(name, method)
   local most = #method + (method.options and 1 or 0)
   return self.guard(function(object, ...)
     local scope = object ~= nil and self.made[object] or nil
     if not scope or scope.kind ~= "network" and scope.kind ~= "block" then
-      self:fail(("%s is called on %s"):format(call, found(self, object)), "a colon before the name of a method")
+      self:fail(("%s is called on %s"):format(call, describe(self, object)), "a colon before the name of a method")
     elseif select("#", ...) > most then
       self:fail(("%s is called with %d arguments"):format(call, select("#", ...)), "at most %d", most)
     end
@@ -164,12 +164,12 @@ function Handles:method(name)
       end
     end
     if method.options then
-      arguments[#method + 1] = self:options(call, method, given[#method + 1])
+      arguments[#method + 1] = self:read_options(call, method, given[#method + 1])
     end
     if name == "block" then
-      checks.prefix(self.net, self.prefixes, arguments[1], "block")
+      checks.check_prefix(self.net, self.prefixes, arguments[1], "block")
     elseif name == "attention" then
-      checks.prefix(self.net, self.prefixes, arguments[4].name or arguments[1], "attention")
+      checks.check_prefix(self.net, self.prefixes, arguments[4].name or arguments[1], "attention")
     end
     local result = scope.real[name](scope.real, table.unpack(arguments, 1, most))
     return result and self:wrap(RESULTS[name] or "value", result)
@@ -189,7 +189,7 @@ function fields.network(self, net, name)
   elseif name == "additive_dropout" then
     return net.additive_dropout or 0
   end
-  return self:field_of_scope("network", name)
+  return self:get_method("network", name)
 end
 
 function fields.block(self, block, name)
@@ -197,28 +197,28 @@ function fields.block(self, block, name)
     return block.result and self:wrap("value", block.result)
       or self:fail(("block %s has no result yet"):format(block.name), "block:output(value) before it")
   end
-  return self:field_of_scope("block", name)
+  return self:get_method("block", name)
 end
 
-function Handles:field_of_scope(kind, name)
+function Handles:get_method(kind, name)
   local method = type(name) == "string" and M.METHODS[name]
   if not method or method.of and method.of ~= kind then
     return nil
   end
-  self.methods[name] = self.methods[name] or self:method(name)
+  self.methods[name] = self.methods[name] or self:make_method(name)
   return self.methods[name]
 end
 
-local function legal_fields(kind)
+local function list_fields(kind)
   local names = kind == "value" and { name = true, width = true } or {}
   local has_methods = kind == "network" or kind == "block"
   for name, method in next, has_methods and M.METHODS or {} do
     names[name] = not method.of or method.of == kind or nil
   end
-  return next(names) and listed(names) or "nothing; it is handed on as it is"
+  return next(names) and list(names) or "nothing; it is handed on as it is"
 end
 
-function Handles:metatable(kind)
+function Handles:make_metatable(kind)
   local function refuse_sum()
     self:fail("values have no arithmetic", "block:add(residual, branch), block:gate(...) and the like")
   end
@@ -227,17 +227,17 @@ function Handles:metatable(kind)
     __index = self.guard(function(object, name)
       local result = fields[kind] and fields[kind](self, self.made[object].real, name)
       if result == nil then
-        self:fail(("%s has no %s"):format(found(self, object), found(self, name)), "%s", legal_fields(kind))
+        self:fail(("%s has no %s"):format(describe(self, object), describe(self, name)), "%s", list_fields(kind))
       end
       return result
     end),
     __newindex = self.guard(function(object, name)
-      self:fail(("%s.%s is set"):format(found(self, object), tostring(name)), "a network is made by its methods")
+      self:fail(("%s.%s is set"):format(describe(self, object), tostring(name)), "a network is made by its methods")
     end),
     __add = self.guard(refuse_sum), __sub = self.guard(refuse_sum), __mul = self.guard(refuse_sum),
     __div = self.guard(refuse_sum), __concat = self.guard(refuse_sum), __len = self.guard(refuse_sum),
     __call = self.guard(function(object)
-      self:fail(("%s is called"):format(found(self, object)), "a method of net or of a block")
+      self:fail(("%s is called"):format(describe(self, object)), "a method of net or of a block")
     end),
   }
 end
@@ -245,7 +245,7 @@ end
 -- The object that represents one of the builder's objects; always the same one.
 function Handles:wrap(kind, real)
   if not self.handle_of[real] then
-    self.metatables[kind] = self.metatables[kind] or self:metatable(kind)
+    self.metatables[kind] = self.metatables[kind] or self:make_metatable(kind)
     local object = setmetatable({}, self.metatables[kind])
     self.made[object] = { kind = kind, real = real }
     self.handle_of[real] = object
@@ -265,13 +265,13 @@ function Handles:section(title, from, read)
     __metatable = false,
     __index = self.guard(function(_, name)
       if type(name) ~= "string" then
-        self:fail(("%s is indexed with %s"):format(title, found(self, name)), "a name")
+        self:fail(("%s is indexed with %s"):format(title, describe(self, name)), "a name")
       end
       self.fields[title .. "." .. name] = true
       if read then
         read[name] = true
       elseif inner[name] == nil then
-        self:fail(("%s has no %s"):format(title, found(self, name)), "%s", listed(inner))
+        self:fail(("%s has no %s"):format(title, describe(self, name)), "%s", list(inner))
       end
       return inner[name]
     end),

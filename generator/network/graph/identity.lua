@@ -11,7 +11,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local function words_of(op)
+local function describe(op)
   local words = {
     op.activation or false,
     op.norm or false,
@@ -27,24 +27,24 @@ local function words_of(op)
   return table.concat(lists.filter(words, function(word) return word end), " ")
 end
 
-local function scope_of(scope)
+local function identify_scope(scope)
   local numbers, list = { [scope.entry or false] = "input" }, {}
   for i, value in ipairs(scope.externals) do
     numbers[value] = "external " .. i
   end
   for i, op in ipairs(scope.ops) do
     numbers[op.out] = tostring(i)
-    local p, operands = op.p, lists.map(ops.operands(op), function(operand)
+    local p, operands = op.p, lists.map(ops.list_operands(op), function(operand)
       return ("%s %s"):format(operand.role, numbers[operand.value])
     end)
-    list[i] = { op.kind, words_of(op), not p and "" or p.kind == "weight" and table.concat(p.tensors, " ") or p.name,
+    list[i] = { op.kind, describe(op), not p and "" or p.kind == "weight" and table.concat(p.tensors, " ") or p.name,
       table.concat(operands, ", ") }
   end
   return { scope.title, scope ~= scope.net and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
 end
 
-function M.of(net)
-  return lists.map(net.order, scope_of)
+function M.identify(net)
+  return lists.map(net.order, identify_scope)
 end
 
 return M

@@ -14,29 +14,31 @@ local M = {}
 
 M.ZERO, M.ONE = { kind = "constant", value = 0 }, { kind = "constant", value = 1 }
 
-local function glorot(rows, columns)
+local function make_glorot(rows, columns)
   return { kind = "uniform", value = math.sqrt(6 / (rows + columns)) }
 end
 
-local function by_fan_in(rows)
+local function make_uniform(rows)
   return { kind = "uniform", value = 1 / math.sqrt(rows) }
 end
 
-local function torch_bias(rows, use)
-  return use and M.ZERO or by_fan_in(rows)
+local function make_torch_bias(rows, use)
+  return use and M.ZERO or make_uniform(rows)
 end
 
 -- A scheme's function that gives the same initial values for every size.
-local function always(init)
+local function make_constant(init)
   return function() return init end
 end
 
 M.SCHEMES = {
-  haiku = { token = always({ kind = "truncated_normal", value = 0.02 }), bias = always(M.ZERO),
+  haiku = { token = make_constant({ kind = "truncated_normal", value = 0.02 }), bias = make_constant(M.ZERO),
     weight = function(rows) return { kind = "truncated_normal", value = 1 / math.sqrt(rows) } end },
-  torch = { token = always({ kind = "normal", value = 1 }), bias = torch_bias,
-    weight = function(rows, columns, use) return use == "queries" and glorot(rows, columns) or by_fan_in(rows) end },
-  xavier = { token = glorot, weight = glorot, bias = torch_bias },
+  torch = { token = make_constant({ kind = "normal", value = 1 }), bias = make_torch_bias,
+    weight = function(rows, columns, use)
+      return use == "queries" and make_glorot(rows, columns) or make_uniform(rows)
+    end },
+  xavier = { token = make_glorot, weight = make_glorot, bias = make_torch_bias },
 }
 
 return M

@@ -8,7 +8,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- The position table of an encoding, nil unless the table is learned. path: of the table's tensor.
-local function position_table(scope, encoding, path)
+local function declare_positions(scope, encoding, path)
   if encoding.kind ~= "learned" then
     return nil
   end
@@ -31,7 +31,7 @@ function M:place(x, encoding)
       "a value of the model's width, %d", net.widths.WIDTH.count)
   end
   self.placed = true
-  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
+  local op = { kind = "place", x = x, encoding = encoding, p = declare_positions(self, encoding, "position.weight") }
   self:drop(op, "place", encoding.dropout_rate, "place", "PLACE", "PLACE")
   return self:push(op, "placed", x.width, true)
 end
@@ -41,7 +41,7 @@ function M:stream(name)
   if lists.has(lists.get_names(net.streams), name) then
     checks.fail(net, ("two streams are named %s"):format(name), "different names")
   end
-  local stream = { name = name, index = #net.streams, line = checks.where(net) }
+  local stream = { name = name, index = #net.streams, line = checks.find_line(net) }
   net.streams[#net.streams + 1] = stream
   return stream
 end
@@ -50,7 +50,7 @@ end
 -- linear map of one-hot tokens: zeros for blank tokens, a row for each other token, and a bias.
 function M:table(name)
   local net = self.net
-  local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
+  local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.find_line(net) }
   if net.model.embedding == "linear" then
     p.kind, p.path, p.rows = "linear", "embed." .. name, net.inputs
   else
@@ -79,7 +79,7 @@ function M:embed(name, stream, options)
   local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
     encoding = added, others = {} }
   if added then
-    net.position_table = net.position_table or position_table(self, added, "embed.position.weight")
+    net.position_table = net.position_table or declare_positions(self, added, "embed.position.weight")
     op.others[1] = net.position_table
   end
   self:drop(op, "embedding", options.dropout, "embedding", "EMBEDDING", "EMBEDDING_" .. name:upper())

@@ -48,7 +48,7 @@ M.product = {
   end,
 }
 
-local function over_rows(about)
+local function make_row_operation(about)
   about.roles, about.by_row, about.header = { "x" }, true, "activations"
   about.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 }
   function about.words(op)
@@ -57,11 +57,11 @@ local function over_rows(about)
   return about
 end
 
-local function kind_of(op)
+local function get_activation(op)
   return op.activation
 end
 
-M.activation = over_rows { kernel = kind_of, what = kind_of, kinds = {
+M.activation = make_row_operation { kernel = get_activation, what = get_activation, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
   gelu_tanh = "its approximation by tanh",
@@ -69,7 +69,7 @@ M.activation = over_rows { kernel = kind_of, what = kind_of, kinds = {
 } }
 
 -- f(first half) times the second half.
-M.gate = over_rows { kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" },
+M.gate = make_row_operation { kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" },
   kernel = function(op) return op.activation == "silu" and "swiglu" or "geglu" end,
   what = function(op) return ("the %s gate"):format(op.activation) end,
   width = function(x, fail)
@@ -122,7 +122,7 @@ M.classify = {
 }
 
 -- The operations with a kernel over the rows of one value, by kind.
-function M.over_rows()
+function M.list_row_operations()
   local found = {}
   for kind, about in next, M do
     found[kind] = type(about) == "table" and about.kernel and about or nil
@@ -131,37 +131,37 @@ function M.over_rows()
 end
 
 -- The names of a table of kinds as words: "gelu, relu or silu".
-function M.names(kinds)
+function M.format_names(kinds)
   local list = canonical.sort_keys(kinds)
   local last = table.remove(list)
   return #list == 0 and last or table.concat(list, ", ") .. " or " .. last
 end
 
 -- The operations of a kind in a whole network, scope by scope.
-function M.of_kind(net, kind)
+function M.find_all(net, kind)
   return lists.collect(net.order, function(scope)
     return lists.filter(scope.ops, function(op) return op.kind == kind end)
   end)
 end
 
 -- The floating-point operations of an operation, in the form of `flops`.
-function M.flops(op)
+function M.count_flops(op)
   local about = M[op.kind]
   return about.flops and about.flops(op) or {}
 end
 
 -- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes two, a stored sum first.
-function M.results(op)
+function M.list_results(op)
   return op.sum and { op.sum, op.out } or { op.out }
 end
 
 -- The values that an operation reads, each once.
-function M.read_values(op)
-  return lists.map(M.operands(op), function(operand) return operand.value end)
+function M.list_read(op)
+  return lists.map(M.list_operands(op), function(operand) return operand.value end)
 end
 
 -- Every operand of an operation with its role, in order; a value with two roles is listed once.
-function M.operands(op)
+function M.list_operands(op)
   local list, seen = {}, {}
   for _, role in ipairs(M[op.kind].roles) do
     local value = op[role]

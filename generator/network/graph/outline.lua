@@ -11,7 +11,7 @@
 --              backward pass reads the result, or what a norm saves; stream: the stream of its tokens; keys: the stream
 --              of attention's keys
 -- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
--- label, and row of distances that a batch shares. M.counts: sums over all repetitions, as numbers and text.
+-- label, and row of distances that a batch shares. M.sum_up: sums over all repetitions, as numbers and text.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -20,17 +20,17 @@ local parameters = require("network.graph.parameters")
 local M = {}
 
 -- The name of an operation: of a product, its weight's name, as in files; of a block, its own; else its value's.
-local function name_of(op)
+local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
 
 -- The name of a value as an operand.
-local function label_of(value)
-  return value.input and "input" or value.external and value.name or value.op and name_of(value.op) or value.name
+local function get_label(value)
+  return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
 
 -- The learned numbers of an operation and of its facets, except those that an earlier operation has.
-function M.learned(op, seen)
+function M.count_learned(op, seen)
   return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
     local known = seen[p]
     seen[p] = true
@@ -38,18 +38,19 @@ function M.learned(op, seen)
   end)
 end
 
-local function width_of(op)
+local function count_columns(op)
   local width = op.kind == "product" and #op.p.tensors * (op.p.shown or op.p.width.count) or op.out.width.shown
   return width or op.out.width.count
 end
 
-local function entry_of(op, seen, numbers, read)
-  local operands, flops = ops.operands(op), ops.flops(op)
+local function describe_operation(op, seen, numbers, read)
+  local operands, flops = ops.list_operands(op), ops.count_flops(op)
   return {
-    kind = op.kind, name = name_of(op), words = op.about.words(op),
-    reads = lists.map(operands, function(operand) return label_of(operand.value) end),
+    kind = op.kind, name = get_name(op), words = op.about.words(op),
+    reads = lists.map(operands, function(operand) return get_label(operand.value) end),
     from = lists.map(operands, function(operand) return numbers[operand.value] end),
-    rows = op.kind == "classify" and "labels" or "tokens", columns = width_of(op), parameters = M.learned(op, seen),
+    rows = op.kind == "classify" and "labels" or "tokens", columns = count_columns(op),
+    parameters = M.count_learned(op, seen),
     kept = (read[op.out] or op.norm ~= nil) and not op.out.result_of,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
     per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
@@ -57,14 +58,14 @@ local function entry_of(op, seen, numbers, read)
   }
 end
 
-local function scope_of(scope, seen, read)
+local function describe_scope(scope, seen, read)
   local list, outside, numbers = {}, {}, {}
   for i, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
-    outside[i] = ("%s_%d"):format(label_of(value), i)
+    outside[i] = ("%s_%d"):format(get_label(value), i)
     numbers[value] = outside[i]
   end
   for i, op in ipairs(scope.ops) do
-    list[i] = entry_of(op, seen, numbers, read)
+    list[i] = describe_operation(op, seen, numbers, read)
     numbers[op.out] = tostring(i)
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
@@ -72,14 +73,16 @@ local function scope_of(scope, seen, read)
 end
 
 -- The learned numbers of scores that all layers share, which belong to the network.
-function M.shared(net)
+function M.count_shared(net)
   return lists.sum(net.late, parameters.count)
 end
 
 function M.derive(net, buffer_lists)
   local seen = {}
-  local list = lists.map(net.order, function(scope) return scope_of(scope, seen, buffer_lists.scopes[scope].read) end)
-  local shared = M.shared(net)
+  local list = lists.map(net.order, function(scope)
+    return describe_scope(scope, seen, buffer_lists.scopes[scope].read)
+  end)
+  local shared = M.count_shared(net)
   if shared > 0 then
     table.insert(list[1].operations, { kind = "score", name = "score", words = "numbers that all layers share",
       reads = {}, from = {}, rows = "none", columns = 0, parameters = shared, stream = 0, keys = 0,
@@ -91,20 +94,20 @@ end
 local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
 
 -- The entry of a list with these streams.
-local function entry_for(list, queries, keys)
+local function find_entry(list, queries, keys)
   local known = lists.find(list, function(entry) return entry.queries == queries and entry.keys == keys end)
   list[#list + 1] = not known and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
   return known or list[#list]
 end
 
-local function add(sums, times, operation)
+local function add_operation(sums, times, operation)
   for _, name in ipairs(COUNTED) do
     sums[name] = sums[name] + times * operation[name]
   end
   local stream = sums.streams[operation.stream + 1]
   stream.weights = stream.weights + times * operation.per_token // 2
   if operation.kind == "attention" then
-    local entry = entry_for(sums.attentions, operation.stream, operation.keys)
+    local entry = find_entry(sums.attentions, operation.stream, operation.keys)
     entry.count, entry.rows = entry.count + times * operation.per_pair, entry.rows + times * operation.per_distance // 2
   end
 end
@@ -112,7 +115,7 @@ end
 -- Sums over the network. streams: a list of { name, index, weights, products }: the weights that multiply every token,
 -- as a number and as text. attentions: { queries, keys, count, rows }, for pairs of two streams and for their rows of
 -- distances; pairs: attention as text; families: operations for a pair of tokens, by the family's name.
-function M.counts(net, outline)
+function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
   local pairs_of = {}
   sums.streams = lists.map(net.streams, function(stream)
@@ -122,10 +125,10 @@ function M.counts(net, outline)
     local terms, times = {}, outline[i].times
     for j, op in ipairs(scope.ops) do
       local operation = outline[i].operations[j]
-      add(sums, times, operation)
+      add_operation(sums, times, operation)
       if op.kind == "product" then
         local at = operation.stream + 1
-        lists.append_to(terms, at, ("%d x %d"):format(op.x.width.count, width_of(op)))
+        lists.append_to(terms, at, ("%d x %d"):format(op.x.width.count, count_columns(op)))
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
@@ -142,7 +145,7 @@ function M.counts(net, outline)
     stream.products = table.concat(stream.products, " + ")
   end
   if #sums.attentions == 0 then
-    entry_for(sums.attentions, 0, 0)
+    find_entry(sums.attentions, 0, 0)
   end
   sums.pairs = #pairs_of > 0 and table.concat(pairs_of, " and ") or "no channels"
   return sums

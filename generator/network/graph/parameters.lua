@@ -20,16 +20,16 @@ local CHUNK = 4096 -- LH_CHUNK
 local GROUPED = 90 -- columns after which a line of members takes no further member
 local LONGEST = 108 -- columns of members and their comment, at most
 
-local function elements(shape)
+local function count_elements(shape)
   return shape[1] * (shape[2] or 1)
 end
 
-local function matrix(name, rows, columns)
+local function make_matrix(name, rows, columns)
   return { name = name, size = rows.text .. " * " .. columns.text, room = rows.count * columns.count }
 end
 
 -- A member that is a vector. beside: the member shares the line of the previous member, if there is space.
-local function vector(name, width, beside)
+local function make_vector(name, width, beside)
   return { name = name, size = width.text, room = width.count, beside = beside }
 end
 
@@ -40,8 +40,8 @@ local forms = {}
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.
 function forms.weight(p)
   local rows, width, columns = p.rows.count, p.shown or p.width.count, p.columns.count
-  local members, tensors = { matrix(p.name, p.rows, p.columns) }, {}
-  members[2] = p.bias and vector(p.name .. "_bias", p.columns, true) or nil
+  local members, tensors = { make_matrix(p.name, p.rows, p.columns) }, {}
+  members[2] = p.bias and make_vector(p.name .. "_bias", p.columns, true) or nil
   for i, name in ipairs(p.tensors) do
     local column = (i - 1) * p.width.count
     tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = members[1],
@@ -53,25 +53,25 @@ function forms.weight(p)
 end
 
 function forms.norm(p)
-  local members, shape = { vector(p.name .. "_scale", p.columns) }, { p.columns.count }
+  local members, shape = { make_vector(p.name .. "_scale", p.columns) }, { p.columns.count }
   local tensors = { { name = p.path .. ".scale", shape = shape, init = initial.ONE, member = members[1] } }
   if p.norm == "layer" then
-    members[2] = vector(p.name .. "_offset", p.columns, true)
+    members[2] = make_vector(p.name .. "_offset", p.columns, true)
     tensors[2] = { name = p.path .. ".offset", shape = shape, init = initial.ZERO, member = members[2] }
   end
   return members, tensors
 end
 
 function forms.table(p)
-  local rows, columns, member = p.rows.count, p.columns.count, matrix(p.name, p.rows, p.columns)
+  local rows, columns, member = p.rows.count, p.columns.count, make_matrix(p.name, p.rows, p.columns)
   return { member }, { { name = p.tensor, shape = { rows, columns }, init = p.first or p.init.token(rows, columns),
     member = member, frozen = p.frozen } }
 end
 
 -- A weight with a bias; extra columns may fill up the width.
-local function affine(p, path, columns)
+local function make_affine(p, path, columns)
   local rows, width = p.rows.count, p.columns.count
-  local weight, bias = matrix(p.name, p.rows, columns), vector(p.name .. "_bias", columns, true)
+  local weight, bias = make_matrix(p.name, p.rows, columns), make_vector(p.name .. "_bias", columns, true)
   return { weight, bias }, {
     { name = path .. ".weight", shape = { rows, width }, init = p.init.weight(rows, width), stride = columns.count,
       member = weight },
@@ -81,8 +81,8 @@ end
 
 -- A linear map of one-hot tokens has a row for each token that is not blank; columns of the output layer are filled up
 -- to whole vectors.
-forms.linear = function(p) return affine(p, p.path, p.columns) end
-forms.output = function(p) return affine(p, p.name, p.columns.padded) end
+forms.linear = function(p) return make_affine(p, p.path, p.columns) end
+forms.output = function(p) return make_affine(p, p.name, p.columns.padded) end
 
 -- A parameter of a facet of attention, from the facet's own description.
 function forms.facet(p)
@@ -90,7 +90,7 @@ function forms.facet(p)
   local tensors, room = {}, 0
   for i, t in ipairs(p.tensors) do
     tensors[i] = { name = t[1], shape = t[2], init = t[3], column = room, member = member }
-    room = room + elements(t[2])
+    room = room + count_elements(t[2])
   end
   member.room = p.room or room
   return { member }, tensors
@@ -123,7 +123,7 @@ local function add_tensor(state, prefix, t, starts)
     learned = not t.frozen,
   }
   local kind = t.frozen and "frozen" or "count"
-  state[kind] = state[kind] + elements(t.shape)
+  state[kind] = state[kind] + count_elements(t.shape)
 end
 
 local function add_parameter(state, prefix, p)
@@ -151,7 +151,7 @@ local function add_scope(state, prefix, scope)
 end
 
 -- The comment of a member: for a packed weight, its columns.
-local function about(p)
+local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment or p.about
   end
@@ -159,43 +159,44 @@ local function about(p)
   return ("[%s][%s]"):format(p.rows.text, table.concat(parts, " | "))
 end
 
-local function declared(member)
+local function write_declaration(member)
   return member.type and ("%s %s"):format(member.type, member.name) or ("%s[%s]"):format(member.name, member.size)
 end
 
-local function all_members(p)
+local function list_members(p)
   return (forms[p.kind](p))
 end
 
 -- The members whose gradients a shard sums itself, while products over the batch compute gradients of weights.
-local function small_members(p)
+local function list_small_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
   end
-  local members = all_members(p)
+  local members = list_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, for members_of(parameter). block_type, times: the names of
+-- The lines of a struct: `real a[..], b[..]; /* about */`, for list_some(parameter). block_type, times: the names of
 -- the fields of a block that hold its type and its count.
-local function lines_of(scope, members_of, block_type, times)
+local function write_lines(scope, list_some, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      local empty = members_of == small_members -- a C struct must have members
-        and not lists.any(p.block.parameters, function(each) return #small_members(each) > 0 end)
+      local empty = list_some == list_small_members -- a C struct must have members
+        and not lists.any(p.block.parameters, function(each) return #list_small_members(each) > 0 end)
       lines[#lines + 1] = not empty and { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name,
         p.block[times]) } or nil
     else
-      for _, m in ipairs(members_of(p)) do
+      for _, m in ipairs(list_some(p)) do
         local last = lines[#lines]
-        local both = m.beside and last and last.real and ("%s, %s;"):format(last.text:sub(1, -2), declared(m))
+        local both = m.beside and last and last.real and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(m))
         if both and #last.text < GROUPED and #both + #(last.about or "") < LONGEST then
           last.text = both
         else
-          lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", declared(m)), real = not m.type }
+          lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", write_declaration(m)),
+            real = not m.type }
         end
-        lines[#lines].about = lines[#lines].about or about(p)
+        lines[#lines].about = lines[#lines].about or describe(p)
       end
     end
   end
@@ -205,7 +206,7 @@ local function lines_of(scope, members_of, block_type, times)
 end
 
 -- The weights of a scope as panels: weights of products, also transposed, and maps that only the forward pass reads.
-local function panels_of(scope)
+local function list_panels(scope)
   return lists.map(scope.parameters, function(p)
     local packed = p.kind == "weight"
     return (packed or p.kind == "map") and { name = p.name, rows = p.rows.text, columns = p.columns.text,
@@ -215,34 +216,36 @@ local function panels_of(scope)
   end)
 end
 
-local function small_of(scope)
-  local members = lists.collect(scope.parameters, function(p) return p.kind == "block" and {} or small_members(p) end)
-  return { lines = lines_of(scope, small_members, "gradients_type", "uses"),
+local function describe_small(scope)
+  local members = lists.collect(scope.parameters, function(p)
+    return p.kind == "block" and {} or list_small_members(p)
+  end)
+  return { lines = write_lines(scope, list_small_members, "gradients_type", "uses"),
     members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
 end
 
 -- Learned members whose gradients come from tables: a few numbers per step, or some rows.
-local function table_members(scope)
+local function list_table_members(scope)
   local members = lists.collect(scope.parameters, function(p)
-    return p.from_tables and not p.frozen and all_members(p) or {}
+    return p.from_tables and not p.frozen and list_members(p) or {}
   end)
   return lists.map(members, function(m) return { name = m.name, size = m.size } end)
 end
 
-local function struct_of(scope, name, gradients_type, block, count)
-  local panels = panels_of(scope)
+local function describe_struct(scope, name, gradients_type, block, count)
+  local panels = list_panels(scope)
   local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.choose_article(block), count = count,
     repetitions = scope.count, panels = panels, packed = packed,
-    lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
-    from_tables = table_members(scope),
+    lines = write_lines(scope, list_members, "parameters_type", "count_name"), small = describe_small(scope),
+    from_tables = list_table_members(scope),
     first_use = scope.first_use or false }
 end
 
 function M.count(p)
   local _, tensors = forms[p.kind](p)
-  return lists.sum(tensors, function(t) return t.frozen and 0 or elements(t.shape) end)
+  return lists.sum(tensors, function(t) return t.frozen and 0 or count_elements(t.shape) end)
 end
 
 function M.derive(net)
@@ -250,9 +253,9 @@ function M.derive(net)
     initial_values = false }
   add_scope(state, "", net)
   local structs = lists.map(net.scopes, function(block)
-    return struct_of(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
+    return describe_struct(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
   end)
-  structs[#structs + 1] = struct_of(net, "parameters", "gradients", false, false)
+  structs[#structs + 1] = describe_struct(net, "parameters", "gradients", false, false)
   return { tensors = state.tensors, structs = structs, elements = state.offset,
     storage = (state.offset + CHUNK - 1) // CHUNK * CHUNK, count = state.count, frozen = state.frozen,
     initial_values = state.initial_values }

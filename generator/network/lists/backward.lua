@@ -8,11 +8,11 @@
 --            blocks' external values.
 --   adds     the operation adds to the buffer; without `adds` the operation stores
 --
--- A rule takes its gradient from of(value). into(value) gives the buffer in which the first contribution is stored and
--- to which others are added. hand(value, buffer) states that the buffer holds the value's gradient already, so that no
--- operation is needed (an external value's gradient is copied). If a buffer changes before the value's gradient is
--- complete and read, the value gets its own buffer, and the list is derived again. Versions of buffers reveal this
--- case; in other cases no value is copied.
+-- A rule takes its gradient from read_gradient(value). open_gradient(value) gives the buffer in which the first
+-- contribution is stored and to which others are added. hand(value, buffer) states that the buffer holds the value's
+-- gradient already, so that no operation is needed (an external value's gradient is copied). If a buffer changes before
+-- the value's gradient is complete and read, the value gets its own buffer, and the list is derived again. Versions of
+-- buffers reveal this case; in other cases no value is copied.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -29,13 +29,13 @@ local function rename_value(name, value)
 end
 
 -- The buffer that holds, one after another, the gradients of a residual stream's values: blocks' inputs and outputs.
-local function stream_gradient(value)
-  return rename_value(buffers.of_stream("gradient", value), value)
+local function name_stream_gradient(value)
+  return rename_value(buffers.name_for_stream("gradient", value), value)
 end
 
 -- A second buffer for a value's gradient. All blocks' inputs have one name, so the buffer's name contains the width.
-local function further_gradient(value, ending)
-  return rename_value(buffers.of_stream(names.name_gradient(value.name .. ending), value), value)
+local function name_further_gradient(value, ending)
+  return rename_value(buffers.name_for_stream(names.name_gradient(value.name .. ending), value), value)
 end
 
 -- The state of one derivation. own: value -> the number of its own buffer.
@@ -43,22 +43,22 @@ local Tape = {}
 Tape.__index = Tape
 
 -- Buffers of one name are one object.
-function Tape:buffer(b)
+function Tape:find_buffer(b)
   self.buffers[b.name] = self.buffers[b.name] or b
   return self.buffers[b.name]
 end
 
 -- The first buffer of a value's gradient.
-function Tape:buffer_of(value)
+function Tape:choose_buffer(value)
   local number = self.own[value]
   if not number then
-    return self:buffer(value.of_stream and not value.is_external and stream_gradient(value)
+    return self:find_buffer(value.of_stream and not value.is_external and name_stream_gradient(value)
       or rename_value(names.name_gradient(value.name), value))
   end
-  return self:buffer(further_gradient(value, "_own" .. (number > 1 and number or "")))
+  return self:find_buffer(name_further_gradient(value, "_own" .. (number > 1 and number or "")))
 end
 
-function Tape:changed(buffer)
+function Tape:note_change(buffer)
   self.version[buffer] = (self.version[buffer] or 0) + 1
 end
 
@@ -73,7 +73,7 @@ end
 function Tape:emit(op, ...)
   self.list[#self.list + 1] = op
   for _, buffer in ipairs({ ... }) do
-    self:changed(buffer)
+    self:note_change(buffer)
   end
 end
 
@@ -86,7 +86,7 @@ function Tape:spoil(value)
 end
 
 -- The gradient of a value, for an operation that reads it or adds to it.
-function Tape:of(value)
+function Tape:read_gradient(value)
   local buffer = self.at[value]
   if (self.version[buffer] or 0) ~= self.seen[value] then
     self:spoil(value)
@@ -95,25 +95,25 @@ function Tape:of(value)
 end
 
 -- The buffer for a contribution to a value's gradient, and whether the contribution is added to its content.
-function Tape:into(value)
+function Tape:open_gradient(value)
   if value.external then
     local outside = rename_value(names.name_gradient(value.name), value)
     outside.outside = true
-    return self:buffer(outside), true
+    return self:find_buffer(outside), true
   elseif self.at[value] then
-    return self:of(value), true
+    return self:read_gradient(value), true
   end
-  self.at[value] = self:buffer_of(value)
+  self.at[value] = self:choose_buffer(value)
   return self.at[value], false
 end
 
 -- A variant of `into` for operations that cannot add: the second contribution goes through its own buffer. `write`
 -- emits the operation with the buffer that it receives.
 function Tape:store(value, write)
-  local buffer, adds = self:into(value)
-  local part = adds and self:buffer(further_gradient(value, "_part")) or buffer
+  local buffer, adds = self:open_gradient(value)
+  local part = adds and self:find_buffer(name_further_gradient(value, "_part")) or buffer
   write(part)
-  self:changed(part)
+  self:note_change(part)
   if adds then
     self:emit({ kind = "accumulate", from = part, to = buffer }, buffer)
   end
@@ -123,10 +123,10 @@ end
 -- Records that `buffer` already holds the value's gradient.
 function Tape:hand(value, buffer)
   if value.external or self.at[value] then
-    local to = self:into(value)
+    local to = self:open_gradient(value)
     self:emit({ kind = "accumulate", from = buffer, to = to }, to)
   elseif self.own[value] or value.is_external then
-    self.at[value] = self:buffer_of(value)
+    self.at[value] = self:choose_buffer(value)
     self:emit({ kind = "copy", from = buffer, to = self.at[value] }, self.at[value])
   else
     self.at[value] = buffer
@@ -135,17 +135,18 @@ function Tape:hand(value, buffer)
 end
 
 -- The branch's gradient after dropout's mask, in its own buffer; the emitted operation names the buffer in `to`.
-function Tape:dropped(op)
+function Tape:open_dropped(op)
   local branch = op.branch
   if branch.external or self.at[branch] then
     return nil
   end
-  self.at[branch] = self.own[branch] and self:buffer_of(branch) or self:buffer(further_gradient(branch, ""))
+  self.at[branch] = self.own[branch] and self:choose_buffer(branch)
+    or self:find_buffer(name_further_gradient(branch, ""))
   return self.at[branch]
 end
 
 -- The gradient of a sum's branch, which is the sum's gradient; the residual has the same gradient and reads it as well.
-function Tape:branch(op, dy)
+function Tape:hand_to_branch(op, dy)
   local before = self.version[dy]
   if op.dropout then
     self:store(op.branch, function(buffer)
@@ -164,34 +165,34 @@ local rules = {}
 -- y = norm(residual + branch). If nothing else reads the sum, the sum's gradient replaces the norm's; otherwise the sum
 -- already has a gradient, to which the norm's part is added.
 function rules.add_norm(tape, op)
-  local dy = tape:of(op.out)
-  local to = op.sum and tape:of(op.sum) or dy
-  local dbranch = op.dropout and tape:dropped(op)
+  local dy = tape:read_gradient(op.out)
+  local to = op.sum and tape:read_gradient(op.sum) or dy
+  local dbranch = op.dropout and tape:open_dropped(op)
   tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = op.sum ~= nil, dbranch = dbranch }, to)
   if dbranch then
-    tape:changed(dbranch)
+    tape:note_change(dbranch)
     tape:settle(op.branch)
   else
-    tape:branch(op, to)
+    tape:hand_to_branch(op, to)
   end
   tape:hand(op.residual, to)
 end
 
 function rules.norm(tape, op)
-  local dy, to, adds = tape:of(op.out), tape:into(op.x)
+  local dy, to, adds = tape:read_gradient(op.out), tape:open_gradient(op.x)
   tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = adds }, to)
   tape:settle(op.x)
 end
 
 function rules.add(tape, op)
-  local dy = tape:of(op.out)
-  tape:branch(op, dy)
+  local dy = tape:read_gradient(op.out)
+  tape:hand_to_branch(op, dy)
   tape:hand(op.residual, dy)
 end
 
 -- Applies an operation's dropout mask to the gradient of its result, in place.
-local function undropped(tape, op)
-  local dy = tape:of(op.out)
+local function undo_dropout(tape, op)
+  local dy = tape:read_gradient(op.out)
   if op.dropout then
     tape:emit({ kind = "dropout_grad", op = op, dy = dy, to = dy }, dy)
   end
@@ -201,14 +202,14 @@ end
 -- The gradient of the weight, then the gradient of the input. If only this product reads a rectified input, the input's
 -- gradient is rectified at once: dropped-out numbers are zero as well.
 function rules.product(tape, op)
-  local dy = undropped(tape, op)
+  local dy = undo_dropout(tape, op)
   if op.relu and not tape.rectified[op] then
     tape:emit({ kind = "relu_grad", op = op, dy = dy, to = dy }, dy)
   end
   tape:emit({ kind = "weight_grad", op = op, x = op.x, dy = dy })
   local producer = tape.producer[op.x]
   local relu = producer and producer.relu and #tape.readers[op.x] == 1 or false
-  local to, adds = tape:into(op.x)
+  local to, adds = tape:open_gradient(op.x)
   if relu then
     tape.rectified[producer] = true
   end
@@ -219,9 +220,9 @@ function rules.product(tape, op)
   tape:settle(op.x)
 end
 
-for kind in next, ops.over_rows() do
+for kind in next, ops.list_row_operations() do
   rules[kind] = function(tape, op)
-    local dy = undropped(tape, op)
+    local dy = undo_dropout(tape, op)
     tape:store(op.x, function(buffer)
       tape:emit({ kind = kind .. "_grad", op = op, dy = dy, to = buffer })
     end)
@@ -229,22 +230,22 @@ for kind in next, ops.over_rows() do
 end
 
 function rules.attention(tape, op)
-  local dy = tape:of(op.out)
-  local dq = tape:into(op.q)
-  local dkv = op.kv == op.q and dq or tape:into(op.kv)
-  local dcontribution = op.contribution and tape:into(op.contribution)
+  local dy = tape:read_gradient(op.out)
+  local dq = tape:open_gradient(op.q)
+  local dkv = op.kv == op.q and dq or tape:open_gradient(op.kv)
+  local dcontribution = op.contribution and tape:open_gradient(op.contribution)
   tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, dcontribution = dcontribution }, dq)
   for _, buffer in ipairs({ dkv ~= dq and dkv or nil, dcontribution }) do
-    tape:changed(buffer)
+    tape:note_change(buffer)
   end
-  for _, value in ipairs(ops.read_values(op)) do
+  for _, value in ipairs(ops.list_read(op)) do
     tape:settle(value)
   end
 end
 
 -- The gradient before position vectors were added: dropout in place, and the gradient of learned vectors, if any.
 function rules.place(tape, op)
-  local d = tape:of(op.out)
+  local d = tape:read_gradient(op.out)
   if op.dropout or op.p and not op.p.frozen then
     tape:emit({ kind = "place_grad", op = op, dy = d, to = op.dropout and d or nil }, op.dropout and d or nil)
   end
@@ -252,19 +253,19 @@ function rules.place(tape, op)
 end
 
 function rules.classify(tape, op)
-  local to = tape:into(op.x)
+  local to = tape:open_gradient(op.x)
   tape:emit({ kind = "classify_grad", op = op, to = to }, to)
   tape:settle(op.x)
 end
 
 -- All repetitions of a block: the gradient of the result becomes that of the input, in place, in the stream's buffer.
 function rules.block(tape, op)
-  local d, dy = tape:buffer(stream_gradient(op.out)), tape:of(op.out)
+  local d, dy = tape:find_buffer(name_stream_gradient(op.out)), tape:read_gradient(op.out)
   if d ~= dy then
     tape:emit({ kind = "copy", from = dy, to = d }, d)
   end
   for _, value in ipairs(op.externals) do
-    local to, adds = tape:into(value)
+    local to, adds = tape:open_gradient(value)
     if not adds then
       tape:emit({ kind = "clear", to = to }, to)
     end
@@ -273,36 +274,36 @@ function rules.block(tape, op)
   tape:emit({ kind = "block_grad", op = op, dy = d }, d)
   for name in pairs(tape.writes(op.block)) do
     if tape.buffers[name] then
-      tape:changed(tape.buffers[name])
+      tape:note_change(tape.buffers[name])
     end
   end
   for _, value in ipairs(op.externals) do
-    tape:changed(tape.at[value])
+    tape:note_change(tape.at[value])
     tape:settle(value)
   end
   tape:hand(op.x, d)
 end
 
 function rules.embed(tape, op)
-  local d = tape:of(op.out)
+  local d = tape:read_gradient(op.out)
   tape:emit({ kind = "embed_grad", op = op, dy = d }, op.dropout and d or nil)
 end
 
 -- One derivation. On entry `gradient` holds the gradient of a block's result; on return, the gradient of its input.
 local function derive(list, entry, result, own, writes)
   local tape = setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
-    writes = writes, readers = fuse.readers(list), producer = {}, rectified = {} }, Tape)
+    writes = writes, readers = fuse.find_readers(list), producer = {}, rectified = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producer[op.out] = op
   end
   if result then
-    tape:hand(result, tape:buffer(stream_gradient(result)))
+    tape:hand(result, tape:find_buffer(name_stream_gradient(result)))
   end
   for i = #list, 1, -1 do
     rules[list[i].kind](tape, list[i])
   end
   if entry then
-    local d, home = tape:of(entry), tape:buffer(stream_gradient(entry))
+    local d, home = tape:read_gradient(entry), tape:find_buffer(name_stream_gradient(entry))
     if d ~= home then
       tape:emit({ kind = "copy", from = d, to = home }, home)
     end

@@ -21,7 +21,7 @@ local M = {}
 local GRADIENTS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
 -- The buffers of gradients that an entry of a backward list writes, each once.
-function M.written(b)
+function M.list_written(b)
   return lists.map(GRADIENTS, function(role)
     return not (role == "dkv" and b.dkv == b.dq) and b[role] or nil
   end)
@@ -29,7 +29,7 @@ end
 
 -- The name of the residual stream's buffer, which a value shares with others of its width and stream. The name that is
 -- passed may contain the stream already.
-function M.of_stream(name, value)
+function M.name_for_stream(name, value)
   local of = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(of, 1, true) and of or ""
   local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
@@ -37,7 +37,7 @@ function M.of_stream(name, value)
 end
 
 -- The values that a backward list reads.
-function M.read_back(backward)
+function M.find_read(backward)
   local read = {}
   for _, b in ipairs(backward) do
     local op = b.op
@@ -50,7 +50,7 @@ function M.read_back(backward)
     elseif op and b.kind == op.kind .. "_grad" and op.about.kernel then
       read[op.x] = true
     elseif b.kind == "attention_grad" then
-      for _, value in ipairs(lists.append(ops.read_values(op), { op.out })) do
+      for _, value in ipairs(lists.append(ops.list_read(op), { op.out })) do
         read[value] = true
       end
     end
@@ -58,7 +58,7 @@ function M.read_back(backward)
   return read
 end
 
-local function adder(list)
+local function make_adder(list)
   local known = {}
   return function(buffer)
     local name = buffer.name or buffer.family.name
@@ -70,7 +70,7 @@ local function adder(list)
 end
 
 -- A buffer of rows, of a value or of a gradient; `of` has its name, width and stream.
-function M.rows(of, writer, more)
+function M.make_rows(of, writer, more)
   return lists.merge({ name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
     about = of.about, kept = false, writer = writer }, more or {})
 end
@@ -79,10 +79,10 @@ end
 -- writers. Values of the residual stream between blocks have no buffer here: `home` of cpu_network.lua places them.
 -- evaluates: evaluation has masks as well.
 local function collect(scope, forward, backward, add, evaluates)
-  local read, kept, masks = M.read_back(backward), {}, {}
-  local keep = adder(kept)
+  local read, kept, masks = M.find_read(backward), {}, {}
+  local keep = make_adder(kept)
   if scope.entry and read[scope.entry] then
-    keep(M.rows(scope.entry, nil, { training = true, kept = true }))
+    keep(M.make_rows(scope.entry, nil, { training = true, kept = true }))
   end
   for _, op in ipairs(forward) do
     if op.norm then -- the norm saves these numbers for its backward pass
@@ -95,10 +95,10 @@ local function collect(scope, forward, backward, add, evaluates)
       masks[#masks + 1] = { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream,
         training = not evaluates, about = "0 or -1", kept = true, writer = op }
     end
-    for _, value in ipairs(ops.results(op)) do
+    for _, value in ipairs(ops.list_results(op)) do
       if value ~= scope.last and not value.carried and op.kind ~= "classify" then
         local put = read[value] and scope.entry and keep or add
-        put(M.rows(value, op, { kept = read[value] }))
+        put(M.make_rows(value, op, { kept = read[value] }))
       end
     end
     if op.kind == "attention" then
@@ -114,10 +114,10 @@ end
 -- executed: scope -> { forward, backward }. evaluates: evaluation applies dropout.
 function M.derive(net, executed, evaluates)
   local workspace, by_scope = {}, {}
-  local add = adder(workspace)
+  local add = make_adder(workspace)
   for _, block in ipairs(net.scopes) do
     local last = block.last
-    add(M.rows({ name = M.of_stream("output", last), width = last.width, stream = last.stream,
+    add(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
       about = "of the last layer" }, block.result.op))
   end
   for _, scope in ipairs(executed.order) do
@@ -129,8 +129,8 @@ function M.derive(net, executed, evaluates)
   by_scope[net].kept = {}
   for i = #executed.order, 1, -1 do -- gradients, in the order in which the backward lists first write them
     for _, b in ipairs(executed[executed.order[i]].backward) do
-      for _, buffer in ipairs(M.written(b)) do
-        add(M.rows(buffer, b, { training = true }))
+      for _, buffer in ipairs(M.list_written(b)) do
+        add(M.make_rows(buffer, b, { training = true }))
       end
     end
   end

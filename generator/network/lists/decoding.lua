@@ -14,7 +14,7 @@ local M = {}
 
 -- Whether an operation computes each token of a stream from this token and earlier tokens alone.
 local function fits(op, stream)
-  for _, operand in ipairs(ops.operands(op)) do
+  for _, operand in ipairs(ops.list_operands(op)) do
     local from, to = operand.value.stream, op.out.stream
     if operand.role ~= "external" and from ~= to and from == stream then
       return false
@@ -29,7 +29,7 @@ local function fits(op, stream)
 end
 
 -- The stream that is decoded, or nil.
-function M.stream(net, forced, drops)
+function M.find_stream(net, forced, drops)
   local stream, looks = net.classified.op.x.stream, false
   if not forced or drops then
     return nil
@@ -45,12 +45,12 @@ function M.stream(net, forced, drops)
 end
 
 -- The operations of a block or of the network that run first (ahead: true), or with every token (false).
-function M.part(list, stream, ahead)
+function M.list_part(list, stream, ahead)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == ahead and op or nil end)
 end
 
 -- The attentions of a block whose queries are decoded.
-function M.attentions(block, stream)
+function M.list_attentions(block, stream)
   return lists.map(block.ops, function(op) return op.kind == "attention" and op.q.stream == stream and op or nil end)
 end
 

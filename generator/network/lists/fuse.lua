@@ -20,10 +20,10 @@ local function is_alone(readers, op, after)
 end
 
 -- value -> the operations that read it, in order.
-function M.readers(list)
+function M.find_readers(list)
   local readers = {}
   for _, op in ipairs(list) do
-    for _, value in ipairs(ops.read_values(op)) do
+    for _, value in ipairs(ops.list_read(op)) do
       lists.append_to(readers, value, op)
     end
   end
@@ -31,7 +31,7 @@ function M.readers(list)
 end
 
 -- A product with a bias and a rectifier, which returns the rectified value; nil if the two cannot be fused.
-local function product_relu(op, after, readers)
+local function fuse_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
     and after.x == op.out and is_alone(readers, op, after) then
     return lists.merge(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep,
@@ -39,7 +39,7 @@ local function product_relu(op, after, readers)
   end
 end
 
-local function add_norm(op, after, readers, result)
+local function fuse_norm(op, after, readers, result)
   if op.kind == "add" and after.kind == "norm" and after.x == op.out then
     local alone = is_alone(readers, op, after) and op.out ~= result
     return lists.merge(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
@@ -48,10 +48,10 @@ local function add_norm(op, after, readers, result)
 end
 
 function M.fuse(list, result)
-  local readers, fused, i = M.readers(list), {}, 1
+  local readers, fused, i = M.find_readers(list), {}, 1
   while i <= #list do
     local op, after = list[i], list[i + 1]
-    local one = after and (product_relu(op, after, readers) or add_norm(op, after, readers, result))
+    local one = after and (fuse_relu(op, after, readers) or fuse_norm(op, after, readers, result))
     fused[#fused + 1] = one or op
     i = i + (one and 2 or 1)
   end

@@ -26,10 +26,10 @@ local find
 
 -- Marks an operation whose result is read at labelled rows alone.
 local function find_partial(found, executed, op)
-  local flops = ops.flops(op)
+  local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
     found.per_token, found.partial[op] = found.per_token + (flops.token or 0), true
-    for _, value in ipairs(ops.results(op)) do
+    for _, value in ipairs(ops.list_results(op)) do
       found.values[value] = true
     end
   elseif op.kind == "attention" then
@@ -55,7 +55,7 @@ function find(found, executed, scope)
       find_partial(found, executed, op)
     end
     local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
-    for _, value in ipairs(by_row and {} or ops.read_values(op)) do
+    for _, value in ipairs(by_row and {} or ops.list_read(op)) do
       whole[value] = true
     end
   end
@@ -81,7 +81,7 @@ function Walk:stores(buffer, partly)
 end
 
 -- Walks an entry of the list; returns whether its gradients come in a supported order.
-function Walk:entry(b)
+function Walk:walk_entry(b)
   local found, op = self.found, b.op
   local partly = op and found.partial[op] and ops[op.kind].by_row or false
   if b.kind == "classify_grad" then
@@ -99,20 +99,20 @@ function Walk:entry(b)
   if lists.any(read, function(buffer) return not self:takes(buffer, partly, b) end) then
     return false
   end
-  for _, buffer in ipairs(buffers.written(b)) do
+  for _, buffer in ipairs(buffers.list_written(b)) do
     self:stores(buffer, partly)
   end
   return true
 end
 
-local function walk(found, executed, scope)
+local function walk_backward(found, executed, scope)
   local w = setmetatable({ found = found, compact = {} }, Walk)
   if scope.last then
-    w:stores({ name = buffers.of_stream("gradient", scope.last) }, found.values[scope.last])
+    w:stores({ name = buffers.name_for_stream("gradient", scope.last) }, found.values[scope.last])
   end
-  local fits = not lists.any(executed[scope].backward, function(b) return not w:entry(b) end)
+  local fits = not lists.any(executed[scope].backward, function(b) return not w:walk_entry(b) end)
   if fits and scope.entry then
-    w:takes({ name = buffers.of_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
+    w:takes({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
   end
   return fits
 end
@@ -122,7 +122,7 @@ local function derive(net, executed, whole)
   local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     per_token = 0, per_pair = 0, pairs = {} }
   find(found, executed, net)
-  local unfit = lists.find(found.scopes, function(scope) return not walk(found, executed, scope) end)
+  local unfit = lists.find(found.scopes, function(scope) return not walk_backward(found, executed, scope) end)
   if not unfit then
     return found
   end

@@ -18,20 +18,20 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 local M = {}
 
 -- The name of a value's buffer; all outputs of blocks share the buffer of their stream.
-local function name_of(value)
+local function get_name(value)
   local given = value.op and value.op.kind == "block" and value.carried
-  return value.input and "input" or given and buffers.of_stream("output", value) or value.name
+  return value.input and "input" or given and buffers.name_for_stream("output", value) or value.name
 end
 
-local function operands_of(op)
-  return lists.map(ops.read_values(op), name_of)
+local function list_operands(op)
+  return lists.map(ops.list_read(op), get_name)
 end
 
-local function shape_of(net, value)
-  return { cpu_buffers.of_stream(net, value.stream) .. "tokens", value.width.shown or value.width.count }
+local function get_shape(net, value)
+  return { cpu_buffers.get_prefix(net, value.stream) .. "tokens", value.width.shown or value.width.count }
 end
 
-local function words_of_sum(op)
+local function describe_sum(op)
   return op.dropout and "sum with dropout" or "sum"
 end
 
@@ -40,30 +40,31 @@ local words = {
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
       op.dropout and ", dropped out" or "")
   end,
-  add = words_of_sum,
-  add_norm = function(op) return words_of_sum(op) .. ", " .. ops.norm.words(op) end,
+  add = describe_sum,
+  add_norm = function(op) return describe_sum(op) .. ", " .. ops.norm.words(op) end,
   block = function(op) return "all repetitions of " .. op.block.name end,
 }
 
 -- An entry without work.
-local function entry(kind, name, what, reads, shape)
+local function make_entry(kind, name, what, reads, shape)
   return { kind = kind, name = name, words = what, reads = reads, shape = shape, parameters = 0, per_token = 0,
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
 local function add_flops(e, op, factor)
-  local flops = ops.flops(op)
+  local flops = ops.count_flops(op)
   e.per_token, e.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
   e.stream, e.keys = op.out.stream.index, (op.kv or op.out).stream.index
 end
 
-local function forward_entry(net, op, seen)
-  local name = op.sum and op.sum.name .. ", " .. op.out.name or name_of(op.out)
-  local e = entry(op.kind, name, (words[op.kind] or ops[op.kind].words)(op), operands_of(op), shape_of(net, op.out))
+local function describe_forward(net, op, seen)
+  local name = op.sum and op.sum.name .. ", " .. op.out.name or get_name(op.out)
+  local describe = words[op.kind] or ops[op.kind].words
+  local e = make_entry(op.kind, name, describe(op), list_operands(op), get_shape(net, op.out))
   if op.kind == "classify" then
     e.shape[1] = "labels"
   end
-  e.parameters = outline.learned(op, seen)
+  e.parameters = outline.count_learned(op, seen)
   add_flops(e, op, 1)
   return e
 end
@@ -76,19 +77,19 @@ local back = {
   end,
   dropout_grad = function(b) return "gradient behind dropout", { b.op.keep } end,
   weight_grad = function(b)
-    return "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { name_of(b.x) }, 1
+    return "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { get_name(b.x) }, 1
   end,
   input_grad = function(b)
-    return "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and name_of(b.relu) or nil }, 1
+    return "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and get_name(b.relu) or nil }, 1
   end,
-  relu_grad = function(b) return "gradient of relu", { name_of(b.op.out) } end,
+  relu_grad = function(b) return "gradient of relu", { get_name(b.op.out) } end,
   attention_grad = function(b)
-    return "gradient of attention " .. b.op.family.name, lists.join(operands_of(b.op), { name_of(b.op.out) }), 2
+    return "gradient of attention " .. b.op.family.name, lists.join(list_operands(b.op), { get_name(b.op.out) }), 2
   end,
   accumulate = function(b) return "sum", { b.from.name } end,
   copy = function(b) return "copy", { b.from.name } end,
   clear = function() return "zeros", {} end,
-  classify_grad = function(b) return "gradient of the loss", { name_of(b.op.x) } end,
+  classify_grad = function(b) return "gradient of the loss", { get_name(b.op.x) } end,
   block_grad = function(b) return ("all repetitions of %s, the last one first"):format(b.op.block.name), {} end,
   embed_grad = function() return "gradient of the tokens' vectors", {} end,
   place_grad = function(b)
@@ -99,14 +100,14 @@ local back = {
 }
 
 -- All other operations over rows read their operands again.
-for kind, about in next, ops.over_rows() do
-  back[kind .. "_grad"] = function(b) return "gradient of " .. about.what(b.op), operands_of(b.op) end
+for kind, about in next, ops.list_row_operations() do
+  back[kind .. "_grad"] = function(b) return "gradient of " .. about.what(b.op), list_operands(b.op) end
 end
 
-local function backward_entry(net, b)
+local function describe_backward(net, b)
   local what, reads, factor = back[b.kind](b)
-  local writes, p = b.kind == "block_grad" and { b.dy } or buffers.written(b), b.op and b.op.p
-  local name, shape = table.concat(lists.get_names(writes), ", "), writes[1] and shape_of(net, writes[1])
+  local writes, p = b.kind == "block_grad" and { b.dy } or buffers.list_written(b), b.op and b.op.p
+  local name, shape = table.concat(lists.get_names(writes), ", "), writes[1] and get_shape(net, writes[1])
   if b.kind == "weight_grad" then
     name, shape = b.op.weight, { p.rows.count, p.columns.count }
   elseif (b.kind == "embed_grad" or b.kind == "place_grad") and not b.to then
@@ -115,7 +116,7 @@ local function backward_entry(net, b)
   if b.dy then
     table.insert(reads, 1, b.dy.name)
   end
-  local e = entry(b.kind, name, what .. (b.adds and ", added" or ""), reads, shape)
+  local e = make_entry(b.kind, name, what .. (b.adds and ", added" or ""), reads, shape)
   if factor then
     add_flops(e, b.op, factor)
   end
@@ -123,7 +124,7 @@ local function backward_entry(net, b)
 end
 
 -- writer -> names of the buffers whose first writer it is, in order; the writer of a repetition's input is a list.
-local function written_by(buffer_lists, executed)
+local function index_by_writer(buffer_lists, executed)
   local by = {}
   for _, b in ipairs(buffer_lists.workspace) do
     lists.append_to(by, b.writer, b.name)
@@ -144,18 +145,18 @@ local function written_by(buffer_lists, executed)
   return by
 end
 
-local function scope_of(net, scope, executed, buffer_lists, by, seen)
+local function describe_scope(net, scope, executed, buffer_lists, by, seen)
   local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
   if by[kept] then
-    forward[1] = entry("input", "input", "output of the repetition before", {}, shape_of(net, scope.entry))
+    forward[1] = make_entry("input", "input", "output of the repetition before", {}, get_shape(net, scope.entry))
     forward[1].buffers = by[kept]
   end
   for _, op in ipairs(executed[scope].forward) do
-    forward[#forward + 1] = forward_entry(net, op, seen)
+    forward[#forward + 1] = describe_forward(net, op, seen)
     forward[#forward].buffers = by[op] or {}
   end
   for i, b in ipairs(executed[scope].backward) do
-    backward[i] = backward_entry(net, b)
+    backward[i] = describe_backward(net, b)
     backward[i].buffers = by[b] or {}
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
@@ -163,11 +164,13 @@ local function scope_of(net, scope, executed, buffer_lists, by, seen)
 end
 
 function M.derive(net, executed, buffer_lists)
-  local by, seen = written_by(buffer_lists, executed), {}
-  local scopes = lists.map(net.order, function(scope) return scope_of(net, scope, executed, buffer_lists, by, seen) end)
-  local shared = outline.shared(net)
+  local by, seen = index_by_writer(buffer_lists, executed), {}
+  local scopes = lists.map(net.order, function(scope)
+    return describe_scope(net, scope, executed, buffer_lists, by, seen)
+  end)
+  local shared = outline.count_shared(net)
   if shared > 0 then
-    local e = entry("score", "score", "numbers that all layers share", {})
+    local e = make_entry("score", "score", "numbers that all layers share", {})
     e.parameters = shared
     table.insert(scopes[1].forward, e)
   end

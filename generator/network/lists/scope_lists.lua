@@ -29,8 +29,8 @@ local RESERVED = lists.split_set([[step block parameters shared length sequences
 local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
   "log_sum", "pair_scores", "pairs", "query_sums", "weights" }
 
-local function carry(net)
-  local readers = fuse.readers(net.ops)
+local function mark_carried(net)
+  local readers = fuse.find_readers(net.ops)
   for _, op in ipairs(net.ops) do
     local of = readers[op.out] or {}
     local taken = #of == 1 and of[1].kind == "block" and of[1].x == op.out and of[1].block
@@ -39,8 +39,8 @@ local function carry(net)
   end
 end
 
-local function written(list)
-  local all = lists.collect(list, buffers.written)
+local function find_written(list)
+  local all = lists.collect(list, buffers.list_written)
   return lists.to_set(lists.map(all, function(buffer) return not buffer.outside and buffer.name or nil end))
 end
 
@@ -53,7 +53,7 @@ local function derive(net)
     local scope = executed.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
     local list, at = backward.derive(forward, scope.entry, scope.last, writes)
-    executed[scope] = { forward = forward, backward = list, at = at, writes = written(list) }
+    executed[scope] = { forward = forward, backward = list, at = at, writes = find_written(list) }
   end
   return executed
 end
@@ -65,7 +65,7 @@ local Walk = {}
 Walk.__index = Walk
 
 -- Ends the walk where two values need one buffer at a time, with the value that must be renamed.
-local function meet(value, taker)
+local function stop_at(value, taker)
   for _, v in ipairs({ value, taker }) do
     if v.carried or v.op and v ~= v.op.scope.last then
       error({ problem = true, meets = v }, 0)
@@ -74,7 +74,7 @@ local function meet(value, taker)
   error(("%s and %s would need one buffer"):format(value.name, taker and taker.name or "nothing"), 0)
 end
 
-local function shape_of(value)
+local function get_shape(value)
   return ("%d %s"):format(value.width.count, value.stream.name)
 end
 
@@ -89,22 +89,22 @@ function Walk:key(scope, value)
     return (self.read[scope][value] and scope.name .. "." or "") .. value.name
   elseif value.carried then
     local block = value.carried.block
-    return block and self:keeps(block) and block.name .. ".input" or buffers.of_stream("output", value)
+    return block and self:keeps(block) and block.name .. ".input" or buffers.name_for_stream("output", value)
   end
   return value.name
 end
 
 function Walk:reads(key, value)
   if self.holds[key] ~= value then
-    meet(value, self.holds[key])
+    stop_at(value, self.holds[key])
   end
 end
 
 function Walk:writes(key, value)
-  local shape = shape_of(value)
+  local shape = get_shape(value)
   self.shapes[key] = self.shapes[key] or shape
   if self.reserved[key] or self.shapes[key] ~= shape then
-    meet(value)
+    stop_at(value)
   end
   self.holds[key] = value
 end
@@ -112,7 +112,7 @@ end
 -- Walks a repetition of a block, or the network itself; from, to { key, value }: its input and its result.
 function Walk:scope(scope, from, to)
   for _, op in ipairs(self.executed[scope].forward) do
-    for _, value in ipairs(ops.read_values(op)) do
+    for _, value in ipairs(ops.list_read(op)) do
       if value == scope.entry and from then
         self:reads(from.key, from.value)
       else
@@ -124,7 +124,7 @@ function Walk:scope(scope, from, to)
     elseif op.out == scope.last then
       self:writes(to.key, to.value)
     else
-      for _, value in ipairs(ops.results(op)) do
+      for _, value in ipairs(ops.list_results(op)) do
         self:writes(self:key(scope, value), value)
       end
     end
@@ -134,7 +134,7 @@ end
 -- Checks that the values which the backward pass reads are still in their buffers at the end of the scope.
 function Walk:kept(scope)
   for _, op in ipairs(self.executed[scope].forward) do
-    for _, value in ipairs(ops.results(op)) do
+    for _, value in ipairs(ops.list_results(op)) do
       if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
         self:reads(self:key(scope, value), value)
       end
@@ -148,7 +148,7 @@ end
 function Walk:block(op)
   local block, keeps = op.block, self:keeps(op.block)
   local uses = math.min(block.count * block.loops, 2) -- further uses behave as the second
-  local home = buffers.of_stream("output", block.last)
+  local home = buffers.name_for_stream("output", block.last)
   local from = { key = self:key(self.net, op.x), value = op.x }
   if keeps and not op.x.carried then
     self.late[#self.late + 1] = op.x
@@ -165,7 +165,7 @@ function Walk:block(op)
 end
 
 -- Names of members that are not buffers of values; in device code, also the inputs of blocks.
-local function reserved_names(net, executed)
+local function find_reserved(net, executed)
   local names = setmetatable({}, { __index = RESERVED })
   for _, stream in ipairs(net.streams[2] and net.streams or {}) do
     names[stream.name] = true
@@ -193,9 +193,9 @@ end
 
 local function walk(net, executed, training)
   local w = setmetatable({ net = net, executed = executed, training = training, holds = {}, shapes = {}, read = {},
-    late = {}, reserved = reserved_names(net, executed) }, Walk)
+    late = {}, reserved = find_reserved(net, executed) }, Walk)
   for _, scope in ipairs(executed.order) do
-    w.read[scope] = buffers.read_back(executed[scope].backward)
+    w.read[scope] = buffers.find_read(executed[scope].backward)
   end
   w:scope(net)
   w:kept(net)
@@ -209,12 +209,12 @@ local function check_gradients(executed)
   local shapes = {}
   for _, scope in ipairs(executed.order) do
     for _, op in ipairs(executed[scope].forward) do
-      for _, value in ipairs(ops.results(op)) do
-        local buffer, shape = executed[scope].at[value], shape_of(value)
+      for _, value in ipairs(ops.list_results(op)) do
+        local buffer, shape = executed[scope].at[value], get_shape(value)
         if value ~= scope.last and buffer then
           local own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
           if own and (shapes[buffer.name] or shape) ~= shape then
-            meet(value)
+            stop_at(value)
           end
           shapes[buffer.name] = shapes[buffer.name] or shape
         end
@@ -224,7 +224,7 @@ local function check_gradients(executed)
 end
 
 -- The value that must be renamed; nil if there is none.
-local function meeting(net, executed)
+local function find_conflict(net, executed)
   local _, problem = diagnostics.attempt(function()
     walk(net, executed, true)
     walk(net, executed, false)
@@ -271,10 +271,10 @@ end
 
 function M.derive(net)
   for _ = 1, MOST_ROUNDS do
-    carry(net)
+    mark_carried(net)
     name_externals(net)
     local executed = derive(net)
-    local value = meeting(net, executed)
+    local value = find_conflict(net, executed)
     if not value then
       return executed
     elseif value.carried then

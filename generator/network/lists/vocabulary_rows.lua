@@ -25,7 +25,7 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- Records the width of a copied or summed value.
-local function note(found, width)
+local function note_width(found, width)
   if not found.width or found.width.count < width.count then
     found.width = width
   end
@@ -36,10 +36,10 @@ local function select(block, list, part, barred)
   local values, done = { [block.entry] = true }, {}
   for _, op in ipairs(list) do
     local whole = not ops[op.kind].by_row or op.dropout or op.out == block.last or part and part.partial[op]
-    whole = whole or lists.any(ops.read_values(op), function(value) return not values[value] end)
+    whole = whole or lists.any(ops.list_read(op), function(value) return not values[value] end)
     if not whole and not barred[op] then
       done[op] = true
-      for _, value in ipairs(ops.results(op)) do
+      for _, value in ipairs(ops.list_results(op)) do
         values[value] = true
       end
     end
@@ -48,15 +48,15 @@ local function select(block, list, part, barred)
 end
 
 -- Values that an operation on all tokens reads.
-local function read_whole(list, done)
-  return lists.to_set(lists.collect(list, function(op) return done[op] and {} or ops.read_values(op) end))
+local function find_read_whole(list, done)
+  return lists.to_set(lists.collect(list, function(op) return done[op] and {} or ops.list_read(op) end))
 end
 
 -- Bars the readers of a value that others read for all tokens; returns whether a reader was barred.
-local function bar(block, list, done, barred)
-  local read = read_whole(list, done)
+local function bar_readers(block, list, done, barred)
+  local read = find_read_whole(list, done)
   local found = lists.filter(list, function(op)
-    return done[op] and lists.any(ops.read_values(op), function(value) return value ~= block.entry and read[value] end)
+    return done[op] and lists.any(ops.list_read(op), function(value) return value ~= block.entry and read[value] end)
   end)
   for _, op in ipairs(found) do
     barred[op] = true
@@ -68,14 +68,14 @@ local function find(found, list, part)
   local barred = {}
   repeat
     found.done = select(found.block, list, part, barred)
-  until not bar(found.block, list, found.done, barred)
-  local read = read_whole(list, found.done)
+  until not bar_readers(found.block, list, found.done, barred)
+  local read = find_read_whole(list, found.done)
   local done = lists.filter(list, function(op) return found.done[op] end)
-  found.per_token = lists.sum(done, function(op) return ops.flops(op).token or 0 end)
-  for _, value in ipairs(lists.collect(done, ops.results)) do
+  found.per_token = lists.sum(done, function(op) return ops.count_flops(op).token or 0 end)
+  for _, value in ipairs(lists.collect(done, ops.list_results)) do
     if read[value] then
       found.repeated[value] = true
-      note(found, value.width)
+      note_width(found, value.width)
     end
   end
 end
@@ -89,7 +89,7 @@ Walk.__index = Walk
 function Walk:takes(buffer, done, at)
   if done and not self.summed[buffer.name] then
     lists.append_to(self.found.summed, at, buffer)
-    note(self.found, buffer.width)
+    note_width(self.found, buffer.width)
     self.summed[buffer.name] = true
   end
   return done or not self.summed[buffer.name]
@@ -106,7 +106,7 @@ function Walk:is_done(b)
 end
 
 -- Walks an entry of the list; returns whether its gradients come in a supported order.
-function Walk:entry(b)
+function Walk:walk_entry(b)
   local done = self:is_done(b)
   if b.kind == "accumulate" and done and not self.summed[b.from.name] then
     return false -- the buffer `from` holds gradients of all tokens
@@ -116,14 +116,14 @@ function Walk:entry(b)
     return false
   end
   self.found.done[b] = done or nil
-  for _, buffer in ipairs(buffers.written(b)) do
+  for _, buffer in ipairs(buffers.list_written(b)) do
     self.summed[buffer.name] = done or nil
   end
   return true
 end
 
 -- The embedding, if no other operation reads the gradient that a block leaves; otherwise nil.
-local function embedded(list)
+local function find_embedding(list)
   for i, b in ipairs(list) do
     local op, before = b.op, list[i - 1]
     local plain = b.kind == "embed_grad" and not op.dropout and (not op.encoding or op.encoding.kind == "none")
@@ -134,7 +134,7 @@ local function embedded(list)
 end
 
 function M.derive(net, executed, part)
-  local embed = not net.streams[2] and embedded(executed[net].backward)
+  local embed = not net.streams[2] and find_embedding(executed[net].backward)
   if not embed then
     return nil
   end
@@ -142,8 +142,9 @@ function M.derive(net, executed, part)
   local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
   find(found, executed[block].forward, part)
   local walk, input = setmetatable({ found = found, summed = {} }, Walk), block.entry
-  local fits = found.per_token > 0 and not lists.any(executed[block].backward, function(b) return not walk:entry(b) end)
-  return fits and walk:takes({ name = buffers.of_stream("gradient", input), width = input.width }, true, block)
+  local fits = found.per_token > 0
+    and not lists.any(executed[block].backward, function(b) return not walk:walk_entry(b) end)
+  return fits and walk:takes({ name = buffers.name_for_stream("gradient", input), width = input.width }, true, block)
     and found or nil
 end
 

@@ -13,7 +13,7 @@
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
 -- The comment of a block in generated code.
-local function about(model, of)
+local function describe(model, of)
   local place = model.norm.place
   local words = { place == "post" and of.source or nil }
   words[#words + 1] = SOURCES[place]
@@ -24,7 +24,7 @@ local function about(model, of)
 end
 
 return function(net, model, x, of)
-  local b = net:block(of.name or "layer", of.layers, about(model, of), { path = of.path })
+  local b = net:block(of.name or "layer", of.layers, describe(model, of), { path = of.path })
   local kind, pre = model.norm.kind, model.norm.place == "pre"
   local attends = { bias = model.bias == "all" }
   local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",

@@ -19,7 +19,7 @@ local VALUES = { out = true, sum = true, x = true, residual = true, branch = tru
 
 -- Fields common to the records of a list's entry: the scope's names (at), and by role the places of operands and
 -- results (from `place`) and of the gradients that the entry reads and writes; false for an absent role.
-function M.names(at, entry, place)
+function M.make_names(at, entry, place)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
     if GRADIENTS[role] then
@@ -31,7 +31,7 @@ function M.names(at, entry, place)
   end })
 end
 
-local function argument(record, role, at)
+local function find_argument(record, role, at)
   local word = role:match("^'(.*)'$")
   if not word and record[role] == nil then
     record[role] = at[role]
@@ -53,7 +53,7 @@ function M.fill(target, record, at)
   record.routine, record.asked, record.arguments = routine == "routine" and record.routine or routine,
     record.asked or false, {}
   for role in roles:gmatch("[^, ]+") do
-    table.insert(record.arguments, argument(record, role, at or {}))
+    table.insert(record.arguments, find_argument(record, role, at or {}))
   end
   record.template = record.template or "parts/call.tpl"
   return record
@@ -73,7 +73,7 @@ end
 
 -- The names that the texts of records read: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; also the
 -- names in conditions and in partial rows.
-function M.reads(records)
+function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
     for _, text in next, record do
@@ -90,12 +90,12 @@ end
 
 -- A set of functions of generated code. A key states what a function is compiled for; each key has one function, which
 -- is named after its first use. taken: the names of functions in the file.
-function M.functions(taken)
+function M.make_functions(taken)
   return { list = {}, by_key = {}, names = taken }
 end
 
 -- The name of the function for a key; a number is added to `name` if the name is taken.
-function M.function_for(set, key, name, new)
+function M.find_function(set, key, name, new)
   local known = set.by_key[key]
   if not known then
     known, new.name = new, names.find_unused(name, set.names)
@@ -106,20 +106,20 @@ function M.function_for(set, key, name, new)
 end
 
 -- The suffix of a function's name for its width; empty for the model's width.
-function M.suffix(width)
+function M.make_suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("%W+", "_")
 end
 
 -- The record of a norm, forward or backward: saved numbers for the backward pass, and the norm's scale.
-function M.norm(at, op, routine, call)
+function M.make_norm(at, op, routine, call)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
 end
 
 -- Adds makers of records for operations over the rows of one value, forward and backward. routine(state, op, kernel,
 -- ending): the function for rows; with_dropout(state, at, op, record): the record and the records of its dropout.
-function M.over_rows(forward, back, routine, with_dropout)
-  for kind, about in next, ops.over_rows() do
+function M.add_row_records(forward, back, routine, with_dropout)
+  for kind, about in next, ops.list_row_operations() do
     forward[kind] = function(state, at, op)
       return with_dropout(state, at, op, { call = "routine(rows, x, out)",
         routine = routine(state, op, about.kernel(op), "") })
@@ -134,7 +134,7 @@ function M.over_rows(forward, back, routine, with_dropout)
 end
 
 -- The kernel of both targets for the gradient of a norm.
-function M.norm_grad(b)
+function M.name_norm_grad(b)
   local op, rms = b.op, b.op.norm == "rms"
   if op.kind == "norm" then
     return (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
@@ -145,7 +145,7 @@ end
 
 -- Members of a struct { type, name, key, about } as lines: neighbours with the same key and meaning share a line of at
 -- most `most` columns.
-function M.members(list, most)
+function M.write_members(list, most)
   local lines = {}
   for _, member in ipairs(list) do
     local last, star = lines[#lines], member.type:match("%*?$")

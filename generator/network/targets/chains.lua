@@ -27,7 +27,7 @@ local OPERATIONS = { activation = true, gate = true }
 
 -- The activation between two products: its kernel, the operation if it is not part of the first product, and the place
 -- of the second product.
-local function operation_after(list, i)
+local function find_operation(list, i)
   local first, after = list[i].one, list[i + 1] and list[i + 1].one
   if first.relu then
     return "relu", nil, i + 1
@@ -37,12 +37,12 @@ local function operation_after(list, i)
 end
 
 -- The chain that begins with an entry, and its last entry's place.
-local function chain_at(list, i, readers)
+local function find_chain(list, i, readers)
   local first = list[i].one
   if list[i].kind ~= "product" or first.dropout then
     return nil
   end
-  local kernel, operation, n = operation_after(list, i)
+  local kernel, operation, n = find_operation(list, i)
   local last = kernel and list[n] and list[n].kind == "product" and list[n].one
   local hidden, gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
   if last and last.x == hidden and #readers[hidden] == 1 and #readers[first.out] == 1 then
@@ -57,7 +57,7 @@ end
 
 -- The backward pass of a chain that begins with an entry: its record, the entry of the first weights' gradient, and
 -- the last entry's place.
-local function gradient_at(list, i, chain)
+local function find_gradient(list, i, chain)
   local second, operation = list[i].one, chain.operation
   if not is_gradient(list[i], "input_grad", chain.last) or second.adds or not (second.relu or operation) then
     return nil
@@ -72,9 +72,9 @@ local function gradient_at(list, i, chain)
 end
 
 -- The place of a chain's first entry in a backward list, if the entries form a chain there, too.
-local function place_of_gradient(list, chain)
+local function find_index(list, chain)
   for i in ipairs(list) do
-    if gradient_at(list, i, chain) then
+    if find_gradient(list, i, chain) then
       return i
     end
   end
@@ -82,18 +82,20 @@ end
 
 -- Removes from a set of names the buffers that an entry of a backward list writes.
 local function remove_written(names, b)
-  for _, buffer in ipairs(buffers.written(b)) do
+  for _, buffer in ipairs(buffers.list_written(b)) do
     names[buffer.name] = nil
   end
 end
 
 -- The entries of a forward and a backward list with their chains, and the unused buffers.
-function M.chained(forward, backward, keeps)
-  local readers = fuse.readers(lists.map(forward, function(entry) return entry.kind ~= "drop" and entry.one or nil end))
+function M.chain(forward, backward, keeps)
+  local readers = fuse.find_readers(lists.map(forward, function(entry)
+    return entry.kind ~= "drop" and entry.one or nil
+  end))
   local made, made_back, chain_of, unused, i = {}, {}, {}, { values = {}, gradients = {} }, 1
   while i <= #forward do
-    local chain, n = chain_at(forward, i, readers)
-    local place = chain and place_of_gradient(backward, chain)
+    local chain, n = find_chain(forward, i, readers)
+    local place = chain and find_index(backward, chain)
     if place then
       chain_of[place] = chain
       if chain.operation then
@@ -101,7 +103,7 @@ function M.chained(forward, backward, keeps)
         unused.values[chain.first.out.name] = not chain.sum or nil
       end
       if keeps then
-        unused.gradients[gradient_at(backward, place, chain).dhidden.name] = true
+        unused.gradients[find_gradient(backward, place, chain).dhidden.name] = true
         unused.values[chain.hidden.name] = true
       end
     end
@@ -111,7 +113,7 @@ function M.chained(forward, backward, keeps)
   i = 1
   while i <= #backward do
     if chain_of[i] then
-      local one, weights, n = gradient_at(backward, i, chain_of[i])
+      local one, weights, n = find_gradient(backward, i, chain_of[i])
       lists.append(made_back, { { kind = "chain_grad", one = one, of_backward = true }, weights })
       i = n
     else

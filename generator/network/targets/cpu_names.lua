@@ -16,9 +16,9 @@ local KERNELS = lists.find_all([[layer_norm rms_norm norm_row rms_row bias dropo
   rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
 
 -- The names of all functions of a generated file.
-function M.taken()
+function M.list_taken()
   local names = lists.join(KERNELS, {})
-  for _, about in next, ops.over_rows() do
+  for _, about in next, ops.list_row_operations() do
     for kind in next, about.kinds do
       names[#names + 1] = about.kernel({ activation = kind })
     end
@@ -28,7 +28,7 @@ end
 
 -- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, also all
 -- (all tokens) and part (the tokens that this repetition computes).
-function M.of_scope(cpu, scope)
+function M.make_scope_names(cpu, scope)
   local of
   if scope == cpu.net then
     of = { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
@@ -42,14 +42,14 @@ end
 
 -- Fields common to the records of a list's entry (calls.lua), and its rows and tokens; if the entry leaves rows out,
 -- only the rows that it computes.
-function M.of_entry(cpu, at, entry, place)
+function M.make_entry_names(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
-  local of = at.partly and at.of_part or at.w .. cpu_buffers.of_stream(cpu.net, value.stream)
+  local of = at.partly and at.of_part or at.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
   local here = setmetatable({ rows = of .. "rows", tokens = of .. "tokens" }, { __index = at })
-  return calls.names(here, entry, place)
+  return calls.make_names(here, entry, place)
 end
 
-local function place_in_block(cpu, scope, at, value, back)
+local function find_in_block(cpu, scope, at, value, back)
   if value.external then
     return at.w .. value.name
   elseif value == scope.entry then
@@ -62,7 +62,7 @@ end
 
 -- The place of a network's value. A value that only a block takes, as its input, is in the place that the block's first
 -- repetition reads; the last result is in the `output` of its width and stream. mode: "train" or "evaluate".
-local function place_in_network(cpu, value, mode)
+local function find_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
   end
@@ -70,16 +70,16 @@ local function place_in_network(cpu, value, mode)
   if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
     return ("w.%s[0].input"):format(block.name)
   end
-  return "w." .. buffers.of_stream("output", value)
+  return "w." .. buffers.name_for_stream("output", value)
 end
 
 -- Makes a function that gives the place of a scope's value. mode: "train", "evaluate", or "back" for a backward pass.
-function M.placer(cpu, scope, at, mode)
+function M.make_placer(cpu, scope, at, mode)
   return function(value)
     if scope == cpu.net then
-      return place_in_network(cpu, value, mode)
+      return find_in_network(cpu, value, mode)
     end
-    return place_in_block(cpu, scope, at, value, mode == "back")
+    return find_in_block(cpu, scope, at, value, mode == "back")
   end
 end
 

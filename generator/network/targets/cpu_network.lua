@@ -39,52 +39,52 @@ local rows = require("network.targets.cpu_rows")
 local M = {}
 
 -- The records of evaluation; records that trace values follow the embedding, attentions and results of blocks.
-local function trace_records(cpu)
+local function make_trace(cpu)
   local list = {}
-  for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
+  for _, record in ipairs(records.list_forward(cpu, cpu.net, "evaluate")) do
     list[#list + 1] = record
     if record.kind == "embed" then
       calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
-      record.families = cpu_buffers.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
+      record.families = cpu_buffers.list_families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
   end
   return list
 end
 
-local function block_of(cpu, block, panels)
+local function make_block(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
-  local made, back_made = records.forward(cpu, block, "forward"), records.backward(cpu, block)
-  local forward, backward = calls.reads(made), calls.reads(back_made)
-  local function of_both(name)
+  local made, back_made = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
+  local forward, backward = calls.find_read(made), calls.find_read(back_made)
+  local function get_both(name)
     return { forward = forward[name] or false, backward = backward[name] or false }
   end
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
-    part = of_both("part"), vocabulary = of_both("distinct"), uses_parameters = of_both("p"),
+    part = get_both("part"), vocabulary = get_both("distinct"), uses_parameters = get_both("p"),
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = cpu_buffers.members(cpu.net, kept), kept = cpu_buffers.data(kept),
-    requests = cpu_buffers.requests(cpu.net, kept, "s->", "used"),
+    members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
+    requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0, asks = forward.train or false,
-    forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
+    forward = made, backward = back_made, gradient = buffers.name_for_stream("gradient", block.last),
   }
 end
 
-local function embedding_functions(cpu)
-  return embeddings.functions(cpu.net, function(op)
-    return { keep = op.keep or false, stream = op.stream.index, of = cpu_buffers.of_stream(cpu.net, op.stream),
+local function list_embeddings(cpu)
+  return embeddings.list_functions(cpu.net, function(op)
+    return { keep = op.keep or false, stream = op.stream.index, of = cpu_buffers.get_prefix(cpu.net, op.stream),
       place = op.place or 0, vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
   end)
 end
 
 -- The names in a layer's state of the queries, keys and contribution of its attention, by family.
-local function attended(net)
+local function name_attended(net)
   local by_family = {}
-  for _, op in ipairs(ops.of_kind(net, "attention")) do
+  for _, op in ipairs(ops.find_all(net, "attention")) do
     by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
       contribution = op.contribution and op.contribution.name or false }
   end
@@ -92,35 +92,35 @@ local function attended(net)
 end
 
 -- The records of a block that one part of decoding runs, and the names of the layer that the records read.
-local function part_of(cpu, block, stream, ahead, cached)
-  local list = records.decoding(cpu, block, stream, ahead)
-  local read = calls.reads(list)
+local function make_part(cpu, block, stream, ahead, cached)
+  local list = records.list_decoding(cpu, block, stream, ahead)
+  local read = calls.find_read(list)
   return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached,
     name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
     list = list, parameters = read.p or false, panels = read.panels or false, state = read.s or false }
 end
 
-local function decoded_block(cpu, block, stream)
+local function make_decoded_block(cpu, block, stream)
   local caches = {}
-  for i, op in ipairs(decoding.attentions(block, stream)) do
-    local of = cpu_buffers.of_stream(cpu.net, op.kv.stream)
+  for i, op in ipairs(decoding.list_attentions(block, stream)) do
+    local of = cpu_buffers.get_prefix(cpu.net, op.kv.stream)
     local own = op.kv == op.q
     caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
       tiles = op.family.tiles }
   end
   local cached = #caches > 0
   return { name = block.name, uses = block.uses, caches = caches, cached = cached,
-    ahead = part_of(cpu, block, stream, true, cached), each = part_of(cpu, block, stream, false, cached) }
+    ahead = make_part(cpu, block, stream, true, cached), each = make_part(cpu, block, stream, false, cached) }
 end
 
 -- The blocks of the decoded stream. They run with every token; before all tokens only if they have work there.
-local function decoded(cpu, stream)
+local function make_decoding(cpu, stream)
   local net = cpu.net
-  local of = { stream = stream.index, of = cpu_buffers.of_stream(net, stream), blocks = {},
-    ahead = records.decoding(cpu, net, stream, true), each = records.decoding(cpu, net, stream, false) }
+  local of = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},
+    ahead = records.list_decoding(cpu, net, stream, true), each = records.list_decoding(cpu, net, stream, false) }
   for _, record in ipairs(of.each) do
     if record.kind == "block" then
-      local block = decoded_block(cpu, net.scopes[record.name], stream)
+      local block = make_decoded_block(cpu, net.scopes[record.name], stream)
       of.blocks[#of.blocks + 1] = block
       local cache = block.cached and ("&c.%s[l]"):format(block.name)
       record.routine, record.cache = block.name .. "_decode", cache
@@ -132,7 +132,7 @@ local function decoded(cpu, stream)
       end
     end
   end
-  of.ahead_reads, of.each_reads = calls.reads(of.ahead).p or false, calls.reads(of.each).p or false
+  of.ahead_reads, of.each_reads = calls.find_read(of.ahead).p or false, calls.find_read(of.each).p or false
   return of
 end
 
@@ -140,33 +140,34 @@ end
 -- Buffers for both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
 -- applies dropout.
 function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
-  local taken, tied = names.taken(), net.classified.op.tied
+  local taken, tied = names.list_taken(), net.classified.op.tied
   local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, part_taken = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout,
-    products = calls.functions(taken), gradients = calls.functions(taken), rows = calls.functions(taken) }
+    products = calls.make_functions(taken), gradients = calls.make_functions(taken),
+    rows = calls.make_functions(taken) }
   rows.add_buffers(cpu)
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels
   end
   local blocks = lists.map(net.scopes, function(block)
-    return block_of(cpu, block, panels_of[block.parameters_type])
+    return make_block(cpu, block, panels_of[block.parameters_type])
   end)
-  local pass = { train = records.forward(cpu, net, "train"), evaluate = records.forward(cpu, net, "evaluate"),
-    backward = records.backward(cpu, net), trace = trace_records(cpu) }
-  local read = calls.reads(pass.train)
+  local pass = { train = records.list_forward(cpu, net, "train"), evaluate = records.list_forward(cpu, net, "evaluate"),
+    backward = records.list_backward(cpu, net), trace = make_trace(cpu) }
+  local read = calls.find_read(pass.train)
   pass.reads, pass.asks = read.p or false, read.train or false
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = cpu_buffers.members(net, cpu.buffers.workspace),
+    rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
     part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
     vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
-    requests = cpu_buffers.requests(net, cpu.buffers.workspace, "w->", "&used"),
-    workspace = cpu_buffers.data(cpu.buffers.workspace),
-    tied = tied and tied.name or false, places = builder.most_places(net),
+    requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
+    workspace = cpu_buffers.describe(cpu.buffers.workspace),
+    tied = tied and tied.name or false, places = builder.count_places(net),
     masks = #lists.map(net.order, function(scope) return next(scope.masks) end) > 0,
-    embeddings = embedding_functions(cpu),
-    attended = attended(net), decoding = stream and decoded(cpu, stream) or false,
-    labelled = cpu_buffers.of_stream(net, net.classified.op.x.stream) }
+    embeddings = list_embeddings(cpu),
+    attended = name_attended(net), decoding = stream and make_decoding(cpu, stream) or false,
+    labelled = cpu_buffers.get_prefix(net, net.classified.op.x.stream) }
 end
 
 return M

@@ -15,58 +15,58 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
-local function_for, suffix = calls.function_for, calls.suffix
+local function_for, suffix = calls.find_function, calls.make_suffix
 
 local forward = {
   classify = function() return { call = "classify(self, x, 'sums')" } end,
 }
 
 -- The function of a norm in a form; drops: the name of the dropout rate in the norm, or false.
-local function norm_routine(cpu, op, form, drops, new)
+local function name_norm(cpu, op, form, drops, new)
   local rate = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. suffix(op.out.width) .. rate
   new.width, new.offset, new.drops = op.out.width.text, op.norm ~= "rms", drops
   return function_for(cpu.rows, name .. (drops and " dropped" or ""), name, new)
 end
 
-local function norm_function(cpu, op)
+local function find_norm(cpu, op)
   local rms = op.norm == "rms"
   local kernel = op.kind == "norm" and (rms and "rms_norm" or "layer_norm")
     or (rms and "rms_" or "") .. "add_%snorm" .. (op.sum and "_sum" or "")
   local form = op.kind == "norm" and "row_norm" or op.sum and "residual_sum_norm" or "residual_norm"
-  return norm_routine(cpu, op, form, op.dropout and op.dropout.name or false, {
+  return name_norm(cpu, op, form, op.dropout and op.dropout.name or false, {
     template = "cpu/rows/" .. op.kind .. ".tpl", sum = op.sum ~= nil, kernel = kernel:format(""),
     drop_kernel = kernel:format("dropout_") })
 end
 
 -- The layer number for the random-number counter of a layer's masks.
-local function site_of(scope)
+local function write_site(scope)
   return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
 
 -- The record that samples an operation's masks.
-local function drawn(cpu, at, op)
+local function make_draw(cpu, at, op)
   return { kind = "draw", call = "draw_masks(self, part, site, place, below, length, width, keep)",
     asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
-    site = op.scope ~= cpu.net and site_of(op.scope) or "0", place = op.place,
+    site = op.scope ~= cpu.net and write_site(op.scope) or "0", place = op.place,
     below = op.dropout.name .. "_DROP_BELOW",
-    length = cpu.net.streams[2] and at.w .. cpu_buffers.of_stream(cpu.net, op.out.stream) .. "length" or false,
+    length = cpu.net.streams[2] and at.w .. cpu_buffers.get_prefix(cpu.net, op.out.stream) .. "length" or false,
     width = op.out.width.text, keep = at.kept .. op.keep }
 end
 
-local function dropped(at, op, x, elements)
+local function make_drop(at, op, x, elements)
   return { kind = "drop", call = "dropout_apply(elements, keep, factor, x)", elements = elements,
     keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
 -- The records of an operation with dropout of its result in place: the operation's record, and two records after it.
-local function dropped_in_place(cpu, at, op, record, elements)
+local function drop_in_place(cpu, at, op, record, elements)
   if not op.dropout then
     return record
   end
-  local drop = dropped(at, op, at.out, elements or at.tokens .. " * " .. op.out.width.text)
+  local drop = make_drop(at, op, at.out, elements or at.tokens .. " * " .. op.out.width.text)
   drop.asked = not cpu.eval_dropout and "train"
-  return record, drawn(cpu, at, op), drop
+  return record, make_draw(cpu, at, op), drop
 end
 
 function forward.product(cpu, at, op)
@@ -74,37 +74,37 @@ function forward.product(cpu, at, op)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return dropped_in_place(cpu, at, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
+  return drop_in_place(cpu, at, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
     panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias" })
 end
 
 -- The tokens of a traced value of the network, if there are several streams.
-local function traced(cpu, value)
-  return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.of_stream(cpu.net, value.stream)) or false
+local function get_traced(cpu, value)
+  return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.get_prefix(cpu.net, value.stream)) or false
 end
 
 function forward.norm(cpu, at, op)
-  local record = calls.norm(at, op, norm_function(cpu, op), "routine(tokens, x, scale, offset, xhat, rstd, out)")
+  local record = calls.make_norm(at, op, find_norm(cpu, op), "routine(tokens, x, scale, offset, xhat, rstd, out)")
   record.offset = op.norm == "layer" and at.p .. op.p.name .. "_offset"
   return record
 end
 
 -- The records of a sum; with dropout, the record that samples its masks comes first.
-local function sum_of(cpu, at, op, record)
+local function make_sum(cpu, at, op, record)
   local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
   record.residual, record.branch, record.mask = at.residual, at.branch,
     op.dropout and form:format(at.kept .. op.keep) or false
-  return op.dropout and drawn(cpu, at, op) or record, op.dropout and record
+  return op.dropout and make_draw(cpu, at, op) or record, op.dropout and record
 end
 
 function forward.add_norm(cpu, at, op)
   local record = forward.norm(cpu, at, op)
   record.call = "routine(tokens, residual, branch, mask, scale, offset, sum, xhat, rstd, out)"
-  return sum_of(cpu, at, op, record)
+  return make_sum(cpu, at, op, record)
 end
 
 -- The function that adds rows of a width.
-local function adding(cpu, width, drops, call)
+local function make_adding(cpu, width, drops, call)
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(width)
   return { call = call, routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
@@ -112,36 +112,37 @@ local function adding(cpu, width, drops, call)
 end
 
 function forward.add(cpu, at, op)
-  return sum_of(cpu, at, op, adding(cpu, op.out.width, op.dropout and op.dropout.name or false,
+  return make_sum(cpu, at, op, make_adding(cpu, op.out.width, op.dropout and op.dropout.name or false,
     "routine(tokens, residual, branch, mask, out)"))
 end
 
 -- The function that applies a kernel, or its gradient, to rows.
-local function kernel_routine(cpu, op, kernel, ending)
+local function name_kernel(cpu, op, kernel, ending)
   return function_for(cpu.rows, table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
 -- The record of an attention, forward or backward. part: the queries to compute, if some layers leave queries out.
-local function attention_record(cpu, at, op, routine)
+local function make_attention(cpu, at, op, routine)
   return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
     kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }
 end
 
 function forward.attention(cpu, at, op)
-  local record = attention_record(cpu, at, op, "attention_%s")
+  local record = make_attention(cpu, at, op, "attention_%s")
   record.call = "routine(self, 'l', part, site, kept, q, kv, cache, tiles, contribution, out)"
-  record.site = op.dropout and site_of(op.scope) or false
+  record.site = op.dropout and write_site(op.scope) or false
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
   return record
 end
 
 function forward.embed(cpu, _, op)
-  return { call = "routine(self, out)", routine = embeddings.routine(cpu.net, op), traced = traced(cpu, op.out) }
+  return { call = "routine(self, out)", routine = embeddings.name_routine(cpu.net, op),
+    traced = get_traced(cpu, op.out) }
 end
 
 -- The sampled positions of a stream's tokens, or false. of: the stream's prefix in the workspace.
-local function drawn_positions(at, op, of)
+local function find_positions(at, op, of)
   local draw = op.encoding.draw
   if not draw then
     return false
@@ -149,27 +150,28 @@ local function drawn_positions(at, op, of)
     return at.w .. of .. "position"
   end
   return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
-    or ("%sshared->%sposition[%s]"):format(at.w, (attention.placing(op.scope) or draw).prefix, draw.layer_index)
+    or ("%sshared->%sposition[%s]"):format(at.w, (attention.find_placing_family(op.scope) or draw).prefix,
+    draw.layer_index)
 end
 
-local function elements_of(at, of)
+local function count_elements(at, of)
   return ("%s%stokens * WIDTH"):format(at.w, of)
 end
 
 -- The record that adds vectors of positions, or that computes their gradient; vectors: their place, which is a
 -- parameter or a table of positions.
-local function place_record(cpu, at, op, form, vectors, call)
-  local of = cpu_buffers.of_stream(cpu.net, op.out.stream)
+local function make_place(cpu, at, op, form, vectors, call)
+  local of = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")
   return { call = call, routine = function_for(cpu.rows, name, name, { of = of,
     template = ("cpu/rows/%s.tpl"):format(form), encoding = op.encoding }),
-    positions = drawn_positions(at, op, of), vectors = vectors }, elements_of(at, of)
+    positions = find_positions(at, op, of), vectors = vectors }, count_elements(at, of)
 end
 
 function forward.place(cpu, at, op)
-  local record, elements = place_record(cpu, at, op, "place", op.p and at.p .. op.p.name or false,
+  local record, elements = make_place(cpu, at, op, "place", op.p and at.p .. op.p.name or false,
     "routine(self, positions, x, vectors, out)")
-  return dropped_in_place(cpu, at, op, record, elements)
+  return drop_in_place(cpu, at, op, record, elements)
 end
 
 -- The record of all repetitions of a block. A repetition has its own buffer for its input if the backward pass reads
@@ -177,19 +179,19 @@ end
 function forward.block(cpu, at, op, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
-  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.of_stream("output", op.out)
+  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.name_for_stream("output", op.out)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and at.x -- other operations read the input as well
   return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = block.uses, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
-    traced = traced(cpu, op.out),
+    traced = get_traced(cpu, op.out),
     input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
     output = (kept or at.out ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, at.out)
       or home }
 end
 
 local back = {
-  accumulate = function(cpu, _, b) return adding(cpu, b.to.width, false, "routine(tokens, to, from, to)") end,
+  accumulate = function(cpu, _, b) return make_adding(cpu, b.to.width, false, "routine(tokens, to, from, to)") end,
   copy = function(_, at, b) return { tokens = at.tokens, width = b.to.width.text, from = at.from, to = at.to } end,
   classify_grad = function() return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" } end,
 }
@@ -200,8 +202,8 @@ function back.norm_grad(cpu, at, b)
   local alone, added = op.kind == "norm", op.kind == "norm" and b.adds and "_added" or ""
   local form = alone and "row_norm" or b.adds and "residual_sum_norm" or "residual_norm"
   local in_place = not alone and not b.adds
-  local record = calls.norm(at, op, norm_routine(cpu, op, form .. "_grad" .. added, drops, {
-    kernel = calls.norm_grad(b), adds = b.adds or false,
+  local record = calls.make_norm(at, op, name_norm(cpu, op, form .. "_grad" .. added, drops, {
+    kernel = calls.name_norm_grad(b), adds = b.adds or false,
     template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
     "routine(tokens, dy, keep, xhat, rstd, scale, to, dbranch, dscale, doffset)")
   record.dy, record.keep = not in_place and at.dy, drops and at.kept .. op.keep
@@ -237,10 +239,10 @@ function back.input_grad(cpu, at, b)
     panels = at.panels .. op.weight .. "_transposed", relu = b.relu and at.x or false }
 end
 
-calls.over_rows(forward, back, kernel_routine, dropped_in_place)
+calls.add_row_records(forward, back, name_kernel, drop_in_place)
 
 function back.attention_grad(cpu, at, b)
-  local record = attention_record(cpu, at, b.op, "attention_%s_backward")
+  local record = make_attention(cpu, at, b.op, "attention_%s_backward")
   record.call = "routine(self, 'l', part, kept, q, kv, contribution, out, dy, dq, dkv, dcontribution)"
   record.dkv = record.kv and at.dkv
   return record
@@ -249,9 +251,9 @@ end
 function back.place_grad(cpu, at, b)
   local op = b.op
   local learned = op.p ~= nil and not op.p.frozen
-  local elements = elements_of(at, cpu_buffers.of_stream(cpu.net, op.out.stream))
-  return op.dropout and dropped(at, op, at.dy, elements) or false,
-    learned and (place_record(cpu, at, op, "place_grad", at.g .. op.p.name,
+  local elements = count_elements(at, cpu_buffers.get_prefix(cpu.net, op.out.stream))
+  return op.dropout and make_drop(at, op, at.dy, elements) or false,
+    learned and (make_place(cpu, at, op, "place_grad", at.g .. op.p.name,
       "routine(self, positions, dy, vectors)"))
 end
 
@@ -265,29 +267,29 @@ end
 function back.embed_grad(cpu, at, b)
   local of_vocabulary = cpu.vocabulary and cpu.vocabulary.embed == b.op
   return { call = "routine(self, dy, 'g')",
-    routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
+    routine = embeddings.name_routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
     self = not of_vocabulary and at.self }
 end
 
 -- Makes a function that appends the records of an entry: maker(by_kind, entry).
-local function maker_of(cpu, scope, at, place, records, mode)
-  local naming = rows.naming(cpu, scope, at, place, records, mode)
+local function make_maker(cpu, scope, at, place, records, mode)
+  local naming = rows.make_naming(cpu, scope, at, place, records, mode)
   return function(by_kind, entry)
     local names_of, place_of = naming(entry)
-    local here = names.of_entry(cpu, names_of, entry, place_of)
+    local here = names.make_entry_names(cpu, names_of, entry, place_of)
     calls.append("cpu", records, entry.kind, here, by_kind[entry.kind](cpu, here, entry, mode))
   end
 end
 
 -- Records of a scope, one after the other.
-function M.forward(cpu, scope, mode)
-  local at, records = names.of_scope(cpu, scope), {}
-  local place = names.placer(cpu, scope, at, mode)
-  local maker = maker_of(cpu, scope, at, place, records, mode)
+function M.list_forward(cpu, scope, mode)
+  local at, records = names.make_scope_names(cpu, scope), {}
+  local place = names.make_placer(cpu, scope, at, mode)
+  local maker = make_maker(cpu, scope, at, place, records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
     if op.kind ~= "classify" or mode ~= "train" then -- in training the backward pass begins with classify
       maker(forward, op)
-      rows.made(cpu, at, records, place, op)
+      rows.append_after(cpu, at, records, place, op)
     end
   end
   return records
@@ -298,17 +300,17 @@ local DROPS = { draw = true, drop = true }
 -- Records of decoding, for a block of the decoded stream or for the network: the part that runs with every token, or
 -- (ahead) before all tokens. There is no dropout; keys and values are in a cache, which the stream's self-attention
 -- fills.
-function M.decoding(cpu, scope, stream, ahead)
-  local at, records, cached = names.of_scope(cpu, scope), {}, {}
-  local place = names.placer(cpu, scope, at, "evaluate")
-  for _, op in ipairs(decoding.attentions(scope, stream)) do
+function M.list_decoding(cpu, scope, stream, ahead)
+  local at, records, cached = names.make_scope_names(cpu, scope), {}, {}
+  local place = names.make_placer(cpu, scope, at, "evaluate")
+  for _, op in ipairs(decoding.list_attentions(scope, stream)) do
     cached[op.kv] = op.kv ~= op.q and "cache->" .. op.family.name or nil
   end
-  local function place_or_cache(value)
+  local function find_place_or_cache(value)
     return cached[value] or place(value)
   end
-  for _, op in ipairs(decoding.part(cpu.lists[scope].forward, stream, ahead)) do
-    local here = names.of_entry(cpu, at, op, place_or_cache)
+  for _, op in ipairs(decoding.list_part(cpu.lists[scope].forward, stream, ahead)) do
+    local here = names.make_entry_names(cpu, at, op, find_place_or_cache)
     for _, record in ipairs({ forward[op.kind](cpu, here, op, "evaluate") }) do
       if record and not DROPS[record.kind] then
         record.mask = record.mask and "NULL"
@@ -323,15 +325,15 @@ function M.decoding(cpu, scope, stream, ahead)
   return records
 end
 
-function M.backward(cpu, scope)
-  local at, records = names.of_scope(cpu, scope), {}
+function M.list_backward(cpu, scope)
+  local at, records = names.make_scope_names(cpu, scope), {}
   local mode = scope == cpu.net and "train" or "back"
-  local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
+  local maker = make_maker(cpu, scope, at, names.make_placer(cpu, scope, at, mode), records, mode)
   for _, b in ipairs(cpu.lists[scope].backward) do
-    rows.gradients(cpu, at, records, b)
+    rows.append_before(cpu, at, records, b)
     maker(back, b)
   end
-  rows.gradients(cpu, at, records, scope)
+  rows.append_before(cpu, at, records, scope)
   return records
 end
 

@@ -20,7 +20,7 @@ local VECTORS, SCRATCH = "token_vectors", "token_scratch"
 function M.add_buffers(cpu)
   local vocabulary = cpu.vocabulary
   local function add(name, width, about)
-    table.insert(cpu.buffers.workspace, buffers.rows({ name = name, width = width, about = about,
+    table.insert(cpu.buffers.workspace, buffers.make_rows({ name = name, width = width, about = about,
       stream = vocabulary.embed.stream }, vocabulary.embed, { form = "vocabulary" }))
   end
   if vocabulary then
@@ -31,11 +31,11 @@ end
 
 -- The buffer for the labelled rows of a value that has all rows: <value>_read, possibly with a number. The first reader
 -- of the buffer counts as its writer.
-local function labelled_buffer(cpu, value, reader)
+local function name_labelled_buffer(cpu, value, reader)
   local taken = lists.to_set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
   if not cpu.part_names[value] then
     cpu.part_names[value] = base_names.find_unused(value.name .. "_read", taken)
-    table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = cpu.part_names[value],
+    table.insert(cpu.buffers.workspace, buffers.make_rows(value, reader, { name = cpu.part_names[value],
       about = "rows of w->read" }))
   end
   return cpu.part_names[value]
@@ -44,14 +44,14 @@ end
 -- Makes a function from a list's entry to the names and places of its records' values. If an entry computes some rows
 -- alone, a record before the first reader copies these rows from a value that has all rows: labelled rows in each
 -- direction (once in the network's own step), the vocabulary's rows from the block's input.
-function M.naming(cpu, scope, at, place, records, mode)
+function M.make_naming(cpu, scope, at, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
   local taken = scope == cpu.net and mode == "train" and cpu.part_taken or {}
   local part_at = setmetatable({ partly = true }, { __index = at })
   local distinct_at = setmetatable({ partly = true, of_part = "distinct->" }, { __index = at })
   local taken_input = false
-  local function place_of_symbols(value)
+  local function find_symbols(value)
     if value ~= scope.entry then
       return place(value)
     elseif not taken_input then
@@ -63,7 +63,7 @@ function M.naming(cpu, scope, at, place, records, mode)
   end
   return function(entry)
     if done[entry] then
-      return distinct_at, place_of_symbols
+      return distinct_at, find_symbols
     elseif not partial[entry] or entry.kind == "attention" then
       return at, place
     end
@@ -71,7 +71,7 @@ function M.naming(cpu, scope, at, place, records, mode)
       if cpu.part.values[value] then
         return place(value)
       elseif not taken[value] then
-        taken[value] = labelled_buffer(cpu, value, entry)
+        taken[value] = name_labelled_buffer(cpu, value, entry)
         calls.append("cpu", records, "part", at, { self = at.self, part = at.part, name = taken[value],
           width = value.width.text, x = place(value), rows = at.w .. taken[value] })
       end
@@ -82,9 +82,9 @@ end
 
 -- Appends records after an operation: the rows of its values are copied to all tokens; the embedding also makes the
 -- rows of symbols.
-function M.made(cpu, at, records, place, op)
+function M.append_after(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
-  for _, value in ipairs(vocabulary and ops.results(op) or {}) do
+  for _, value in ipairs(vocabulary and ops.list_results(op) or {}) do
     if vocabulary.repeated[value] then
       calls.append("cpu", records, "repeat", at, { call = "repeat_rows(self, distinct, width, x)",
         distinct = "distinct", width = value.width.text, x = place(value) })
@@ -92,13 +92,13 @@ function M.made(cpu, at, records, place, op)
   end
   if vocabulary and vocabulary.embed == op then
     calls.append("cpu", records, "embed_vocabulary", at, { call = "routine(self, out)", out = at.w .. VECTORS,
-      routine = embeddings.routine(cpu.net, op) .. "_vocabulary" })
+      routine = embeddings.name_routine(cpu.net, op) .. "_vocabulary" })
   end
 end
 
 -- Appends records before an entry, or at the end of a scope: gradients of labelled rows are spread to all rows, and
 -- gradients of all tokens are summed by symbol.
-function M.gradients(cpu, at, records, key)
+function M.append_before(cpu, at, records, key)
   local symbols = cpu.vocabulary and cpu.vocabulary.summed[key]
   local function add(kind, call, list, distinct)
     for _, buffer in ipairs(list or {}) do

@@ -178,7 +178,7 @@ local function is_unused(device, buffer)
     if names and names.gradients[buffer.name] then
       unused = true
     elseif lists.any(device.lists[scope].backward, function(b)
-      return lists.any(buffers.written(b), function(one) return one.name == buffer.name end) end) then
+      return lists.any(buffers.list_written(b), function(one) return one.name == buffer.name end) end) then
       return false
     end
   end
@@ -191,7 +191,7 @@ function M.workspace(device)
   local blocks_give = {}
   for _, op in ipairs(device.lists[device.net].forward) do
     if op.kind == "block" then
-      blocks_give[op.out.name], blocks_give[buffers.of_stream("output", op.out)] = true, true
+      blocks_give[op.out.name], blocks_give[buffers.name_for_stream("output", op.out)] = true, true
     elseif op.out.carried then
       always[#always + 1] = rows(device.words[op.out.stream], op.out.name, GLOBAL, op.out.width,
         "input of the first layer")
@@ -203,14 +203,14 @@ function M.workspace(device)
       table.insert(buffer.training and training or always, member_of(device, buffer, plain))
     end
   end
-  for _, op in ipairs(ops.of_kind(device.net, "attention")) do
+  for _, op in ipairs(ops.find_all(device.net, "attention")) do
     family_work(sides_of(device, op), op.family, training)
   end
   return always, training
 end
 
 function M.lines(members)
-  return calls.members(lists.map(members, function(m)
+  return calls.write_members(lists.map(members, function(m)
     return { type = m.type, name = m.name, key = m.type, about = m.about }
   end), 60)
 end

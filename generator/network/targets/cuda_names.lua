@@ -53,7 +53,7 @@ end
 -- The names of each attention's values, by family.
 function M.attends(device)
   local by_family = {}
-  for _, op in ipairs(ops.of_kind(device.net, "attention")) do
+  for _, op in ipairs(ops.find_all(device.net, "attention")) do
     by_family[op.family] = attends(device, op, op.scope)
   end
   return by_family
@@ -72,7 +72,7 @@ function M.drawn_places(words, op, l)
   if draw and draw.kind == "sequence" then
     return words.sequences .. "()"
   end
-  local placing = attention.placing(op.scope)
+  local placing = attention.find_placing_family(op.scope)
   return draw and (draw.apart and "v->" .. words.input_draws
     or ("%spositions_of(v, %s)"):format((placing or draw).prefix, l))
 end
@@ -94,7 +94,7 @@ end
 -- The functions that embed streams. Of embeddings that share a table, the first in the backward pass stores gradients.
 function M.embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
-  return embeddings.functions(net, function(op, i)
+  return embeddings.list_functions(net, function(op, i)
     local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
     return { T = words.T, tokens = words.tokens, places = words.at .. "places", sequences = words.sequences,
       drawn = op.encoding and M.input_draws(words, op.encoding.draw), value = op.out.name, gradient = b.dy.name,

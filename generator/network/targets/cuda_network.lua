@@ -49,8 +49,8 @@ local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
 local function check(net)
-  local attentions = ops.of_kind(net, "attention")
-  for _, op in ipairs(ops.of_kind(net, "place")) do
+  local attentions = ops.find_all(net, "attention")
+  for _, op in ipairs(ops.find_all(net, "place")) do
     local scope = op.scope
     if scope.loops > 1 and op.p and not op.p.frozen then
       records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
@@ -157,7 +157,7 @@ end
 
 -- The arguments of a function that its list reads.
 local function reads(list)
-  local read = calls.reads(list)
+  local read = calls.find_read(list)
   local own = { l = false, x = false }
   for _, name in ipairs({ "w", "s", "p", "g", "training" }) do
     own[name] = read[name] or false
@@ -248,7 +248,7 @@ local function block_of(device, op)
   local forward, backward = entries(executed.forward, false), entries(executed.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
   if device.given.chains then
-    forward, backward, device.unused[block] = chains.chained(forward, backward, device.given.by_team)
+    forward, backward, device.unused[block] = chains.chain(forward, backward, device.given.by_team)
   end
   local members = cuda_buffers.kept(device, block)
   local one = {
@@ -302,10 +302,10 @@ local function place_sums(device, net)
 end
 
 local function new_state(net, executed, given)
-  local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
+  local device = { net = net, lists = executed, given = given, rows = calls.make_functions({}), masks = {},
+    mask_of = {}, slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
     rounded_values = {},
-    contributions = lists.to_set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end)),
+    contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
     buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
@@ -346,7 +346,7 @@ function M.derive(net, executed, given)
   for _, scope in ipairs(net.order) do
     derive_masks(device, scope)
   end
-  local blocks = lists.map(ops.of_kind(net, "block"), function(op) return block_of(device, op) end)
+  local blocks = lists.map(ops.find_all(net, "block"), function(op) return block_of(device, op) end)
   local forward = entries(of_net.forward, false)
   local pass = { train = device.made_of(device, net, true, lists.join(forward, entries(of_net.backward, true))),
     evaluate = device.made_of(device, net, false, forward) }
@@ -355,7 +355,7 @@ function M.derive(net, executed, given)
     blocks = blocks, pass = pass, rows = device.rows.list,
     always = always, training = training,
     lines = { always = cuda_buffers.lines(always), training = cuda_buffers.lines(training) },
-    masks = device.masks, sites = device.sites, places = builder.most_places(net), bits = device.bits,
+    masks = device.masks, sites = device.sites, places = builder.count_places(net), bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
     attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
@@ -365,7 +365,7 @@ function M.derive(net, executed, given)
     place_sums = place_sums(device, net), operands = operands_of(device),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
-    rms = lists.any(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end),
+    rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, rounds = device.rounds, chained = lists.any(blocks, function(block) return block.chains end),
     phases = given.wide and phase_names(pass, blocks) or false,
     biased = device.biased or false,

@@ -61,7 +61,7 @@ local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
 -- The name of a function of generated code, which is made once.
 local function function_for(device, name, new)
-  return calls.function_for(device.rows, name, name, new)
+  return calls.find_function(device.rows, name, name, new)
 end
 
 -- The mask and factor of a dropout. when: "training" if an argument decides; outside blocks the mode is already known.
@@ -117,7 +117,7 @@ end
 
 local function norm_record(at, op, routine, call)
   check_width(op, op.out)
-  return calls.norm(at, op, routine, call)
+  return calls.make_norm(at, op, routine, call)
 end
 
 function forward.norm(_, at, op, _, kernel)
@@ -145,7 +145,7 @@ end
 
 -- The function that applies a kernel, or its gradient, to rows.
 local function kernel_routine(device, op, kernel, ending)
-  return function_for(device, kernel .. "_rows" .. ending .. calls.suffix(op.out.width), {
+  return function_for(device, kernel .. "_rows" .. ending .. calls.make_suffix(op.out.width), {
     template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
@@ -193,7 +193,7 @@ function forward.embed(device, _, op, training)
   local always, asked = device.given.evaluates, tostring(training)
   local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
   return draws and { kind = "draw", call = "draw_masks(training)", training = always and asked } or false, {
-    call = "routine(training)", routine = embeddings.routine(device.net, op),
+    call = "routine(training)", routine = embeddings.name_routine(device.net, op),
     training = (op.dropout and not always or device.given.noise) and asked or false }
 end
 
@@ -230,7 +230,7 @@ local back = {
     return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) }
   end,
   embed_grad = function(device, _, b)
-    return { call = "routine(gradients)", routine = embeddings.routine(device.net, b.op) .. "_backward" }
+    return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, b.op) .. "_backward" }
   end,
   rectify_grad = function(_, at, b) -- of an input gradient that a library has computed
     return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
@@ -239,7 +239,7 @@ local back = {
 
 function back.norm_grad(device, at, b)
   local op, drop = b.op, b.dbranch and dropped(device, b.op, true) or {}
-  local record = norm_record(at, op, calls.norm_grad(b),
+  local record = norm_record(at, op, calls.name_norm_grad(b),
     "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)")
   record.mask, record.rate = drop.mask or false, drop.rate or false
   record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
@@ -281,7 +281,7 @@ function back.input_grad(device, at, b)
 end
 
 -- Adds makers for operations over rows; dropout of their results is a separate operation, forward.drop.
-calls.over_rows(forward, back, kernel_routine, function(_, _, _, record) return record end)
+calls.add_row_records(forward, back, kernel_routine, function(_, _, _, record) return record end)
 
 function back.attention_grad(device, at, b)
   local family = b.op.family
@@ -315,7 +315,7 @@ function M.records(device, scope, training, at, op)
   local entry = op.one
   local value = (entry.op or entry).out or entry.to
   local with_rows = setmetatable({ rows = device.words[value.stream].all_rows .. "()" }, { __index = at })
-  local here = calls.names(with_rows, entry, function(x)
+  local here = calls.make_names(with_rows, entry, function(x)
     return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
   end)
   local made = table.pack((op.of_backward and back or forward)[op.kind](device, here, entry, training))

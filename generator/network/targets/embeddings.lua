@@ -9,9 +9,9 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- The name of an embedding's functions: with its stream, if there are several; with a number, if the stream has two.
-function M.routine(net, op)
+function M.name_routine(net, op)
   local number = 0
-  for _, other in ipairs(ops.of_kind(net, "embed")) do
+  for _, other in ipairs(ops.find_all(net, "embed")) do
     number = number + (other.stream == op.stream and 1 or 0)
     if other == op then
       break
@@ -21,9 +21,9 @@ function M.routine(net, op)
 end
 
 -- Factors of the vectors of tokens: { name, value }, each value once; a linear map has none.
-function M.scales(net)
+function M.list_scales(net)
   local list, known = {}, {}
-  for _, op in ipairs(ops.of_kind(net, "embed")) do
+  for _, op in ipairs(ops.find_all(net, "embed")) do
     local value = op.p.kind ~= "linear" and (op.scale or 1)
     if value and not known[value] then
       known[value] = { name = "EMBEDDING_SCALE" .. (#list > 0 and "_" .. #list + 1 or ""), value = value }
@@ -34,18 +34,18 @@ function M.scales(net)
 end
 
 -- The name of an embedding's factor, or false.
-local function scale_of(net, op)
-  return op.p.kind ~= "linear" and lists.any(M.scales(net), function(scale)
+local function get_scale(net, op)
+  return op.p.kind ~= "linear" and lists.any(M.list_scales(net), function(scale)
     return scale.value == (op.scale or 1) and scale.name
   end)
 end
 
 -- The embedding functions, with fields for both targets: number, routine, vectors (the parameter), scale, additive (the
 -- added encoding), drops; and with the fields that more(operation, its number) returns.
-function M.functions(net, more)
-  return lists.map(ops.of_kind(net, "embed"), function(op, i)
+function M.list_functions(net, more)
+  return lists.map(ops.find_all(net, "embed"), function(op, i)
     local one = more(op, i)
-    one.number, one.routine, one.vectors, one.scale = i - 1, M.routine(net, op), op.p.name, scale_of(net, op)
+    one.number, one.routine, one.vectors, one.scale = i - 1, M.name_routine(net, op), op.p.name, get_scale(net, op)
     one.additive, one.drops = op.encoding or { kind = "none" }, op.dropout and op.dropout.name or false
     return one
   end)

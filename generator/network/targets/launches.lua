@@ -25,30 +25,30 @@ function List:op(kind, entry)
   table.insert(last.ops, { kind = kind, one = entry.one, of_backward = entry.of_backward })
 end
 
-local function product(list, entry, adds_bias)
+local function launch_product(list, entry, adds_bias)
   list[#list + 1] = { product = "forward", entry = entry,
     bias = adds_bias(entry.one) and { ops = { { kind = "add_bias", one = entry.one } } } or nil }
 end
 
-local function weight_grad(list, entry, adds_bias)
+local function launch_weight_grad(list, entry, adds_bias)
   if adds_bias(entry.one.op) then
     list:op("bias_grad", entry)
   end
   list[#list + 1] = { product = "weight", entry = entry }
 end
 
-local function input_grad(list, entry)
+local function launch_input_grad(list, entry)
   list[#list + 1] = { product = "input", entry = entry }
   if entry.one.relu then
     list:op("rectify_grad", entry)
   end
 end
 
-local CUTS = { product = product, weight_grad = weight_grad, input_grad = input_grad }
+local CUTS = { product = launch_product, weight_grad = launch_weight_grad, input_grad = launch_input_grad }
 
 -- The name of a phase: a forward phase is named after its last operation's result, a backward phase after the value
 -- whose gradient comes first.
-local function name_of(ops)
+local function get_name(ops)
   local forward
   for _, op in ipairs(ops) do
     forward = not op.of_backward and op.one or forward
@@ -64,7 +64,7 @@ end
 
 -- Names a phase; a repeated name gets a number.
 local function name(phase, scope, known)
-  local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", name_of(phase.ops):upper())
+  local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", get_name(phase.ops):upper())
   known[text] = (known[text] or 0) + 1
   phase.phase = known[text] > 1 and text .. "_" .. known[text] or text
 end

@@ -57,13 +57,13 @@ function M.find_rounded_values(device)
   local readers, makers = {}, {}
   for _, scope in ipairs(device.given.rounds and device.net.order or {}) do
     for _, op in ipairs(device.lists[scope].forward) do
-      for _, value in ipairs(ops.read_values(op)) do
+      for _, value in ipairs(ops.list_read(op)) do
         lists.append_to(readers, value, op)
       end
       lists.append_to(makers, op.out or false, op)
     end
   end
-  for _, op in ipairs(ops.of_kind(device.net, "attention")) do
+  for _, op in ipairs(ops.find_all(device.net, "attention")) do
     local family, q, kv, attended = op.family, op.q, op.kv, op.out
     local alone = readers[q] and readers[kv] and #readers[q] == 1 and #readers[kv] == 1
     if family.attends.in_fragments and family.rotation.kind ~= "rope" and alone and only_product(makers[q])
@@ -111,7 +111,7 @@ local function product_routine(device, about, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = about.name:format(sizes)
   local key = table.concat({ name, about.form, about.extra or "", about.x_rounded }, " ")
-  return calls.function_for(device.rows, key, name,
+  return calls.find_function(device.rows, key, name,
     lists.merge(about, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
 end
 
@@ -169,7 +169,7 @@ local function chain_routine(device, chain, form)
   local name = form.name:format(chain.kernel .. ending)
   local key = { name, about.inner, about.channels, about.outer, tostring(form.biased), tostring(form.next_biased),
     form.x_rounded }
-  return calls.function_for(device.rows, table.concat(key, " "), name, about)
+  return calls.find_function(device.rows, table.concat(key, " "), name, about)
 end
 
 local function chain_in_mode(device, at, chain, training)

@@ -84,7 +84,7 @@ local function masked(plan, counts)
 end
 
 function M.derive(plan, net, facts)
-  local counts = outline.counts(net, plan.network)
+  local counts = outline.sum_up(net, plan.network)
   local flops = {
     streams = counts.streams,
     attentions = counts.attentions,

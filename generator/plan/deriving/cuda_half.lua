@@ -259,15 +259,15 @@ local function placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
-  return lists.to_set(lists.map(blocks, function(block) return attention.placing(block) or plan.first end))
+  return lists.to_set(lists.map(blocks, function(block) return attention.find_placing_family(block) or plan.first end))
 end
 
 local function derive_families(plan, net, library)
   local places = placing(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = attends_of(plan, family, library)
-    family.on_device = { terms = device_terms.terms(family) }
-    family.attends.owners = device_terms.owners(family)
+    family.on_device = { terms = device_terms.list_terms(family) }
+    family.attends.owners = device_terms.list_owners(family)
     family.attends.owners_words = family.attends.owners[1] and ", then an entry of a table" or ""
     draws_of(family, family.attends, places[family] or false)
   end

@@ -190,7 +190,7 @@ end
 
 -- Checks that in self-attention one product of one value computes queries, keys and values.
 local function check_attentions(net, file)
-  for _, op in ipairs(ops.of_kind(net, "attention")) do
+  for _, op in ipairs(ops.find_all(net, "attention")) do
     if op.q ~= op.kv and not op.family.cross then
       wrong(op, file, ("attention %s has queries of one value and keys of another"):format(op.family.name),
         "the same value twice, such as attention(\"self\", h, h)")
@@ -211,7 +211,7 @@ local function check_layers(plan, net, file)
   end
   local first = plan.first
   for block, op in lists.iterate_nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
-    if op.kind == "place" and block.count > first.layers and not attention.placing(block) then
+    if op.kind == "place" and block.count > first.layers and not attention.find_placing_family(block) then
       wrong(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
         block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end
@@ -259,8 +259,8 @@ local function identity_of(plan, net, model)
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
     feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
   local default = builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain))
-  local own = identity.of(net)
-  return canonical.format(own) ~= canonical.format(identity.of(default)) and own or nil
+  local own = identity.identify(net)
+  return canonical.format(own) ~= canonical.format(identity.identify(default)) and own or nil
 end
 
 local function section_of(plan, file)
@@ -314,7 +314,7 @@ end
 
 -- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
 local function constants(plan, net)
-  local embedding, scales = nil, embeddings.scales(net)
+  local embedding, scales = nil, embeddings.list_scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.dropout(d.name, d.rate) end)
   table.sort(dropouts, function(a, b) return a.name < b.name end)
   for _, op in ipairs(net.ops) do
@@ -330,7 +330,7 @@ end
 
 -- Limits the number of dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN).
 local function check_places(eval_dropout, net)
-  local places, layers = builder.most_places(net), net.layers_before + 1
+  local places, layers = builder.count_places(net), net.layers_before + 1
   if eval_dropout and places * layers > builder.MOST_PLACES then
     error({ problem = true, field = "eval.dropout",
       what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
@@ -350,7 +350,7 @@ local function settle_families(plan, net, executed, stream, labelled)
         partial[op.family] = labelled and labelled.partial[op]
       end
     end
-    for _, op in ipairs(stream and decoding.attentions(block, stream) or {}) do
+    for _, op in ipairs(stream and decoding.list_attentions(block, stream) or {}) do
       decoded[op.family] = true
     end
   end
@@ -370,7 +370,7 @@ end
 local function cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
-    local has = terms.of(family)
+    local has = terms.list(family)
     wanted.rotated = wanted.rotated or has.far
     wanted.rotation = wanted.rotation or has.rotates
     wanted.score = wanted.score or has.scaled or has.hides or has.gains
@@ -394,7 +394,7 @@ function M.derive(plan, file)
   part.cpu_headers = cpu_headers(plan, part.noise, part.operation_kernels)
   local buffer_lists = buffers.derive(net, executed, part.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, executed),
-    decoding.stream(net, plan.decoder, part.eval_dropout)
+    decoding.find_stream(net, plan.decoder, part.eval_dropout)
   settle_families(plan, net, executed, stream, labelled)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
   local has_equal_rows = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens and not part.noise
