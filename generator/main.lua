@@ -9,7 +9,7 @@ package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.pat
 
 local build = require("render.builds.build")
 local builds = require("base.builds")
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local defaults = require("plan.deriving.defaults")
 local canonical = require("base.canonical")
 local lfs = require("lfs")
@@ -28,7 +28,7 @@ local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
 
 local verbs, dev_verbs = {}, {}
 
-local function say(...)
+local function print_error(...)
   io.stderr:write(...)
 end
 
@@ -40,19 +40,19 @@ end
 
 local function warn(spec)
   for _, warning in ipairs(spec.warnings) do
-    say("warning: ", type(warning) == "table" and warning.what or warning, "\n")
+    print_error("warning: ", type(warning) == "table" and warning.what or warning, "\n")
   end
   for _, name in ipairs({ "data", "eval", "validation" }) do
     local file = spec.data_files[name]
     if file and lfs.attributes(file.real, "mode") ~= "file" then
-      say(("warning: task.%s: there is no file %s yet; the trainer will read it\n"):format(name, file.shown))
+      print_error(("warning: task.%s: there is no file %s yet; the trainer will read it\n"):format(name, file.shown))
     end
   end
 end
 
 -- Prints a problem and returns the exit code.
 local function fail(code, text)
-  say(text, text:sub(-1) == "\n" and "" or "\n")
+  print_error(text, text:sub(-1) == "\n" and "" or "\n")
   return code
 end
 
@@ -108,7 +108,7 @@ local function render(project, arguments, target, here)
   end
   local missing = spec.plan.no_device_code
   if missing and not target then
-    say(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
+    print_error(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
   end
   local message
   spec.files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
@@ -139,20 +139,20 @@ function verbs.gen(project, arguments)
 end
 
 -- Returns the job of a rendered spec (build.lua); or nil and a message. request: see provide.
-local function job_of(project, spec, request)
-  local levels, message = build.levels(project, request.levels)
-  message = message or request.linking == "static" and build.static_problem(project)
+local function make_job(project, spec, request)
+  local levels, message = build.find_levels(project, request.levels)
+  message = message or request.linking == "static" and build.find_static_problem(project)
   if message then
     return nil, message
   end
   local cuda
   if request.target == "cpu,cuda" then
-    cuda, message = build.cuda(project, request, spec.plan.least_architecture)
+    cuda, message = build.find_cuda(project, request, spec.plan.least_architecture)
     if not cuda then
       return nil, message
     end
   end
-  return build.job(project, spec, levels, request.linking or "dynamic", cuda)
+  return build.make_job(project, spec, levels, request.linking or "dynamic", cuda)
 end
 
 -- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking:
@@ -162,28 +162,28 @@ local function provide(project, arguments, request)
   if not spec then
     return nil, code
   end
-  local job, message = job_of(project, spec, request)
+  local job, message = make_job(project, spec, request)
   if not job then
     return nil, fail(ENVIRONMENT, "longhand: " .. message)
   end
-  local dir = request.dir or build.folder(project, spec)
+  local dir = request.dir or build.get_folder(project, spec)
   local made = { dir = dir, how = "up to date", spec = spec }
-  if build.fresh(dir, job, request.linking) then
+  if build.is_fresh(dir, job, request.linking) then
     return made
   end
   local text
   code, text = build.renew(project, job, dir, request.linking)
   made.how = "new defaults, nothing compiled,"
   if not code then
-    say(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
+    print_error(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
     if job.cuda then
-      say(("building its CUDA half: %s\n"):format(build.cuda_words(job.cuda)))
+      print_error(("building its CUDA half: %s\n"):format(build.describe_cuda(job.cuda)))
     end
     code, text = build.build(project, job, dir)
     made.how = "built"
   end
   if text then
-    say(text)
+    print_error(text)
   end
   if code ~= 0 then
     return nil, fail(code, ("%s: nothing was built"):format(dir))
@@ -217,7 +217,7 @@ end
 local replaced = false -- whether the launcher runs another command in our place
 
 -- Asks the launcher to run a command in our place; without a launcher, runs the command here.
-local function become(words)
+local function replace_process(words)
   replaced = tell_launcher("exec " .. shell.join(words))
   return replaced and DONE or shell.run(words)
 end
@@ -232,7 +232,7 @@ function verbs.train(project, arguments)
   end
   local dir, files = made.dir, trainer_flags.list_training(made.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
-  return become(lists.join({ "env", defaults.environment(made.spec.plan.defaults), trainer, "train" },
+  return replace_process(lists.join({ "env", defaults.make_environment(made.spec.plan.defaults), trainer, "train" },
     lists.join(files, arguments.flags))) -- the user's flags take precedence
 end
 
@@ -241,23 +241,23 @@ function verbs.test(project, arguments)
     return fail(ENVIRONMENT, ("longhand test: there are no tests in %s; expected: a clone, or an unpacked release")
       :format(project.root))
   end
-  return become({ "sh", project.root .. "/tests/run.sh", arguments.quick and "--quick"
+  return replace_process({ "sh", project.root .. "/tests/run.sh", arguments.quick and "--quick"
     or arguments.long and "--long" or nil })
 end
 
 -- Runs a verb of the lab, which gets functions that find and build (verbs.lua of the lab).
 local function run_in_lab(project, arguments)
-  local function named(path, sets)
+  local function make_arguments(path, sets)
     return { spec = path, set = sets or {}, runs = arguments.runs }
   end
   function project.find(_, path, sets)
-    return find(project, named(path, sets))
+    return find(project, make_arguments(path, sets))
   end
   function arguments.open()
     return open(project, arguments, true)
   end
   function arguments.provide(path, sets)
-    local made, code = provide(project, named(path, sets), { levels = "best" })
+    local made, code = provide(project, make_arguments(path, sets), { levels = "best" })
     return made and made.dir, code, made and trainer_flags.list_files(made.spec.data_files)
   end
   local code, message = require("lab.verbs")[arguments.verb](arguments)
@@ -265,7 +265,7 @@ local function run_in_lab(project, arguments)
 end
 
 function verbs.list(project, arguments)
-  local lines, message = listing.lines(project, arguments.what)
+  local lines, message = listing.list(project, arguments.what)
   if not lines then
     return fail(INPUT, message)
   end
@@ -316,22 +316,23 @@ function dev_verbs.where(project, arguments)
   if not file then
     return fail(INPUT, ("longhand dev where: no template line for line %d of %s"):format(place.line, name))
   elseif file.text ~= place.text then
-    say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
+    print_error(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
   end
-  return print_result(table.concat(lists.map(file.map[place.line], render_module.place), "\nincluded at ") .. "\n")
+  local places = lists.map(file.map[place.line], render_module.format_place)
+  return print_result(table.concat(places, "\nincluded at ") .. "\n")
 end
 
 function verbs.completion(project, arguments)
-  return print_result(require("cli.completion").script(cli.outline(), trainer_flags.read(project.root),
+  return print_result(require("cli.completion").write_script(cli.outline(), trainer_flags.read(project.root),
     arguments.shell))
 end
 
-local function version()
+local function read_version()
   return (assert(write.read(root .. "/VERSION")))
 end
 
 function dev_verbs.manual()
-  return print_result(require("cli.manual").page(cli.outline(), (version():gsub("%s+$", ""))))
+  return print_result(require("cli.manual").write(cli.outline(), (read_version():gsub("%s+$", ""))))
 end
 
 function dev_verbs.stale(project)
@@ -360,14 +361,14 @@ end
 
 local function main(arguments)
   if #arguments == 0 then
-    say(cli.help(), "\n")
+    print_error(cli.help(), "\n")
     return USAGE
   end
   local parsed, message, usage = cli.parse(arguments, root)
   if not parsed then
     return fail(USAGE, cli.refusal(message, usage))
   elseif parsed.version then
-    return print_result("longhand " .. version())
+    return print_result("longhand " .. read_version())
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
   end
@@ -383,7 +384,7 @@ local MISTAKE = "longhand: this is a mistake of the program, not of yours; pleas
 
 -- Converts an error to { code, text }, the form that the lab raises to end a command. Lua turns Ctrl-C into an error
 -- with the text "interrupted!".
-local function failure_of(err, trace)
+local function make_failure(err, trace)
   local text = tostring(err)
   if type(err) == "table" and err.code and err.text then
     return err
@@ -395,11 +396,11 @@ local function failure_of(err, trace)
   return { code = ENVIRONMENT, text = MISTAKE .. (trace or text) }
 end
 
-local ok, code = xpcall(main, function(err) return failure_of(err, debug.traceback(tostring(err))) end, arg)
+local ok, code = xpcall(main, function(err) return make_failure(err, debug.traceback(tostring(err))) end, arg)
 if not ok then
   -- If Lua itself has no memory or no stack left, it does not call the message handler.
-  local failure = type(code) == "table" and code or failure_of(code)
-  say(failure.text, "\n")
+  local failure = type(code) == "table" and code or make_failure(code)
+  print_error(failure.text, "\n")
   code = failure.code
 end
 if not replaced then

@@ -113,7 +113,7 @@ end
 
 -- Validates the result of load.lua: { id, path, resolved, origins, warnings, task, data_files, score, network, init };
 -- nil if d has errors, of this validation or of earlier steps.
-local function validated(loaded, d, facts)
+local function validate_loaded(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   return resolved and {
     id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
@@ -132,7 +132,7 @@ function Project:resolve(argument, sets)
   local list = M.parse_sets(sets, d)
   local facts = self:task_facts(d)
   local loaded = d:count() == 0 and load_module.load(path, { root = self.root, sets = list, diagnostics = d })
-  local spec = loaded and validated(loaded, d, facts)
+  local spec = loaded and validate_loaded(loaded, d, facts)
   if not spec then
     return nil, d:text(), d:list()
   end
@@ -184,12 +184,12 @@ end
 
 -- The network of a planned spec, unfused.
 function Project.network(_, spec)
-  return (model_network.network(spec.plan, spec.network))
+  return (model_network.build_network(spec.plan, spec.network))
 end
 
 -- Validates and plans the result of load.lua; nil if there are errors in d.
 function M.settle(loaded, d, facts)
-  local spec = validated(loaded, d, facts)
+  local spec = validate_loaded(loaded, d, facts)
   return spec and add_plan(spec, d)
 end
 
@@ -226,7 +226,7 @@ function Project:files(plan, cuda)
     return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a network without it\n"):format(
       plan.source, missing.what, place)
   end
-  local files, digest = gen.files(plan, function(...) return self:template(...) end, self:kernels(), cuda)
+  local files, digest = gen.render_files(plan, function(...) return self:template(...) end, self:kernels(), cuda)
   if not files then
     return nil, self:template_error(digest)
   end

@@ -34,8 +34,8 @@ Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated
 GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
 -- Converts the halves of a trainer to the plan's order; every trainer has the CPU half.
-local function target(text)
-  local read = converters.list("--target", "cpu or cpu,cuda", function(name)
+local function read_target(text)
+  local read = converters.make_list_reader("--target", "cpu or cpu,cuda", function(name)
     return (name == "cpu" or name == "cuda") and name
   end)
   local wanted, message = read(text)
@@ -45,32 +45,32 @@ local function target(text)
   return wanted and (lists.has(wanted, "cuda") and "cpu,cuda" or "cpu"), message
 end
 
-local function target_of(default)
-  return { "--target TARGET", "processors: cpu, or cpu,cuda" .. default, convert = target }
+local function make_target(default)
+  return { "--target TARGET", "processors: cpu, or cpu,cuda" .. default, convert = read_target }
 end
 
 local function add_cuda(command, default)
   options.add(command, {
-    lists.merge(target_of(""), { default = "cpu" }),
+    lists.merge(make_target(""), { default = "cpu" }),
     { "--arch LIST", "GPU architectures: a list such as sm_80,sm_90a; native: those of this machine; all: those that "
-      .. "the toolkit supports; default: " .. default, convert = converters.architectures },
+      .. "the toolkit supports; default: " .. default, convert = converters.read_architectures },
     { "--jit", "include the source of the device code, so that the machine that runs it can compile it" },
     { "--cuda-root DIR", "the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, or the usual places" },
   })
 end
 
 local function add_check(parser)
-  local check = options.spec_verb(parser, "check", "validate a spec")
+  local check = options.add_spec_verb(parser, "check", "validate a spec")
   check:mutex(check:flag("--print", "show the resolved spec, with the origin of each value"),
     check:flag("--json", "print id and digest, or all errors, as JSON"))
 end
 
 local function add_making_verbs(parser)
-  options.add(options.spec_verb(parser, "gen", "generate the C sources of a spec"), {
-    target_of("; default: cpu,cuda if the network has device code"),
+  options.add(options.add_spec_verb(parser, "gen", "generate the C sources of a spec"), {
+    make_target("; default: cpu,cuda if the network has device code"),
     { "--out DIR", "output folder; default: generated/<id> for specs of the showcase, otherwise build/generated/<id>" },
   })
-  local build = options.spec_verb(parser, "build", "generate and compile a trainer, DIR/trainer")
+  local build = options.add_spec_verb(parser, "build", "generate and compile a trainer, DIR/trainer")
   add_cuda(build, "one of each class (docs/cuda.md)")
   options.add(build, {
     { "--out DIR", "output folder; default: build/trainers/<id>-<digest>" },
@@ -78,7 +78,7 @@ local function add_making_verbs(parser)
       .. "x86-64-v3,x86-64-v4", default = "all" },
     { "--static", "link without shared libraries: one file for any Linux of this architecture, with the same bits" },
   })
-  local train = options.spec_verb(parser, "train", "build the trainer if it is not up to date, then train")
+  local train = options.add_spec_verb(parser, "train", "build the trainer if it is not up to date, then train")
   add_cuda(train, "native, or without a GPU one of each class (docs/cuda.md)")
   train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
@@ -113,7 +113,7 @@ end
 local function finish(parser)
   for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
     if FOLDERS[element._argname or ""] then
-      element:convert(converters.folder)
+      element:convert(converters.read_folder)
     end
   end
   for _, command in ipairs(parser._commands) do
@@ -147,13 +147,13 @@ local function make_parser(more)
 end
 
 -- The usage of the verb that was called, or of a verb below it.
-local function usage_of(parser, words, i)
+local function get_usage(parser, words, i)
   local command = lists.find(parser._commands, function(one) return one._name == words[i] end)
-  return command and usage_of(command, words, i + 1) or parser:get_usage()
+  return command and get_usage(command, words, i + 1) or parser:get_usage()
 end
 
 -- The valid names: the verbs, or the flags of the verb.
-local function legal_names(parser, kind)
+local function list_names(parser, kind)
   local names = {}
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
     lists.append(names, element._aliases)
@@ -163,7 +163,7 @@ end
 
 -- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
 -- spec.
-local function meant_elsewhere(name, names, verb, root)
+local function explain_flag(name, names, verb, root)
   local meant = hints.find_meanings(name, root)
   local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end)
   if own then
@@ -181,17 +181,17 @@ end
 local MOVED = lists.to_set({ "where", "stale", "manual" }) -- verbs that are now under `dev`
 
 -- Adds hints: argparse knows only names one edit away; these hints also cover farther names and flags of other places.
-local function hint(parser, message, verb, root)
+local function add_hint(parser, message, verb, root)
   local kind, name = message:match("^unknown (%l+) '([^']+)'")
   if kind == "command" and MOVED[name] then
     return ("%s\nIt is: longhand dev %s"):format(message:match("^[^\n]+"), name)
   elseif not kind or message:find("Did you mean", 1, true) then
     return message
   end
-  local names = legal_names(parser, kind)
+  local names = list_names(parser, kind)
   local near = nearest.find(name, names)
   local more = near and ("Did you mean '%s'?"):format(near)
-    or kind == "option" and meant_elsewhere(name, names, verb, root)
+    or kind == "option" and explain_flag(name, names, verb, root)
   return more and message .. "\n" .. more or message
 end
 
@@ -205,7 +205,7 @@ local function split(arguments)
   return arguments, {}
 end
 
-local function conflict(result)
+local function find_conflict(result)
   local cuda = result.target == "cpu,cuda"
   local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a CUDA toolkit there
   local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(one)
@@ -226,7 +226,7 @@ local function parse(more, arguments, root)
   local own, flags = split(arguments)
   local parser = make_parser(more)
   parser.error = function(at, message)
-    error({ message = hint(at, message, own[1], root), usage = at:get_usage() }, 0)
+    error({ message = add_hint(at, message, own[1], root), usage = at:get_usage() }, 0)
   end
   local ok, result = pcall(parser.parse, parser, own)
   if not ok and type(result) ~= "table" then
@@ -234,20 +234,20 @@ local function parse(more, arguments, root)
   elseif not ok then
     return nil, result.message, result.usage
   elseif #flags > 0 and result.verb ~= "train" then
-    return nil, "flags after -- are for train only", usage_of(parser, own, 1)
+    return nil, "flags after -- are for train only", get_usage(parser, own, 1)
   end
-  local problem = more.settle(result) or conflict(result) or trainer_flags.find_problem(flags, root)
+  local problem = more.settle(result) or find_conflict(result) or trainer_flags.find_problem(flags, root)
   if problem then
-    return nil, problem, usage_of(parser, own, 1)
+    return nil, problem, get_usage(parser, own, 1)
   end
   result.flags = flags
   return result
 end
 
-function M.with(more)
+function M.make(more)
   return {
     help = function() return make_parser(more):get_help() end,
-    outline = function() return outline.of(make_parser(more)) end,
+    outline = function() return outline.make(make_parser(more)) end,
     parse = function(...) return parse(more, ...) end,
     refusal = function(message, usage) return ("longhand: %s\n%s\n"):format(message, usage) end,
   }

@@ -10,35 +10,35 @@ local M = {}
 local KINDS = { spec = "runs", SPEC = "runs", study = "studies", STUDY = "studies", SITE = "sites", RUNS = "file",
   RUN = "file", DIR = "file", FILE = "file" }
 
-local function kind_of(element, name)
+local function get_kind(element, name)
   return element._choices or KINDS[name] or "any"
 end
 
-local function text_of(element)
+local function get_text(element)
   return element._description or element._summary or ""
 end
 
-local function argname_of(element)
+local function get_argname(element)
   local name = element._argname
   return type(name) == "table" and name[1] or name
 end
 
 -- The outline of a parser or a command, with its usage in one line.
-function M.of(parser)
-  local list = { name = parser._name, summary = parser._summary or "", text = text_of(parser), options = {},
+function M.make(parser)
+  local list = { name = parser._name, summary = parser._summary or "", text = get_text(parser), options = {},
     arguments = {}, verbs = {}, usage = parser:get_usage():gsub("%s+", " "):gsub("^Usage: ", "") }
   for i, option in ipairs(parser._options) do
     local takes = option._maxargs > 0
-    local value = takes and (argname_of(option) or option._aliases[#option._aliases]:gsub("^%-+", ""):upper()) or nil
-    list.options[i] = { names = option._aliases, value = value, text = text_of(option),
-      kind = takes and kind_of(option, value) or nil }
+    local value = takes and (get_argname(option) or option._aliases[#option._aliases]:gsub("^%-+", ""):upper()) or nil
+    list.options[i] = { names = option._aliases, value = value, text = get_text(option),
+      kind = takes and get_kind(option, value) or nil }
   end
   for i, argument in ipairs(parser._arguments) do
-    local name = argname_of(argument) or argument._name
-    list.arguments[i] = { name = name, text = text_of(argument), kind = kind_of(argument, name) }
+    local name = get_argname(argument) or argument._name
+    list.arguments[i] = { name = name, text = get_text(argument), kind = get_kind(argument, name) }
   end
   for i, command in ipairs(parser._commands) do
-    list.verbs[i] = M.of(command)
+    list.verbs[i] = M.make(command)
   end
   return list
 end

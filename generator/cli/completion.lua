@@ -8,7 +8,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- Names of options, or of verbs.
-local function words_of(list)
+local function list_names(list)
   local words = {}
   for _, one in ipairs(list) do
     lists.append(words, one.names or { one.name })
@@ -36,17 +36,17 @@ local function add_verb(lines, entry, path)
   end
   local rest = offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
   lines[#lines + 1] = ('        "%s "*) if [ "$dash" ]; then words="%s"; else %s; fi ;;'):format(path,
-    words_of(entry.options), rest)
+    list_names(entry.options), rest)
 end
 
-local function cases(outline)
+local function write_cases(outline)
   local lines = {}
   for _, verb in ipairs(outline.verbs) do
     for _, below in ipairs(verb.verbs) do
       add_verb(lines, below, verb.name .. " " .. below.name)
     end
     if verb.verbs[1] then
-      lines[#lines + 1] = ('        "%s "*) words="%s" ;;'):format(verb.name, words_of(verb.verbs))
+      lines[#lines + 1] = ('        "%s "*) words="%s" ;;'):format(verb.name, list_names(verb.verbs))
     else
       add_verb(lines, verb, verb.name)
     end
@@ -124,16 +124,16 @@ _longhand() {
 _longhand "$@"
 ]=]
 
-local function filled(text, values)
+local function fill(text, values)
   return (text:gsub("@(%u+)@", values))
 end
 
 -- The script for a shell, "bash" or "zsh". flags: a list of the trainer's flags.
-function M.script(outline, flags, shell)
+function M.write_script(outline, flags, shell)
   local nested = lists.map(outline.verbs, function(verb) return verb.verbs[1] and verb.name or nil end)
-  local script = filled(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(nested, " | "),
-    VERBS = words_of(outline.verbs), CASES = cases(outline) })
-  return filled(shell == "zsh" and ZSH or BASH, { SCRIPT = script })
+  local script = fill(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(nested, " | "),
+    VERBS = list_names(outline.verbs), CASES = write_cases(outline) })
+  return fill(shell == "zsh" and ZSH or BASH, { SCRIPT = script })
 end
 
 return M

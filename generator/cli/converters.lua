@@ -4,13 +4,13 @@
 
 local M = {}
 
-function M.positive(text)
+function M.read_positive(text)
   local number = math.tointeger(tonumber(text))
   return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
 -- Makes a converter of lists with commas: read(word, list so far) returns a value; nil: the word is not `expected`.
-function M.list(option, expected, read)
+function M.make_list_reader(option, expected, read)
   return function(text)
     local list = {}
     for word in (text .. ","):gmatch("([^,]*),") do
@@ -25,12 +25,12 @@ function M.list(option, expected, read)
 end
 
 -- Converts a folder: completion puts a slash after its name, which is removed.
-function M.folder(text)
+function M.read_folder(text)
   return (text:gsub("(.)/+$", "%1"))
 end
 
-function M.architectures(text)
-  local read = M.list("--arch", "a list such as sm_80,sm_90a, or native, or all", function(name)
+function M.read_architectures(text)
+  local read = M.make_list_reader("--arch", "a list such as sm_80,sm_90a, or native, or all", function(name)
     return name:match("^sm_%d+[af]?$")
   end)
   local list, message = read(text)

@@ -28,12 +28,12 @@ local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encode
 local ONLY = { geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR, lst_2d = ENCODER,
   lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
 
-local function row(name, about)
+local function format_row(name, about)
   return ("%-34s %s"):format(name, about)
 end
 
 -- The first sentence of the comment at the head of a file.
-local function first_sentence(path)
+local function read_first_sentence(path)
   local words = {}
   for line in (write.read(path) or ""):gmatch("[^\n]*") do
     local text = line:match("^%-%-+%s+(.+)")
@@ -46,21 +46,21 @@ local function first_sentence(path)
   return text:match("^(.-%.)%s+%u") or text
 end
 
-local function files(project, folder)
+local function list_files(project, folder)
   local lines = lists.map(project:names(folder, ".lua"), function(name)
-    return row(name, first_sentence(project:path(folder .. "/" .. name .. ".lua")))
+    return format_row(name, read_first_sentence(project:path(folder .. "/" .. name .. ".lua")))
   end)
   return #lines > 0 and lines or { ("none yet (%s)"):format(folder) }
 end
 
-local function encodings(project)
+local function list_encodings(project)
   local lines, listed = {}, {}
   local function add(title, names)
     lists.append(lines, { title .. ":" })
     for _, name in ipairs(names) do
       local only = ONLY[name] and (" [models: %s]"):format(ONLY[name]) or ""
-      local about = first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
-      lines[#lines + 1] = "  " .. row(name, about .. only)
+      local about = read_first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
+      lines[#lines + 1] = "  " .. format_row(name, about .. only)
       listed[name] = true
     end
     lines[#lines + 1] = ""
@@ -73,14 +73,14 @@ local function encodings(project)
   return lists.append(lines, { "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 
-local function tasks(project)
+local function list_tasks(project)
   local facts, message = project:tasks()
   if not facts then
     return nil, message
   end
   local lines = {}
   for _, fact in ipairs(facts.list) do
-    lines[#lines + 1] = row(fact.kind, fact.summary)
+    lines[#lines + 1] = format_row(fact.kind, fact.summary)
     for _, axis in ipairs(fact.axes or {}) do
       lines[#lines + 1] = ("    eval.by.%s: %s to %s; %s"):format(axis.name, axis.first, axis.last, axis.doc)
     end
@@ -90,20 +90,20 @@ local function tasks(project)
       lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
     end
   end
-  return lists.append(lines, { row('source = "<kind>.c"', "a task of your own: docs/own-task.md"),
-    row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
+  return lists.append(lines, { format_row('source = "<kind>.c"', "a task of your own: docs/own-task.md"),
+    format_row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
 -- The lines of a list; what: "targets", "tasks" or a name of FOLDERS.
-function M.lines(project, what)
+function M.list(project, what)
   if what == "targets" then
     return TARGETS
   elseif what == "tasks" then
-    return tasks(project)
+    return list_tasks(project)
   elseif what == "encodings" then
-    return encodings(project)
+    return list_encodings(project)
   end
-  return files(project, FOLDERS[what])
+  return list_files(project, FOLDERS[what])
 end
 
 return M

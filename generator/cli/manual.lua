@@ -7,27 +7,27 @@ local lists = require("base.lists")
 local M = {}
 
 -- Text in which roff finds no command.
-local function plain(text)
+local function escape(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end
 
 -- Adds a paragraph about an item, under the item's name.
 local function add_item(lines, name, text)
-  lists.append(lines, { ".TP", name, plain(text) })
+  lists.append(lines, { ".TP", name, escape(text) })
 end
 
 local function add_options(lines, options)
   for _, option in ipairs(options) do
-    add_item(lines, ("\\fB%s\\fR%s"):format(plain(table.concat(option.names, ", ")), option.value
-      and (" \\fI%s\\fR"):format(plain(option.value)) or ""), option.text)
+    add_item(lines, ("\\fB%s\\fR%s"):format(escape(table.concat(option.names, ", ")), option.value
+      and (" \\fI%s\\fR"):format(escape(option.value)) or ""), option.text)
   end
 end
 
 local function add_verb(lines, verb, path)
-  lists.append(lines, { ".SS " .. plain(path .. verb.name), plain(verb.text ~= "" and verb.text or verb.summary),
-    ".PP", plain(verb.usage) })
+  lists.append(lines, { ".SS " .. escape(path .. verb.name), escape(verb.text ~= "" and verb.text or verb.summary),
+    ".PP", escape(verb.usage) })
   for _, argument in ipairs(verb.arguments) do
-    add_item(lines, ("\\fI%s\\fR"):format(plain(argument.name)), argument.text)
+    add_item(lines, ("\\fI%s\\fR"):format(escape(argument.name)), argument.text)
   end
   add_options(lines, verb.options)
   for _, below in ipairs(verb.verbs) do
@@ -44,10 +44,10 @@ local ENVIRONMENT = {
   { "CC, CXX", "compilers" },
 }
 
-function M.page(outline, version)
-  local lines = { (".TH LONGHAND 1 \"\" \"Longhand %s\""):format(plain(version)), ".SH NAME",
+function M.write(outline, version)
+  local lines = { (".TH LONGHAND 1 \"\" \"Longhand %s\""):format(escape(version)), ".SH NAME",
     "longhand \\- specialised transformer trainers for positional encodings and length generalisation", ".SH SYNOPSIS",
-    plain(outline.usage), ".SH DESCRIPTION", plain(outline.text), ".PP",
+    escape(outline.usage), ".SH DESCRIPTION", escape(outline.text), ".PP",
     "From a spec (task, encoding, model, training, evaluation), Longhand generates C and CUDA, and compiles them into "
     .. "a trainer for this experiment alone.", ".SH OPTIONS" }
   add_options(lines, outline.options)

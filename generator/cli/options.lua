@@ -20,7 +20,7 @@ function M.add(command, rows)
 end
 
 -- The row of the option that names the trainer for reading runs. of: a possessive, the owner of the trainer.
-function M.trainer(of)
+function M.make_trainer_row(of)
   return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end
 
@@ -30,7 +30,7 @@ M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set 
 local SPEC = "a spec file, the name of a spec in spec/runs, or STUDY:CELL for a cell of a study"
 
 -- Adds a verb whose argument is a spec.
-function M.spec_verb(parser, name, summary)
+function M.add_spec_verb(parser, name, summary)
   local command = parser:command(name):summary(summary)
   command:argument("spec", SPEC)
   M.add(command, { M.SET })

@@ -30,7 +30,7 @@ local ABI = 8 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on the file's content; neutral:
 -- the file is compiled and changes no bit; family: the names of this family take precedence in the file's template.
-local function file_list(plan)
+local function list_files(plan)
   local first = plan.first
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c", family = first },
@@ -58,7 +58,7 @@ end
 -- (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the runtime begin with
 -- lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the second is written U, as
 -- in the Makefile; no id contains a U.
-local function head(resolved, facts)
+local function make_head(resolved, facts)
   return {
     abi = ABI,
     id = resolved.id,
@@ -80,24 +80,24 @@ local function build(resolved, facts)
       plan[name] = value
     end
   end
-  enter(head(resolved, facts))
+  enter(make_head(resolved, facts))
   enter(experiment.derive(plan, facts.task, facts.network))
   enter(dimensions.derive(plan))
-  enter(costs.training(plan, facts.task))
-  local added = encoding_facets.added(plan, facts)
-  enter(model_network.attentions(plan, added, facts.network))
+  enter(costs.measure_training(plan, facts.task))
+  local added = encoding_facets.derive_added(plan, facts)
+  enter(model_network.derive_attentions(plan, added, facts.network))
   enter(encoding_facets.derive(plan, facts, added))
   local of_model, net, lists = model_network.derive(plan, facts.network)
   enter(of_model)
   recomputed_weights.settle(plan)
   terms.settle(plan)
-  enter(encoding_facets.shared(plan))
-  enter({ files = file_list(plan), tuned = tuning.derive(plan) })
+  enter(encoding_facets.derive_shared(plan))
+  enter({ files = list_files(plan), tuned = tuning.derive(plan) })
   enter(optimizer.derive(plan))
   enter(costs.derive(plan, net, facts.task))
   enter(cuda.derive(plan, net, lists))
-  enter({ about = describe.comments(plan) })
-  enter({ digest = digests.plan(plan), model_digest = digests.model(plan) })
+  enter({ about = describe.make_comments(plan) })
+  enter({ digest = digests.digest_plan(plan), model_digest = digests.digest_model(plan) })
   if facts.init then
     checkpoint.check(plan, facts.init)
   end
@@ -106,7 +106,7 @@ end
 
 -- A problem in the form of the diagnostics: a line without a file belongs to the network's description; a problem
 -- without a place belongs to the formula of the score.
-local function located(problem, resolved, network)
+local function locate(problem, resolved, network)
   local path = problem.path or problem.line and network and network.path
   local field = not path and (problem.field or "encoding.score") or nil
   return { path = path or not problem.field and resolved.source or nil, line = path and problem.line,
@@ -116,7 +116,7 @@ end
 
 function M.build(resolved, facts)
   local plan, problem = diagnostics.attempt(build, resolved, facts)
-  return plan, problem and located(problem, resolved, facts.network)
+  return plan, problem and locate(problem, resolved, facts.network)
 end
 
 return M

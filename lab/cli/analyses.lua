@@ -9,7 +9,7 @@ local options = require("cli.options")
 
 local M = {}
 
-local positive = converters.positive
+local positive = converters.read_positive
 
 local function count(text)
   local number = math.tointeger(tonumber(text))
@@ -18,7 +18,8 @@ end
 
 -- A converter of task lengths: at least `fewest` different ones.
 local function lengths(fewest)
-  local read = converters.list("--lengths", "different lengths from 1 on, such as 40,150", function(word, list)
+  local expected = "different lengths from 1 on, such as 40,150"
+  local read = converters.make_list_reader("--lengths", expected, function(word, list)
     local length = positive(word)
     return length and not lists.has(list, length) and length or nil
   end)
@@ -91,7 +92,7 @@ local OF_TRACES = {
       convert = count },
     { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
     { "--layers A,B", "indices of layers, from 0; default: all layers",
-      convert = converters.list("--layers", "numbers of layers from 0 on, such as 0,5", count) },
+      convert = converters.make_list_reader("--layers", "numbers of layers from 0 on, such as 0,5", count) },
   } },
 }
 
@@ -133,7 +134,7 @@ local OF_STUDIES = {
     { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
     { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
     { "--without IDS", "puzzles to leave out, such as 99,100,101",
-      convert = converters.list("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
+      convert = converters.make_list_reader("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
     { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
     { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
       convert = positive },
@@ -141,7 +142,8 @@ local OF_STUDIES = {
   } },
   { "noise", "measure accuracy under noise on the embeddings", {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
-      convert = converters.list("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1", deviation) },
+      convert = converters.make_list_reader("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1",
+        deviation) },
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,
@@ -160,7 +162,7 @@ function M.add(parser)
       .. "other"):argname("RUN"):args("+")
     options.add(command, one.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
       convert = lengths(one.lengths) } } or {})
-    options.add(command, lists.append({ seed("examples and sampled positions"), options.trainer("the runs'"),
+    options.add(command, lists.append({ seed("examples and sampled positions"), options.make_trainer_row("the runs'"),
       { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
   end
   for _, one in ipairs(OF_STUDIES) do

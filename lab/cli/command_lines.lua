@@ -12,10 +12,10 @@ local sweeps = require("lab.cli.sweeps")
 
 local M = {}
 
-local positive = converters.positive
+local positive = converters.read_positive
 
 local function add_plan(parser)
-  local plan = options.spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, "
+  local plan = options.add_spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, "
     .. "parameters, operations, choices")
   plan:mutex(plan:flag("--json", "print the plan as JSON"),
     plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
@@ -30,7 +30,7 @@ local function read_lengths(text)
 end
 
 local function add_tune(parser)
-  local tune = options.spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
+  local tune = options.add_spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
   tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
     .. "one by one, and stores the fastest settings, which later builds on this machine use. Then it also measures "
     .. "settings that change bits; it only proposes these.")
@@ -90,7 +90,7 @@ local function add_calibrate(parser)
       choices = { "values", "heads", "shifted", "random" } },
     { "--tables DIR", "folder of tables and pictures; default: calibration in the folder of the run" },
     { "--spec SPEC", "the spec of the run; default: the spec in run.json" },
-    options.trainer("the run's"),
+    options.make_trainer_row("the run's"),
   })
 end
 
@@ -102,7 +102,8 @@ local function add_export(parser)
     .. "logits to compare with")
   pytorch:argument("run", "folder of a run, or a checkpoint in it"):argname("RUN")
   options.add(pytorch, { { "--spec SPEC", "the spec of the run; default: the spec in run.json" },
-    options.trainer("the run's"), { "--out DIR", "output folder; default: pytorch in the folder of the run" } })
+    options.make_trainer_row("the run's"),
+    { "--out DIR", "output folder; default: pytorch in the folder of the run" } })
   local csv = export:command("csv"):summary("write runs and their evaluations as one flat table each: runs.csv, "
     .. "evaluations.csv")
   options.add(csv, {

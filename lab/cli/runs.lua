@@ -61,7 +61,7 @@ function M.settle(result)
     result.paths = { "runs" }
   end
   for i, path in ipairs(result.paths) do
-    result.paths[i] = converters.folder(path)
+    result.paths[i] = converters.read_folder(path)
   end
   return conflict(result)
 end

@@ -57,12 +57,12 @@ function M.add(parser)
   add_study(sweep, "DIR")
   options.add(sweep, {
     { "--jobs N", "number of cells at a time; default: as many as keep all processors busy",
-      convert = converters.positive },
+      convert = converters.read_positive },
     { "--hours N", "start no run after N hours; runs in training continue to their end",
       convert = read_span },
     { "--out DIR", "folder of the runs", default = "runs" },
     { "--device DEVICE", "device that computes: cpu, cuda or cuda:N; default: cpu", convert = read_device },
-    { "--arch LIST", AS_IN .. "train", convert = converters.architectures },
+    { "--arch LIST", AS_IN .. "train", convert = converters.read_architectures },
     { "--jit", AS_IN .. "train" },
     { "--cuda-root DIR", AS_IN .. "train" },
     { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
@@ -88,7 +88,7 @@ function M.add_bundle(parser)
     { "--levels LIST", "instruction-set levels: as in build", default = "all" },
     { "--device DEVICE", "device that computes on the other machine; trainers for cuda are not static: they need glibc "
       .. "and NVIDIA's driver", choices = { "cpu", "cuda" }, default = "cpu" },
-    { "--arch LIST", AS_IN .. "build", convert = converters.architectures },
+    { "--arch LIST", AS_IN .. "build", convert = converters.read_architectures },
     { "--cuda-root DIR", AS_IN .. "build" },
     { "--runs DIR", "local folder of runs, to which you copy the bundle's runs", target = "out", default = "runs" },
     { "--out FILE", "the archive; default: STUDY.tar.gz in the current folder", target = "archive" },

@@ -4,7 +4,7 @@
 local root = arg[0]:match("^(.*)/lab/cli/usage%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
 
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 
 local parsed, message, usage = cli.parse(arg, root)
 if not parsed then

@@ -100,12 +100,12 @@ end
 -- The lines about encodings: one line for each family, if the model has several families of attentions.
 local function encoding_lines(plan, lines)
   if not plan.attentions[2] then
-    lines[#lines + 1] = "encoding    " .. describe.encoding(plan)
+    lines[#lines + 1] = "encoding    " .. describe.describe_encoding(plan)
     return
   end
   for i, family in ipairs(plan.attentions) do
     lines[#lines + 1] = ("%-12s%s: %s"):format(i == 1 and "encoding" or "", family.name,
-      describe.encoding(plan, family))
+      describe.describe_encoding(plan, family))
   end
 end
 
@@ -117,7 +117,7 @@ local function visits_of(plan)
     return nil
   end
   for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(encoding_facets.readers(plan, stream, plan.input_draw)) do
+    for _, reader in ipairs(encoding_facets.list_readers(plan, stream, plan.input_draw)) do
       local positions = reader.positions
       local range = positions.range or positions.distance and positions.distance.range
       local draws = positions.kind == "sequence" and train.batch or 1
@@ -132,8 +132,8 @@ function M.text(plan)
   local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.of(plan)
   encoding_lines(plan, lines)
   lists.append(lines, {
-    string.format("model       %s%s, %s%s", describe.sizes(plan), M.dropout(plan), plan.precision,
-      describe.model(plan)),
+    string.format("model       %s%s, %s%s", describe.describe_sizes(plan), M.dropout(plan), plan.precision,
+      describe.describe_model(plan)),
     string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",

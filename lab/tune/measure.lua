@@ -104,7 +104,7 @@ local function check(code, what, passed)
 end
 
 function M.trainer(work, values)
-  local name = tuning.text(values)
+  local name = tuning.format(values)
   if work.made[name] then
     return work.made[name]
   end
@@ -112,7 +112,7 @@ function M.trainer(work, values)
   spec.plan.tuned = tuning.derive(spec.plan, nil, { [work.level] = { date = "now", values = values } })
   local files = stops.must(INPUT, work.project:files(spec.plan, false))
   stops.must(ENVIRONMENT, write.files(work.dir .. "/src", files))
-  local words = build.compile_words(work.project, work.job, work.dir, math.min(build.processors(), 16))
+  local words = build.make_compile_command(work.project, work.job, work.dir, math.min(build.count_processors(), 16))
   local code = shell.run(words, { output = log, errors_too = true })
   check(code, code ~= 0 and (write.read(log) or "") .. "make" or "make")
   work.count = work.count + 1

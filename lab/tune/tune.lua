@@ -48,7 +48,7 @@ end
 
 -- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path, or nil and a message.
 function M.write(key, entry)
-  local path = tuned.path(key)
+  local path = tuned.get_path(key)
   if not path then
     return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
   end
@@ -69,7 +69,7 @@ end
 -- so a new date would rebuild every trainer.
 local function remember(job, values, gain)
   local earlier = job.earlier
-  if earlier and tuning.text(earlier.values) == tuning.text(values) then
+  if earlier and tuning.format(earlier.values) == tuning.format(values) then
     job.say(("the same was found on %s; that entry stays"):format(earlier.date))
     job.path = earlier.path
     return
@@ -95,7 +95,7 @@ end
 
 local function search_choices(job)
   local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
-  local values_of = tuning.values(job.spec.plan, job.level)
+  local values_of = tuning.list_values(job.spec.plan, job.level)
   return measure.search({
     start = job.model, floor = job.floor, choices = lists.map(tuning.CHOICES, function(choice)
       return { name = choice.name, values = values_of[choice.name], modes = choice.modes }
@@ -122,7 +122,7 @@ end
 
 -- Compares the best values with the model's, separately in training and in evaluation; returns the values to keep.
 local function confirm(job, best)
-  if tuning.text(best) == tuning.text(job.model) then
+  if tuning.format(best) == tuning.format(job.model) then
     keep(job, "the model's choices are the best that were tried")
     return best
   end
@@ -156,7 +156,8 @@ end
 
 -- Adapts values to another plan: defaults of its model replace values that are impossible in it.
 local function legal(work, values, level)
-  local all, own = tuning.values(work.spec.plan, level), tuning.defaults(work.spec.plan, level, tuned.machine())
+  local all, own = tuning.list_values(work.spec.plan, level), tuning.choose_defaults(work.spec.plan, level,
+    tuned.read_machine())
   for name in pairs(own) do
     own[name] = all[name][values[name]] and values[name] or own[name]
   end
@@ -182,7 +183,7 @@ end
 
 local function work_through(job)
   job.work = measure.open(job.project, job.spec, job.level.name, job.dir .. "/plan0")
-  job.model = tuning.defaults(job.spec.plan, job.level, tuned.machine())
+  job.model = tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine())
   take_floor(job)
   local best = search_choices(job)
   if job.tried == 0 then
@@ -198,8 +199,8 @@ local function earlier_of(job)
   if not entry then
     return nil
   end
-  local values = lists.update(tuning.defaults(job.spec.plan, job.level, tuned.machine()), entry.values)
-  return { date = entry.date, values = values, path = tuned.path(job.key) }
+  local values = lists.update(tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine()), entry.values)
+  return { date = entry.date, values = values, path = tuned.get_path(job.key) }
 end
 
 local function conclude(job, ok, problem)
@@ -222,7 +223,7 @@ local function conclude(job, ok, problem)
 end
 
 local function level_of(arguments)
-  local words, message = build.levels(arguments.project, arguments.level)
+  local words, message = build.find_levels(arguments.project, arguments.level)
   must(ENVIRONMENT, words, "longhand tune: " .. (message or ""))
   return (must(INPUT, known_levels[words], ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(
     arguments.level)))
@@ -232,7 +233,7 @@ end
 local function check_folder(project)
   local folder = os.getenv("TMPDIR") or ""
   if folder:sub(1, 1) == "/" then
-    local code, problem = build.refused(project, folder, "TMPDIR")
+    local code, problem = build.refuse_folder(project, folder, "TMPDIR")
     must(code, not code, problem)
   end
 end
@@ -249,7 +250,7 @@ function M.run(arguments)
   must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
   local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
     seconds = arguments.seconds, tried = 0,
-    key = tuned.key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
+    key = tuned.make_key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
       files = trainer_flags.list_files(spec.data_files) } }
   job.earlier = earlier_of(job)

@@ -40,7 +40,7 @@ local function render_case(row)
   local resolved, info, d = support.check(row.spec or M.SPEC, support.sets({ table.unpack(row, 2) }))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task, score = info.score })
-  local rendered_files, err = gen.files(plan, M.template, {})
+  local rendered_files, err = gen.render_files(plan, M.template, {})
   assert(rendered_files, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
   local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = rendered_files,
     text = {} }

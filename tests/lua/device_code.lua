@@ -33,7 +33,7 @@ end
 -- The plan and the texts of device.cu, cuda.c and spec.c.
 function code.render_device(encoding, width, precision, heads)
   local plan, text = code.planned(encoding, width, precision, nil, heads), {}
-  for _, file in ipairs(assert(gen.files(plan, code.template, {}, true))) do
+  for _, file in ipairs(assert(gen.render_files(plan, code.template, {}, true))) do
     text[file.path] = file.text
   end
   return plan, text["device.cu"], text["cuda.c"], text["spec.c"]

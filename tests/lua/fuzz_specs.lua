@@ -291,7 +291,7 @@ local function run(path, sets, render)
   if not render then
     return "planned"
   end
-  local files, problem = gen.files(plan, template, {})
+  local files, problem = gen.render_files(plan, template, {})
   assert(files, type(problem) == "table" and ("%s:%d: %s"):format(problem.path, problem.line, problem.what) or problem)
   return "rendered"
 end

@@ -69,37 +69,37 @@ end
 
 function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
   local dir = built("fresh", MADE .. " dynamic x86-64 x86-64-v3\n")
-  lu.assertTrue(build.fresh(dir, job("x86-64-v3")))
-  lu.assertTrue(build.fresh(dir, job("x86-64 x86-64-v3")))
-  lu.assertFalse(build.fresh(dir, job("x86-64-v4")))
-  lu.assertFalse(build.fresh(dir, job("x86-64", { stamp = "fedcba9876543210" })))
-  lu.assertFalse(build.fresh(dir, job("x86-64", { loose_stamp = "0" })))
-  lu.assertFalse(build.fresh(dir, job("x86-64", { defaults = { text = "longhand", room = 11 } })))
-  lu.assertFalse(build.fresh("/nonexistent", job("x86-64")))
+  lu.assertTrue(build.is_fresh(dir, job("x86-64-v3")))
+  lu.assertTrue(build.is_fresh(dir, job("x86-64 x86-64-v3")))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64-v4")))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64", { stamp = "fedcba9876543210" })))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64", { loose_stamp = "0" })))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64", { defaults = { text = "longhand", room = 11 } })))
+  lu.assertFalse(build.is_fresh("/nonexistent", job("x86-64")))
 end
 
 function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
   local dir = built("linked", MADE .. " static x86-64\n")
-  lu.assertTrue(build.fresh(dir, job("x86-64")))
-  lu.assertTrue(build.fresh(dir, job("x86-64"), "static"))
-  lu.assertFalse(build.fresh(dir, job("x86-64"), "dynamic"))
+  lu.assertTrue(build.is_fresh(dir, job("x86-64")))
+  lu.assertTrue(build.is_fresh(dir, job("x86-64"), "static"))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64"), "dynamic"))
   built("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp of an earlier version, without the kind of linking
-  lu.assertFalse(build.fresh(dir, job("x86-64")))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64")))
 end
 
 -- A trainer with a CUDA half suffices for smaller requests: the CPU, or fewer architectures.
 function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
   local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
-  lu.assertTrue(build.fresh(dir, job("x86-64")))
+  lu.assertTrue(build.is_fresh(dir, job("x86-64")))
   for words, expected in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true,
     ["nvcc 13.0 /c/nvcc sm_90a"] = true,
     ["text"] = true, ["nvcc 13.0 /c/nvcc sm_90"] = false, ["nvcc 12.4 /c/nvcc sm_80"] = false,
     ["nvrtc 13.0 /c/nvcc sm_80"] = false }) do
-    lu.assertEquals(build.fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), expected, words)
+    lu.assertEquals(build.is_fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), expected, words)
   end
-  lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
   built("halves", MADE .. " dynamic x86-64\n")
-  lu.assertFalse(build.fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
+  lu.assertFalse(build.is_fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
 end
 
 TestLack = {}
@@ -114,11 +114,12 @@ function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
     ["cc1: out of memory allocating 65536 bytes"] = "out of memory",
     ["collect2: fatal error: ld terminated with signal 7 [Bus error]"] = "Bus error",
   }) do
-    lu.assertEquals(build.lack(log, folder), expected)
+    lu.assertEquals(build.find_lack(log, folder), expected)
   end
-  lu.assertNil(build.lack("make: *** [Makefile:174: x.o] Error 1", folder))
-  lu.assertEquals(build.lack("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"), "less than 4 MB are left")
-  lu.assertNil(build.lack("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
+  lu.assertNil(build.find_lack("make: *** [Makefile:174: x.o] Error 1", folder))
+  lu.assertEquals(build.find_lack("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"),
+    "less than 4 MB are left")
+  lu.assertNil(build.find_lack("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
   lu.assertEquals(support.shell("ls " .. folder), "x\n")
 end
 
@@ -128,7 +129,7 @@ TestStamps = {}
 function TestStamps.test_each_half_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(step, device)
-    local cpu, cuda = build.stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu",
+    local cpu, cuda = build.make_stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu",
       text = device, cuda = true } })
     return cpu, cuda
   end
@@ -144,7 +145,7 @@ end
 function TestStamps.test_loose_text_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(steps, banner)
-    return build.stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },
+    return build.make_stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },
       { path = "defaults.inc", text = banner .. steps, counted = steps, loose = true } })
   end
   local cpu, _, loose = stamps("1", "a")
@@ -180,11 +181,11 @@ end
 TestWords = {}
 
 function TestWords.test_compilers_of_the_cuda_half_are_described_in_words()
-  lu.assertEquals(build.cuda_words("nvcc 13.0 /c/bin/nvcc sm_80 compute_80"),
+  lu.assertEquals(build.describe_cuda("nvcc 13.0 /c/bin/nvcc sm_80 compute_80"),
     "sm_80, compute_80 by nvcc 13.0 (/c/bin/nvcc)")
-  lu.assertEquals(build.cuda_words("nvrtc 12.4 /l/libnvrtc.so.12 sm_90a text"),
+  lu.assertEquals(build.describe_cuda("nvrtc 12.4 /l/libnvrtc.so.12 sm_90a text"),
     "sm_90a, and its text, for NVRTC where it runs, by nvrtc 12.4 (/l/libnvrtc.so.12)")
-  lu.assertEquals(build.cuda_words("text"), "its text, for NVRTC where it runs")
+  lu.assertEquals(build.describe_cuda("text"), "its text, for NVRTC where it runs")
 end
 
 TestShell = {}

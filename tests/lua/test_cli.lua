@@ -2,7 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local lists = require("base.lists")
 local lu = require("luaunit")
 

@@ -8,7 +8,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local calibration = require("lab.study.calibrate.fields")
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local lfs = require("lfs")
 local lists = require("base.lists")
 local lu = require("luaunit")

@@ -39,7 +39,7 @@ local DIFFERENT = {
 }
 
 local function normalise(text)
-  return compiled.unnamed(compiled.text(text), {})
+  return compiled.number_names(compiled.reduce(text), {})
 end
 
 function TestText.test_changes_without_effect_keep_the_compiled_text()
@@ -61,7 +61,7 @@ function TestText.test_names_of_statics_have_no_effect()
     for i, text in ipairs({ "INLINE real F(real x) { return x; }\n", "static const int T[] = {1, 2};\n"
       .. "NOINLINE void G(int x) {\n  y = F(T[x]);\n}\nvoid GLOBAL(void) { G(1); }\n" }) do
       text = text:gsub("%f[%w]%u+%f[^%w]", { F = f, G = g, T = t, GLOBAL = global })
-      list[i] = compiled.unnamed(compiled.text(text), names)
+      list[i] = compiled.number_names(compiled.reduce(text), names)
     end
     return list
   end
@@ -92,7 +92,7 @@ function TestText.test_compiled_text_gives_the_same_assembly()
   end
   local text = assembly("whole", function(text) return text end)
   lu.assertTrue(#text > 100000)
-  lu.assertTrue(assembly("seen", compiled.text) == text)
+  lu.assertTrue(assembly("seen", compiled.reduce) == text)
 end
 
 support.run()

@@ -72,7 +72,7 @@ function TestCosts.test_flops_are_those_of_the_formulas()
     local T = plan.mean_tokens
     lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.attentions[1].count, plan.flops.relative,
       plan.flops.output }, { weights, pair_factor * 5 * 64, relative, 64 * 3 })
-    lu.assertEquals(costs.forward(plan, T), 2 * weights * T + pair_factor * 5 * 64 * T * T)
+    lu.assertEquals(costs.count_forward(plan, T), 2 * weights * T + pair_factor * 5 * 64 * T * T)
   end
   check({}, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
   check({ ["encoding.relative.kind"] = "transformer_xl" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 6, 5 * 64 * 64)
@@ -121,7 +121,7 @@ function TestCosts.test_flops_of_two_streams_follow_the_length_of_each()
   local source, target = 2 * (4 * C * C + 2 * C * F) + 3 * 2 * C * C, 3 * (6 * C * C + 2 * C * F)
   lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.streams[2].weights }, { source, target })
   local S, T = 7, 11
-  lu.assertEquals(costs.forward(plan, { S, T }), 2 * source * S + 2 * target * T
+  lu.assertEquals(costs.count_forward(plan, { S, T }), 2 * source * S + 2 * target * T
     + 4 * C * (2 * S * S + 3 * T * T + 3 * S * T))
   lu.assertEquals({ plan.mean_tokens, plan.longest_training }, { 3 * 20.5, 80 })
 end

@@ -131,7 +131,7 @@ local function plan_loop(width, encoding)
   local plan = assert(own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
     'model.layers, "", { loops = 2 }'))
   local text = {}
-  for _, file in ipairs(plan.device and assert(gen.files(plan, template, {}, true)) or {}) do
+  for _, file in ipairs(plan.device and assert(gen.render_files(plan, template, {}, true)) or {}) do
     text[file.path] = file.text
   end
   return plan, text["device.cu"], text["cuda.c"], text["trace.inc"]
@@ -165,7 +165,7 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   lu.assertEquals(masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
   local all, plan = masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
   lu.assertEquals(all, { { "self_weights_keep 0", "layer_hidden_keep 2" }, 7, 4, { 1, 3 } })
-  for _, file in ipairs(assert(gen.files(plan, template, {}, true))) do
+  for _, file in ipairs(assert(gen.render_files(plan, template, {}, true))) do
     if file.path == "device.cu" then
       lu.assertStrContains(file.text, "place = (site - 1) % 2 == 0 ? 1 : 3;")
     end
@@ -247,7 +247,7 @@ function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
     { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
   for _, one in ipairs(expected) do
     local batch, multiprocessors, count = table.unpack(one)
-    lu.assertEquals(chips.shards(batch, multiprocessors), count, batch .. " on " .. multiprocessors)
+    lu.assertEquals(chips.count_shards(batch, multiprocessors), count, batch .. " on " .. multiprocessors)
   end
 end
 

@@ -34,8 +34,8 @@ function TestText.test_the_first_line_has_space_and_digest()
   local room, digest, body = encoded.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
   lu.assertEquals(room, tostring(encoded.room))
   lu.assertEquals(digest, sha256.digest(body))
-  lu.assertEquals(encoded.text:find(defaults.pattern(encoded.room)), 1)
-  lu.assertNil(encoded.text:find(defaults.pattern(2 * encoded.room)))
+  lu.assertEquals(encoded.text:find(defaults.make_pattern(encoded.room)), 1)
+  lu.assertNil(encoded.text:find(defaults.make_pattern(2 * encoded.room)))
 end
 
 -- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
@@ -60,7 +60,7 @@ local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3
 -- Values outside of the digest change only the loose files, in both halves.
 function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
   local function files(sets)
-    local list = gen.files(plan_with(sets), cases.template, {}, true)
+    local list = gen.render_files(plan_with(sets), cases.template, {}, true)
     local fixed, loose = {}, {}
     for _, file in ipairs(list) do
       table.insert(file.loose and loose or fixed, file.path .. "\n" .. file.text)

@@ -7,7 +7,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local requested_study = require("lab.study.grid.requested_study")
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local grid = require("lab.study.grid.grid")
 local names = require("base.names")
 local handles = require("network.graph.handles")

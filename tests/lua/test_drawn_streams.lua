@@ -134,8 +134,8 @@ function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
   for _, attention in ipairs(plan.attentions) do
     lu.assertEquals(attention.positions.kind, "index")
   end
-  lu.assertStrContains(describe.encoding(plan), "sinusoids are added to the token embedding, at unsorted positions "
-    .. "drawn from 0 .. 49")
+  lu.assertStrContains(describe.describe_encoding(plan),
+    "sinusoids are added to the token embedding, at unsorted positions drawn from 0 .. 49")
   lu.assertFalse(make_plan("{ kind = 'sinusoid', encoder = { rotation = { kind = 'rope' }, " .. DRAWN:format("")
     .. " } }").input_draw)
 end

@@ -74,15 +74,16 @@ function TestEstimate.test_work_of_a_run()
   local _, cell = expand()
   local plan, work = cell.spec.plan, estimate.data_work(cell)
   lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
-  lu.assertAlmostEquals(work.train, 9 * (3003 * costs.forward(plan, { 2 }) + 2002 * costs.forward(plan, { 4 })), 1)
-  lu.assertAlmostEquals(work.eval, 2 * costs.forward(plan, { 2 }) + 2 * costs.forward(plan, { 4 }), 1)
+  local short, long = costs.count_forward(plan, { 2 }), costs.count_forward(plan, { 4 })
+  lu.assertAlmostEquals(work.train, 9 * (3003 * short + 2002 * long), 1)
+  lu.assertAlmostEquals(work.eval, 2 * costs.count_forward(plan, { 2 }) + 2 * costs.count_forward(plan, { 4 }), 1)
   lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- less than the work that task.longest would give
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
-  lu.assertAlmostEquals(estimate.data_work(cell).eval, 1002 * (3 * costs.forward(plan, { 2 }) + 2
-    * costs.forward(plan, { 4 })), 1)
+  lu.assertAlmostEquals(estimate.data_work(cell).eval, 1002 * (3 * costs.count_forward(plan, { 2 }) + 2
+    * costs.count_forward(plan, { 4 })), 1)
   _, cell = expand("steps = 50", 'examples = 2, during = { every = 10, examples = 1 }')
   lu.assertEquals(estimate.data_work(cell).steps, 50)
-  lu.assertAlmostEquals(estimate.data_work(cell).eval, 7 * (costs.forward(plan, { 2 }) + costs.forward(plan, { 4 })), 1)
+  lu.assertAlmostEquals(estimate.data_work(cell).eval, 7 * (short + long), 1)
 end
 
 -- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
@@ -93,7 +94,7 @@ local function with_bench(cell, use)
     local rows = {}
     for _, mode in ipairs({ "train", "eval" }) do
       for i, tokens in ipairs({ 2, 4 }) do
-        local operations = costs.forward(cell.spec.plan, tokens) * 4 * (mode == "train" and 3 or 1)
+        local operations = costs.count_forward(cell.spec.plan, tokens) * 4 * (mode == "train" and 3 or 1)
         rows[#rows + 1] = { mode = mode, length = i, tokens = tokens,
           steps_per_second = 1 / (1e-3 + 1e-9 * operations) }
       end

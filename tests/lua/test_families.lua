@@ -45,10 +45,10 @@ local function derive(plan, score)
     plan[name] = value
   end
   terms.settle(plan)
-  for name, value in pairs(encoding_module.shared(plan)) do
+  for name, value in pairs(encoding_module.derive_shared(plan)) do
     plan[name] = value
   end
-  plan.about = describe.comments(plan)
+  plan.about = describe.make_comments(plan)
   return plan
 end
 

@@ -36,7 +36,7 @@ local function plan()
 end
 
 local function files(cuda, changes)
-  local list, digest = gen.files(plan(), read(changes), {}, cuda)
+  local list, digest = gen.render_files(plan(), read(changes), {}, cuda)
   local paths, by_path = {}, {}
   for i, file in ipairs(assert(list, digest)) do
     paths[i], by_path[file.path] = file.path, file
@@ -66,7 +66,7 @@ function TestTargets.test_digests_of_cpu_and_device_code_are_independent()
   local _, cuda_files, unchanged_files = files(true)
   lu.assertEquals({ unchanged_files, cuda_files["spec.c"].text }, { digest, cpu["spec.c"].text })
   lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
-  local device_digest = sha256.digest(compiled.text(cuda_files["device.cu"].text))
+  local device_digest = sha256.digest(compiled.reduce(cuda_files["device.cu"].text))
   lu.assertEquals(cuda_files["cuda.c"].text, "host " .. device_digest .. "\n")
   local _, other, unchanged = files(true, { ["kernels:cuda/x.cu"] = "y\n" })
   lu.assertEquals(unchanged, digest)
@@ -87,7 +87,7 @@ function TestTargets.test_comments_are_in_no_digest()
       changes[name] = with_words(TEXTS[name])
     end
     local kernels = { { path = "kernels/cpu/a.h", text = with_words("int a;\n") } }
-    local list, digest = gen.files(plan(), read(changes), kernels, true)
+    local list, digest = gen.render_files(plan(), read(changes), kernels, true)
     return { digest, list[3].text }
   end
   lu.assertEquals(digests("What one is", "one_of"), digests("The number one.", "make_one"))
@@ -95,7 +95,7 @@ end
 
 function TestTargets.test_an_error_in_either_half_is_an_error()
   for _, name in ipairs({ "device.tpl", "host.tpl" }) do
-    local list, err = gen.files(plan(), read({ [name] = "${nothing}\n" }), {}, true)
+    local list, err = gen.render_files(plan(), read({ [name] = "${nothing}\n" }), {}, true)
     lu.assertNil(list)
     lu.assertEquals({ err.path, err.line }, { "templates/" .. name, 1 })
   end

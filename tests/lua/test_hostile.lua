@@ -195,7 +195,7 @@ local function generated(name, text)
   local loaded = load_module.load(path, { root = path:match("^(.*/root)/"), diagnostics = d })
   local resolved, info = validate.resolve(loaded, d, { tasks = tasks.read(support.tasks_folder, d) })
   local plan = plan_module.build(resolved, { task = info.task, score = info.score })
-  return assert(gen.files(plan, function(template)
+  return assert(gen.render_files(plan, function(template)
     return support.read("templates/" .. template)
   end, {})), info.files.data and info.files.data.shown
 end

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyze.analyze")
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lu = require("luaunit")
 local human_data = require("lab.study.read.human_data")

@@ -61,7 +61,7 @@ end
 -- The functions of a generated step that make the table of an encoding, as C.
 local function making(name)
   local plan = make_plan(name)
-  local files = assert(gen.files(plan, function(path)
+  local files = assert(gen.render_files(plan, function(path)
     return support.read("templates/" .. path)
   end, {}))
   for _, file in ipairs(files) do

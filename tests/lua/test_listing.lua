@@ -25,7 +25,7 @@ end
 
 function TestListing.test_encodings_are_listed_once_with_their_models()
   local seen = {}
-  for _, line in ipairs(listing.lines(project, "encodings")) do
+  for _, line in ipairs(listing.list(project, "encodings")) do
     local name, description = line:match("^  ([%w_]+) +(.*)$")
     if name then
       lu.assertNil(seen[name], name)

@@ -153,9 +153,9 @@ function TestText.test_splice_inserts_a_kernel_unchanged()
   lu.assertEquals(#map, 6)
   lu.assertEquals(map[4], { { "cuda/x.cu", 3, "kernels" }, { "t.tpl", 3 } })
   lu.assertEquals(map[5], { { "y.cu", 1, "kernels" }, { "p", 1 }, { "t.tpl", 5 } })
-  lu.assertEquals(render.place(map[4][1]), "kernels/cuda/x.cu:3")
-  lu.assertEquals(render.place(map[6][1]), "elsewhere/z.h:1")
-  lu.assertEquals(render.place(map[4][2]), "templates/t.tpl:3")
+  lu.assertEquals(render.format_place(map[4][1]), "kernels/cuda/x.cu:3")
+  lu.assertEquals(render.format_place(map[6][1]), "elsewhere/z.h:1")
+  lu.assertEquals(render.format_place(map[4][2]), "templates/t.tpl:3")
 end
 
 TestNumbers = {}

@@ -4,7 +4,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyze.analyze")
-local cli = require("cli.cli").with(require("lab.cli.command_lines"))
+local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local hostile = require("hostile")
 local json = require("dkjson")

@@ -46,7 +46,7 @@ end
 function TestModel.test_more_cache_takes_more_tokens()
   local plan, least = plan_text(), nil
   for _, kilobytes in ipairs({ 256, 512, 1024, 2048 }) do
-    local tokens = tonumber(tuning.defaults(plan, levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens)
+    local tokens = tonumber(tuning.choose_defaults(plan, levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens)
     lu.assertTrue(not least or tokens >= least)
     least = tokens
   end
@@ -56,8 +56,8 @@ end
 function TestModel.test_every_default_is_legal()
   local plan = plan_text("precision=float64")
   for i, level in ipairs(levels) do
-    for name, value in pairs(tuning.defaults(plan, level, tuning.ANY_MACHINE)) do
-      lu.assertTrue(tuning.values(plan, level)[name][value])
+    for name, value in pairs(tuning.choose_defaults(plan, level, tuning.ANY_MACHINE)) do
+      lu.assertTrue(tuning.list_values(plan, level)[name][value])
       lu.assertEquals(get_value(plan, i, name), value)
     end
   end
@@ -66,7 +66,7 @@ end
 -- Registers hold sums, a row of weights and their factors. Sizes are multiples of 16.
 function TestModel.test_tiles_fit_their_registers_and_rows_divide_sizes()
   for _, level in ipairs(levels) do
-    local values = tuning.values(plan_text(), level)
+    local values = tuning.list_values(plan_text(), level)
     for _, name in ipairs({ "product_tile", "gradient_tile" }) do
       for _, tile in ipairs(values[name]) do
         local rows, columns = tile:match("(%d+)x(%d+)")
@@ -97,7 +97,7 @@ function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build
   lu.assertStrContains(one["tuned.h"], "TILE_ROWS = 8,")
   lu.assertStrContains(one["tuned.h"], 'CHOICE("product_tile", "8x3", "tuned 2026-11-23")')
   lu.assertEquals(digest, other_digest)
-  lu.assertNotEquals((build.stamps(project, files)), (build.stamps(project, other_files)))
+  lu.assertNotEquals((build.make_stamps(project, files)), (build.make_stamps(project, other_files)))
   for name, text in pairs(one) do
     lu.assertEquals(text == other[name], name ~= "tuned.h", name)
   end
@@ -132,7 +132,7 @@ local CHOICES = { product_tile = "8x3", gradient_tile = "4x4", gradient_prefetch
 function TestRemembered.test_stored_choices_are_used_and_printed_by_plan()
   in_folder(function()
     local plan = plan_text()
-    local key = tuned.key(project, plan, "x86-64-v4")
+    local key = tuned.make_key(project, plan, "x86-64-v4")
     local path = assert(tune.write(key, { date = "2026-11-23", choices = CHOICES, gain = { train = 1.02 } }))
     lu.assertEquals(json.decode(support.read(path)).gain.train, 1.02)
     lu.assertEquals(tuned.apply(project, plan), {})
@@ -151,7 +151,7 @@ end
 function TestRemembered.test_invalid_files_are_reported_and_ignored()
   in_folder(function()
     local plan = plan_text()
-    local key = tuned.key(project, plan, "x86-64-v4")
+    local key = tuned.make_key(project, plan, "x86-64-v4")
     local path = assert(tune.write(key, { date = "2026-11-23", choices = CHOICES }))
     local whole = support.read(path)
     local function changed(from, to)
@@ -254,7 +254,7 @@ local function tuned_by(gain_of, compiles, seconds)
   with_fields({
     { os, "time", function() return now end },
     { measure, "trainer", function(_, values)
-      local name = tuning.text(values)
+      local name = tuning.format(values)
       now, trainers[name] = now + (trainers[name] and 0 or compiles), true
       return name
     end },
@@ -275,11 +275,11 @@ end
 
 local function read_back()
   local plan = plan_text()
-  return tuned.read(tuned.key(project, plan, "x86-64"), plan)
+  return tuned.read(tuned.make_key(project, plan, "x86-64"), plan)
 end
 
 local function remembered(date, choices)
-  return assert(tune.write(tuned.key(project, plan_text(), "x86-64"), { date = date, choices = choices }))
+  return assert(tune.write(tuned.make_key(project, plan_text(), "x86-64"), { date = date, choices = choices }))
 end
 
 local function faster_without_prefetch(from, to)
@@ -444,11 +444,11 @@ end
 function TestModel.test_evaluation_takes_whole_blocks()
   for _, tokens in ipairs({ 42, 84, 126 }) do
     local plan = plan_text("train.block_tokens=" .. tokens)
-    lu.assertEquals(table.concat(tuning.values(plan, levels[1]).evaluation_tokens, " "),
+    lu.assertEquals(table.concat(tuning.list_values(plan, levels[1]).evaluation_tokens, " "),
       ("%d %d %d"):format(tokens, 2 * tokens, 3 * tokens))
   end
   for kilobytes, tokens in pairs({ [512] = "84", [1024] = "168" }) do -- values of docs/tuning.md
-    lu.assertEquals(tuning.defaults(plan_text(), levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens, tokens)
+    lu.assertEquals(tuning.choose_defaults(plan_text(), levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens, tokens)
   end
 end
 
@@ -471,16 +471,16 @@ end
     local path = support.write("mine.lua", [[return { task = { kind = "bucket_sort" },
       model = { source = "net.lua", heads = 2, width = 64 } }]])
     local plan = assert(project:plan(path, {})).plan
-    return tuning.defaults(plan, levels[1], { l2 = 512 * 1024 }).evaluation_tokens
+    return tuning.choose_defaults(plan, levels[1], { l2 = 512 * 1024 }).evaluation_tokens
   end
   lu.assertEquals(tokens(512, 64), tokens(64, 512))
   lu.assertTrue(tonumber(tokens(64, 64)) > tonumber(tokens(64, 512)))
 end
 
 function TestModel.test_shape_has_all_inputs_of_the_choices()
-  local shape = tuning.shape(plan_text())
-  lu.assertNotEquals(tuning.shape(plan_text("train.block_tokens=126")), shape)
-  lu.assertNotEquals(tuning.shape(plan_text("model.activation=gelu")), shape)
+  local shape = tuning.describe_shape(plan_text())
+  lu.assertNotEquals(tuning.describe_shape(plan_text("train.block_tokens=126")), shape)
+  lu.assertNotEquals(tuning.describe_shape(plan_text("model.activation=gelu")), shape)
 end
 
 support.run()

@@ -23,7 +23,7 @@ local function template(name, folder)
 end
 
 local function device_text(plan)
-  local files = assert(gen.files(plan, template, {}, true))
+  local files = assert(gen.render_files(plan, template, {}, true))
   return lists.filter(files, function(file) return file.path == "device.cu" end)[1].text
 end
 

@@ -77,7 +77,7 @@ end
 
 local function add(plan)
   add_memory(plan)
-  local network = reference.derive(model_network.network(plan))
+  local network = reference.derive(model_network.build_network(plan))
   network.id, network.noise = plan.id, NOISE[plan.noise]
   list[#list + 1] = network
 end

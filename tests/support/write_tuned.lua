@@ -12,7 +12,7 @@ local write = require("base.write")
 local spec = assert(project:plan(arg[3], { table.unpack(arg, 4) }))
 local found = {}
 for _, level in ipairs(levels) do
-  local all, values = tuning.values(spec.plan, level), {}
+  local all, values = tuning.list_values(spec.plan, level), {}
   for _, name in ipairs(all) do
     values[name] = all[name][(arg[2] - 1) % #all[name] + 1]
   end
@@ -20,4 +20,4 @@ for _, level in ipairs(levels) do
 end
 spec.plan.tuned = tuning.derive(spec.plan, nil, found)
 assert(write.files(arg[1], assert(project:files(spec.plan, false))))
-print(tuning.text(found[levels[1].name].values))
+print(tuning.format(found[levels[1].name].values))

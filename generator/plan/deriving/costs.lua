@@ -1,7 +1,7 @@
 -- Costs of a step: floating-point operations, for `plan` and for bench.
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
--- M.training: facts about the training lengths; the longest length decides which weights attention stores
+-- M.measure_training: facts about the training lengths; the longest length decides which weights attention stores
 -- (recomputed_weights.lua). Output of M.derive:
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, for a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step (all
@@ -19,7 +19,7 @@ local M = {}
 
 -- The tokens of every stream for all training lengths: a list { S, T } or { T } for each; for dataset files only the
 -- largest allowed lengths.
-local function all_sizes(lengths, facts)
+local function list_sizes(lengths, facts)
   if facts.data then
     return { tasks.count_most(facts) }
   end
@@ -28,7 +28,7 @@ end
 
 -- Returns the longest length of every stream in the list, the mean number of tokens of each stream, and the mean number
 -- of pairs for every two streams.
-local function means_of(sizes)
+local function compute_means(sizes)
   local longest, tokens, pairs_of = {}, {}, {}
   for s in ipairs(sizes[1]) do
     longest[s], pairs_of[s] = 0, {}
@@ -44,8 +44,8 @@ local function means_of(sizes)
 end
 
 -- The tokens of training sequences in each part and in each stream: the largest number and the mean.
-function M.training(plan, facts)
-  local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))
+function M.measure_training(plan, facts)
+  local longest, tokens = compute_means(list_sizes(plan.resolved.train.lengths, facts))
   for i, stream in ipairs(plan.streams) do
     stream.mean_tokens, stream.longest = tokens[i], longest[i]
   end
@@ -54,13 +54,13 @@ function M.training(plan, facts)
 end
 
 -- Operations of the forward pass of one sequence. size: tokens of every stream, or the mean tokens of all streams.
-function M.forward(plan, size)
-  local function tokens(s)
+function M.count_forward(plan, size)
+  local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
   end
-  return lists.sum(plan.flops.streams, function(stream) return 2 * stream.weights * tokens(stream.index) end)
+  return lists.sum(plan.flops.streams, function(stream) return 2 * stream.weights * get_tokens(stream.index) end)
     + lists.sum(plan.flops.attentions, function(entry)
-      return entry.count * tokens(entry.queries) * tokens(entry.keys)
+      return entry.count * get_tokens(entry.queries) * get_tokens(entry.keys)
     end)
 end
 
@@ -76,7 +76,7 @@ local function add_flops(plan, list, means, factor)
 end
 
 -- Counts the pairs that generated code on the CPU skips because no query of a group can see the key.
-local function masked(plan, counts)
+local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]
     return count and { family = family, count = count, of_head = count / family.heads } or nil
@@ -91,10 +91,10 @@ function M.derive(plan, net, facts)
     relative = counts.per_distance // 2,
     output = counts.per_label // 2,
     pairs_text = counts.pairs,
-    masked = masked(plan, counts.families),
+    masked = list_masked(plan, counts.families),
   }
-  local sizes = all_sizes(plan.resolved.train.lengths, facts)
-  local _, tokens, pairs_of = means_of(sizes)
+  local sizes = list_sizes(plan.resolved.train.lengths, facts)
+  local _, tokens, pairs_of = compute_means(sizes)
   local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
   for i, scope in ipairs(plan.network) do
     per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: 1 forward, 2 backward

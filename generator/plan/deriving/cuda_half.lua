@@ -93,7 +93,7 @@ local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 
 -- The number of threads that share a head's channels: a power of two. A thread's part consists of whole quads (four
 -- channels); with uneven parts the last threads have fewer channels or none.
-local function head_lanes(head_width, precision)
+local function count_head_lanes(head_width, precision)
   local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
   while quads > lanes * most do
     lanes = 2 * lanes
@@ -102,14 +102,14 @@ local function head_lanes(head_width, precision)
 end
 
 -- Whether any family of the plan has one of two properties of its terms.
-local function any(plan, name, other)
+local function has_any(plan, name, other)
   return lists.any(plan.attentions, function(family)
     return family.terms[name] and (not other or family[other])
   end)
 end
 
 -- The largest number of channels of whole heads that fits a tile of a product, at least one head.
-local function slice(family)
+local function choose_slice(family)
   local heads = 1
   for count = 1, family.heads do
     if family.heads % count == 0 and count * family.head_width <= TILE then
@@ -119,16 +119,16 @@ local function slice(family)
   return heads * family.head_width
 end
 
-local function kernels(plan, device, multiplies, by_team)
+local function list_kernels(plan, device, multiplies, by_team)
   local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
   local function add(wanted, ...)
     lists.append(list, wanted and { ... } or {})
   end
-  add(any(plan, "trains"), "cuda/score.cu")
-  add(any(plan, "gains"), "cuda/lines.cu")
-  add(any(plan, "trains", "cross"), "cuda/score_cross.cu")
+  add(has_any(plan, "trains"), "cuda/score.cu")
+  add(has_any(plan, "gains"), "cuda/lines.cu")
+  add(has_any(plan, "trains", "cross"), "cuda/score_cross.cu")
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/kept_tf32.cu" or "cuda/kept_reals.cu",
@@ -142,7 +142,7 @@ local function kernels(plan, device, multiplies, by_team)
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
   end
   add(true, "cuda/sums.cu", "cuda/heads.cu")
-  add(any(plan, "outwards"), "cuda/geometric.cu")
+  add(has_any(plan, "outwards"), "cuda/geometric.cu")
   add(device.drops or plan.noise, "cuda/philox.cu")
   add(device.drops, "cuda/dropout.cu")
   add(plan.noise, "cuda/noise.cu")
@@ -152,7 +152,7 @@ local function kernels(plan, device, multiplies, by_team)
 end
 
 -- Tensors without a useful gradient: the first and last element of each, and `columns` of every `stride`.
-local function constants(plan)
+local function list_constants(plan)
   local list = lists.map(plan.tensors, function(t)
     local rows, columns = #t.shape == 2 and t.shape[1] or 1, t.shape[#t.shape]
     return not t.learned and { name = t.name, first = t.offset,
@@ -163,14 +163,14 @@ end
 
 -- The number of shards of one model: train.shards, unless it equals the default for CPUs; a spec that writes the
 -- default out is treated as one that leaves it out.
-local function chip_shards(plan, most)
+local function count_chip_shards(plan, most)
   local train = plan.resolved.train
   local is_default = train.shards == schema.at["train.shards"].default(plan.resolved)
   return is_default and math.min(train.batch, most) or train.shards
 end
 
 -- The size of a block's state: an address for each array of the network, and a part that every model has.
-local function block_state(plan, device)
+local function measure_block_state(plan, device)
   local of_sum = device.operands.list[1] and OF_SUM + 2 * #device.operands.list or 0
   local arrays = of_sum + #device.always + #device.training + #device.bits
     + OF_FAMILY * math.max(0, #plan.attentions - 1)
@@ -179,7 +179,7 @@ local function block_state(plan, device)
 end
 
 -- The network in device code; or false, and the reason why there is no device code.
-local function network_of(net, executed, given)
+local function derive_network(net, executed, given)
   local made, why = diagnostics.attempt(network.derive, net, executed, given)
   for family, names in pairs(made and made.attends or {}) do
     lists.update(family.attends, names)
@@ -190,7 +190,7 @@ local function network_of(net, executed, given)
   return made or false, why or false
 end
 
-local function head_words(family, lanes)
+local function name_heads(family, lanes)
   local spread, prefix = lanes > 1, family.prefix
   return {
     head_lanes = lanes,
@@ -210,7 +210,7 @@ local function row_factor(before, index)
 end
 
 -- Sets the counts of a family's random draws, and the rows that a layer reads.
-local function draws_of(family, attends, places)
+local function count_draws(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
   attends.draws, attends.draws_before = randomized or drawn, false
@@ -225,12 +225,12 @@ local function draws_of(family, attends, places)
 end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
-local function attends_of(plan, family, library)
+local function derive_attends(plan, family, library)
   local terms, score = family.terms, family.terms.scaled and family.score.cuda
   local keeps = not library and device_terms.keeps_pairs(family)
   local changes = score and score.logit_grad and true or false
   local spread = library or family.head_width > WHOLE_HEAD
-  local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
+  local attends = name_heads(family, spread and count_head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
@@ -245,7 +245,7 @@ local function attends_of(plan, family, library)
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
-  attends.slice = library and terms.biases and slice(family)
+  attends.slice = library and terms.biases and choose_slice(family)
   attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
   attends.layer_gradients = terms.biases or terms.outwards
   attends.pairs = keeps or terms.outwards and not library
@@ -255,7 +255,7 @@ local function attends_of(plan, family, library)
 end
 
 -- The families whose draws place vectors that are added in blocks.
-local function placing(plan, net)
+local function find_placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
@@ -263,18 +263,18 @@ local function placing(plan, net)
 end
 
 local function derive_families(plan, net, library)
-  local places = placing(plan, net)
+  local places = find_placing(plan, net)
   for _, family in ipairs(plan.attentions) do
-    family.attends = attends_of(plan, family, library)
+    family.attends = derive_attends(plan, family, library)
     family.on_device = { terms = device_terms.list_terms(family) }
     family.attends.owners = device_terms.list_owners(family)
     family.attends.owners_words = family.attends.owners[1] and ", then an entry of a table" or ""
-    draws_of(family, family.attends, places[family] or false)
+    count_draws(family, family.attends, places[family] or false)
   end
 end
 
 -- The words for a pair of query i and key j in the text of terms; some places have other words.
-local function pair_words(attends)
+local function name_pair(attends)
   local whole = attends.in_fragments
   return { a = "a.", head = "&a", h = "h", j = "j", query_count = whole and "T" or "a.T",
     key_count = whole and "S" or "a." .. attends.keys }
@@ -284,7 +284,7 @@ end
 -- copied last, since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
-    local names = lists.update(family.on_device, lists.merge(family, pair_words(family.attends),
+    local names = lists.update(family.on_device, lists.merge(family, name_pair(family.attends),
       { terms = family.on_device.terms }))
     names.on_device = nil
   end
@@ -293,7 +293,7 @@ end
 -- ---- random numbers ----
 
 -- The draw of positions for vectors added to a stream's tokens, where several streams sample them apart from families.
-local function input_drawing(plan, words)
+local function draw_input(plan, words)
   local draw, prefix = plan.input_draw, words.at .. "input_"
   return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
     names = { prefix = prefix, stream = plan.streams[words.index + 1], positions = draw, PREFIX = draw.PREFIX },
@@ -302,7 +302,7 @@ local function input_drawing(plan, words)
 end
 
 -- The draw of positions for every sequence of a stream. Its names need no prefix in a model that samples nothing else.
-local function sequence_drawing(plan, words)
+local function draw_sequences(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence
   local prefix = plan.attentions[2] and words.at .. "sequence_" or ""
@@ -313,7 +313,7 @@ local function sequence_drawing(plan, words)
     scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
 end
 
-local function family_drawing(family)
+local function draw_family(family)
   local prefix, relative = family.prefix, family.relative
   local most = family.positions.max_position or family.positions.distance.max_position
   local scratch = { { family.PREFIX .. "MAX_POSITION", most } }
@@ -326,7 +326,7 @@ local function family_drawing(family)
 end
 
 -- Ints of workspace for sampling: the largest need of any draw.
-local function draw_scratch(drawing)
+local function count_scratch(drawing)
   local most = { "0", 0 }
   for _, need in lists.iterate_nested(drawing, "scratch") do
     most = need[2] > most[2] and need or most
@@ -335,12 +335,12 @@ local function draw_scratch(drawing)
 end
 
 -- All draws, one after another.
-local function drawing_of(plan, device)
-  local list = lists.collect({ input_drawing, sequence_drawing }, function(drawing)
+local function list_drawing(plan, device)
+  local list = lists.collect({ draw_input, draw_sequences }, function(drawing)
     return lists.map(device.streams, function(words) return drawing(plan, words) end)
   end)
   lists.append(list, lists.map(plan.attentions, function(family)
-    return family.attends.draws and family_drawing(family) or nil
+    return family.attends.draws and draw_family(family) or nil
   end))
   for i, one in ipairs(list) do
     local before = list[i - 1]
@@ -353,7 +353,7 @@ local function drawing_of(plan, device)
 end
 
 -- Bytes of the operands of all products of a batch, inputs and gradients of outputs.
-local function operand_bytes(plan, executed)
+local function count_operand_bytes(plan, executed)
   local numbers = lists.sum(executed.order, function(scope)
     return lists.sum(executed[scope].backward, function(b)
       local op = b.kind == "weight_grad" and b.op
@@ -367,11 +367,11 @@ end
 function M.derive(plan, net, executed)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
-  local tables = any(plan, "biases")
+  local tables = has_any(plan, "biases")
   local multiplies = not library or tables
-  local kept = plan.cuts_by_warp and operand_bytes(plan, executed)
+  local kept = plan.cuts_by_warp and count_operand_bytes(plan, executed)
   local by_team = kept and kept <= MOST_KEPT
-  local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
+  local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
     products = library and "library" or "generated",
@@ -385,20 +385,20 @@ function M.derive(plan, net, executed)
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
-    constants = constants(plan),
+    constants = list_constants(plan),
   }
   derive_families(plan, net, library)
   cuda.begins = lists.any(plan.attentions, function(family) return family.attends.begins end)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
-  cuda.shared = cuda.sums or any(plan, "scaled")
-  local device, why = network_of(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
+  cuda.shared = cuda.sums or has_any(plan, "scaled")
+  local device, why = derive_network(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and plan.precision ~= "bf16" or false })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or WARP_STAGING * (plan.width > WARP_TILE and 2 or 1)
-  cuda.drawing = device and drawing_of(plan, device) or nil
-  cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil
-  cuda.block_state = device and block_state(plan, device) or BLOCK_STATE
-  cuda.kernels = device and kernels(plan, device, multiplies, by_team) or {}
+  cuda.drawing = device and list_drawing(plan, device) or nil
+  cuda.draw_scratch = device and count_scratch(cuda.drawing) or nil
+  cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE
+  cuda.kernels = device and list_kernels(plan, device, multiplies, by_team) or {}
   name_families(plan)
   return { cuda = cuda, device = device, no_device_code = why,
     least_architecture = LEAST_ARCHITECTURE[plan.precision], cuda_files = {

@@ -16,7 +16,7 @@ local M = {}
 local VERSION = 1 -- LH_DEFAULTS_VERSION
 local LEAST_ROOM = 16384
 
-local function lengths_text(lengths)
+local function format_lengths(lengths)
   if not lengths then
     return "1:0:1" -- no lengths: dataset files have those of their examples
   end
@@ -25,25 +25,25 @@ local function lengths_text(lengths)
 end
 
 -- The text of eval.by, such as "vectors=*;digits=1:50:1".
-local function by_text(by)
+local function format_by(by)
   local parts = lists.map(canonical.sort_keys(axes.remove_noise(by) or {}), function(name)
-    return ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name]))
+    return ("%s=%s"):format(name, by[name] == true and "*" or format_lengths(by[name]))
   end)
   return #parts > 0 and table.concat(parts, ";")
 end
 
 -- The text of a list, such as the standard deviations of noise "0,0.5,1"; nil without a list.
-local function list_text(list, form)
+local function format_list(list, form)
   return list and table.concat(lists.map(list, function(each) return (form or "%s"):format(each) end), ",")
 end
 
 -- The number of examples; 0 stands for all examples.
-local function count_of(examples)
+local function encode_count(examples)
   return examples == "all" and 0 or examples
 end
 
 -- The settings as { name, value }, with the names of lh_spec; a value of nil or false is absent.
-local function values(resolved, init)
+local function list_values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
   local stream = validation.plan(resolved)
@@ -56,41 +56,41 @@ local function values(resolved, init)
     { "train.checkpoint_every", train.checkpoint.every },
     { "train.checkpoint_minutes", train.checkpoint.minutes },
     { "train.keep_all", keep == "all" },
-    { "train.keep_steps", type(keep) == "table" and list_text(keep) },
+    { "train.keep_steps", type(keep) == "table" and format_list(keep) },
     { "train.init", init and init.shown },
     { "train.init_checksum", init and init.checksum },
-    { "eval.lengths", lengths_text(eval.lengths) },
-    { "eval.by", by_text(eval.by) },
-    { "eval.noise", list_text(lists.get(eval, "by.noise.list"), "%.17g") },
-    { "eval.sets", list_text(eval.splits) },
+    { "eval.lengths", format_lengths(eval.lengths) },
+    { "eval.by", format_by(eval.by) },
+    { "eval.noise", format_list(lists.get(eval, "by.noise.list"), "%.17g") },
+    { "eval.sets", format_list(eval.splits) },
     { "eval.with_trained", eval.novel == false },
     { "eval.in_order", eval.order == "file" },
-    { "eval.examples", count_of(eval.examples) },
+    { "eval.examples", encode_count(eval.examples) },
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
     { "eval.teacher_forced", eval.decoding == "teacher_forced" },
-    { "eval.validation_lengths", stream and list_text(stream.lengths) },
+    { "eval.validation_lengths", stream and format_list(stream.lengths) },
     { "eval.validation_examples", stream and stream.examples },
     { "eval.during_every", during and during.every },
-    { "eval.during_lengths", during and lengths_text(during.lengths) },
-    { "eval.during_by", during and by_text(during.by) },
-    { "eval.during_sets", during and list_text(during.splits) },
-    { "eval.during_examples", during and count_of(during.examples) },
+    { "eval.during_lengths", during and format_lengths(during.lengths) },
+    { "eval.during_by", during and format_by(during.by) },
+    { "eval.during_sets", during and format_list(during.splits) },
+    { "eval.during_examples", during and encode_count(during.examples) },
     { "resolved", canonical.format(resolved) },
   }
 end
 
-local function head(room, digest)
+local function format_head(room, digest)
   return ("longhand defaults %d %d %s\n"):format(VERSION, room, digest)
 end
 
 -- A pattern for a text in a program that reserves `room` bytes.
-function M.pattern(room)
-  return head(room, "%x+")
+function M.make_pattern(room)
+  return format_head(room, "%x+")
 end
 
 -- The lines of a text as C string literals, without their quotes.
-local function literal_lines(text)
+local function write_literals(text)
   local list = {}
   for line in text:gmatch("([^\n]*)\n") do
     lists.append(list, literals.split_text(line))
@@ -100,7 +100,7 @@ local function literal_lines(text)
 end
 
 -- The number of bytes to reserve, so that another spec's text fits even if that text is twice as long.
-local function room_for(bytes)
+local function choose_room(bytes)
   local room = LEAST_ROOM
   while room < 2 * bytes do
     room = 2 * room
@@ -110,19 +110,19 @@ end
 
 -- The environment of a trainer that ./longhand starts: with it the trainer refuses to run if another build has replaced
 -- the trainer's defaults in the meantime.
-function M.environment(made)
+function M.make_environment(made)
   return "LONGHAND_DEFAULTS=" .. made.digest
 end
 
 function M.derive(resolved, init)
-  local body = table.concat(lists.map(values(resolved, init), function(entry)
+  local body = table.concat(lists.map(list_values(resolved, init), function(entry)
     local name, value = entry[1], entry[2]
     local text = type(value) == "number" and canonical.format(value) or tostring(value)
     return value and ("%s %s\n"):format(name, text) or nil
   end))
-  local room, digest = room_for(#body), sha256.digest(body)
-  local text = head(room, digest) .. body
-  return { text = text, digest = digest, room = room, lines = literal_lines(text) }
+  local room, digest = choose_room(#body), sha256.digest(body)
+  local text = format_head(room, digest) .. body
+  return { text = text, digest = digest, room = room, lines = write_literals(text) }
 end
 
 return M

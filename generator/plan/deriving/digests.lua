@@ -19,7 +19,7 @@ local DIGEST_ABI = 2
 
 -- The digest covers the bytes of a user's task file and of a validation file. For dataset files it covers their
 -- alphabets and task.longest: the trainer compares the bytes itself.
-local function task_identity(plan)
+local function identify_task(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
       loss = given.loss }
@@ -29,7 +29,7 @@ local function task_identity(plan)
 end
 
 -- The digest covers the bytes of the file of a user's own network.
-local function model_identity(plan)
+local function identify_model(plan)
   local model = lists.merge(plan.resolved.model)
   if plan.own_network then
     model.source, model.text = nil, plan.own_network.text
@@ -37,46 +37,46 @@ local function model_identity(plan)
   return model
 end
 
-local function evaluation_identity(resolved)
+local function identify_evaluation(resolved)
   local noise = features.get_noise(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
 -- The plan digest covers the resolved spec, except fields that a run may change freely, and the choices that fix the
 -- order of sums.
-function M.plan(plan)
+function M.digest_plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
   return sha256.digest(canonical.format(lists.merge({
     abi = DIGEST_ABI,
     precision = resolved.precision,
     device_products = resolved.device_products,
-    task = task_identity(plan),
+    task = identify_task(plan),
     encoding = resolved.encoding,
-    model = model_identity(plan),
+    model = identify_model(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
       clip = train.clip, schedule = train.schedule, falls_over = features.get_fall(resolved) },
-    eval = evaluation_identity(resolved),
+    eval = identify_evaluation(resolved),
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer
     init = plan.init and plan.init.checksum,
   }, table.unpack(pages.collect("identify_sums", plan)))))
 end
 
-local function encoding_identity(encoding)
+local function identify_encoding(encoding)
   return lists.merge(table.unpack(pages.collect("identify", encoding)))
 end
 
 -- The model digest decides whether a checkpoint fits a model. It covers names, shapes, vocabulary and meaning of
 -- tokens, encoding kinds, and the operations of a network that is not a kind's default. A scaling of the rotation and
 -- lines are left out, since users add them to checkpoints that were trained without them.
-function M.model(plan)
+function M.digest_model(plan)
   local resolved = plan.resolved
-  local identity = encoding_identity(resolved.encoding)
+  local identity = identify_encoding(resolved.encoding)
   for _, name in ipairs(families.NAMES) do
     local own = resolved.encoding[name] or {}
     local counts = lists.any(pages, function(page) return page.identify and own[page.name] ~= nil end)
-    identity[name] = counts and encoding_identity(families.make_encoding(resolved.encoding, name)) or nil
+    identity[name] = counts and identify_encoding(families.make_encoding(resolved.encoding, name)) or nil
   end
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }

@@ -26,7 +26,7 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
-function M.dropout(name, rate)
+function M.plan_dropout(name, rate)
   if not rate or rate == 0 then
     return { kind = "none" }
   end
@@ -40,7 +40,7 @@ function M.dropout(name, rate)
 end
 
 -- Facts about the computation token, whose number is `token`; false if there is none.
-local function computation(times, token)
+local function plan_computation(times, token)
   return times and {
     token = token,
     all = times + 1,
@@ -55,7 +55,7 @@ local READINGS = { decoder = "The decoder reads the input, %sa separator and the
   encoder_decoder = "The encoder reads the input, %sthe decoder a separator and the target" }
 
 -- The model's own tokens as members of a C enum.
-local function constants_text(computed, others)
+local function write_constants(computed, others)
   return (computed and ("COMPUTATION_TOKEN = %d, "):format(computed.token) or "") .. others
 end
 
@@ -65,7 +65,7 @@ local tokens = {}
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
-    return { computation = computation(times, inputs), tokens = inputs, tokens_words = "input symbols",
+    return { computation = plan_computation(times, inputs), tokens = inputs, tokens_words = "input symbols",
       empty_token = false, decoder = false, reading = READOUTS[model.readout],
       token_constants = model.readout == "probe" and ("PROBE = %s"):format(plan.task.probe) or "" }
   end
@@ -73,11 +73,11 @@ function tokens.encoder(plan, inputs, times)
   local count = inputs + (spare and 2 or 1)
   local words = times and "input symbols, the computation token, the empty output"
     or spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
-  local computed = computation(times, inputs)
+  local computed = plan_computation(times, inputs)
   return { computation = computed, tokens = count, tokens_words = words, empty_token = count - 1, decoder = false,
     reading = ("The encoder reads the input, %sone empty token per output; the answers are read at the empty tokens.")
       :format(times and computed.words .. " for each of its tokens, then " or "then "),
-    token_constants = constants_text(computed, "EMPTY_TOKEN = " .. count - 1) }
+    token_constants = write_constants(computed, "EMPTY_TOKEN = " .. count - 1) }
 end
 
 -- The tokens after the input's tokens: symbols of the target (unless input and target share an alphabet), the
@@ -85,7 +85,7 @@ end
 function tokens.decoder(plan, inputs, times)
   local shared, start = plan.task.shared, plan.task.start
   local first = inputs + (shared and 0 or plan.task.output_count)
-  local computed = computation(times, first)
+  local computed = plan_computation(times, first)
   local count = first + (times and 1 or 0) + (start and 0 or 1)
   local words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
     .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
@@ -94,7 +94,7 @@ function tokens.decoder(plan, inputs, times)
     decoder = { first_output = first_output, separator = separator },
     reading = READINGS[plan.resolved.model.kind]:format(times and computed.words .. " for each of its tokens, " or "")
       .. " without its last token. Each token from the separator on predicts the next token of the target.",
-    token_constants = constants_text(computed, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output, separator)) }
+    token_constants = write_constants(computed, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output, separator)) }
 end
 
 -- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a separate stream.
@@ -104,7 +104,7 @@ local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "la
 local INPUT = { stream = 0, at = "" }
 local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 
-local function attention(plan, name, queries, keys, causal)
+local function make_family(plan, name, queries, keys, causal)
   local model = plan.resolved.model
   local head_width = model.width // model.heads
   return { name = name, of_spec = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
@@ -115,24 +115,24 @@ end
 -- The attentions that a description of the kind may name; model_network.lua selects those that the description names,
 -- and finds their blocks.
 M.attentions = {
-  encoder = function(plan) return { attention(plan, "self", INPUT, INPUT) } end,
-  decoder = function(plan) return { attention(plan, "self", INPUT, INPUT, true) } end,
+  encoder = function(plan) return { make_family(plan, "self", INPUT, INPUT) } end,
+  decoder = function(plan) return { make_family(plan, "self", INPUT, INPUT, true) } end,
   encoder_decoder = function(plan)
-    return { attention(plan, "encoder", SOURCE, SOURCE), attention(plan, "decoder", TARGET, TARGET, true),
-      attention(plan, "cross", TARGET, SOURCE) }
+    return { make_family(plan, "encoder", SOURCE, SOURCE), make_family(plan, "decoder", TARGET, TARGET, true),
+      make_family(plan, "cross", TARGET, SOURCE) }
   end,
 }
 
 -- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all loops),
 -- and the names of both counts in C.
-function M.in_block(family, name, block)
+function M.place_in_block(family, name, block)
   return lists.merge(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
       state = block.name .. "_state" } })
 end
 
 -- The families of a plan; without attention, the family whose positions are those of its tokens.
-function M.families(plan)
+function M.list_families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end
 
@@ -158,7 +158,7 @@ function M.derive(plan)
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }
-  part.dropout = M.dropout("BRANCH", model.dropout)
+  part.dropout = M.plan_dropout("BRANCH", model.dropout)
   return part
 end
 

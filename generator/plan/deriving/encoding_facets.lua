@@ -1,7 +1,7 @@
 -- The positional encoding: the plan's part for every facet, the random positions, and the largest length of a sequence.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
--- the additive encoding (M.added, which is known before the families).
+-- the additive encoding (M.derive_added, which is known before the families).
 -- Output of M.derive. Each family gets:
 --   the plans of its facets' pages
 --   tempered    words on other factors in the scale of its logits
@@ -10,10 +10,10 @@
 -- Each stream gets ranges of its random positions, and by_sequence, positions that each sequence has of its own.
 -- M.derive returns additive; limit (the most tokens, or false); input_draw, the random positions of the additive
 -- encoding; and whether anything is random.
--- Output of M.shared, once families have their terms: the position tables. Each family gets sums, behind, and paired:
--- how gradients of keys and values are summed together if a vector holds both; otherwise false.
--- In a model with one input, the input has the positions of its first family; with several inputs, each has the
--- positions of the facets that stand directly in encoding.
+-- Output of M.derive_shared, once families have their terms: the position tables. Each family gets sums, behind, and
+-- paired: how gradients of keys and values are summed together if a vector holds both; otherwise false. In a model with
+-- one input, the input has the positions of its first family; with several inputs, each has the positions of the facets
+-- that stand directly in encoding.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")
@@ -28,7 +28,7 @@ local M = {}
 
 -- The value that the network computes because a page of the family asks for it, or false: its columns, rounded up to
 -- whole vectors, and the constant with their number.
-local function requested_value(family)
+local function find_request(family)
   local first, second = table.unpack(pages.collect("request_value", family))
   if second then
     error({ problem = true, field = "encoding", what = ("attention %s asks the network for %s and for %s"):format(
@@ -47,7 +47,7 @@ local function derive_family(plan, family, facts)
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
   end
-  family.asks = requested_value(family)
+  family.asks = find_request(family)
   family.asks_name = family.asks and family.asks.name or "asked"
   local temperature = family.normaliser.temperature or 1
   family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
@@ -58,7 +58,7 @@ end
 -- The names of arrays with which the backward pass sums gradients of keys and values together: weights next to the
 -- gradients of their logits, and rows that alternate channels of a value and its key. The arrays replace the other
 -- buffers, or are added to those for vectors of distances. False if no level's vectors hold such a row.
-local function paired(plan, family)
+local function name_pairs(plan, family)
   local row, beside = 2 * family.head_width * plan.real_bytes, family.terms.beside
   return not family.terms.outwards and row <= levels[1].vector
     and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
@@ -66,21 +66,21 @@ end
 
 -- Properties that depend on the terms of all families: whether blocks of a shard sum more than the gradient, which
 -- family lies last behind the struct `shared`, and which tables of positions exist.
-function M.shared(plan)
+function M.derive_shared(plan)
   local all, added, last = plan.attentions, plan.additive.kind == "sinusoid", false
   for _, family in ipairs(all) do
-    family.paired, family.sums = paired(plan, family), family.terms.sums
+    family.paired, family.sums = name_pairs(plan, family), family.terms.sums
     family.behind_previous = last
     family.behind = family.terms.made or family.terms.tables
     last = family.behind and family.name or last
   end
-  local function any(name)
+  local function has_any(name)
     return lists.any(all, function(family) return family.terms[name] end)
   end
   local signed = lists.any(all, function(family) return family.terms.biases and family.terms.by_offset end)
-  local sinusoids = added and plan.additive.member == "sinusoid" or signed or any("far")
-  return { any_sums = any("sums"), last_behind = last, signed_sinusoids = signed, sinusoids = sinusoids,
-    tables = added or sinusoids or any("rotates") }
+  local sinusoids = added and plan.additive.member == "sinusoid" or signed or has_any("far")
+  return { any_sums = has_any("sums"), last_behind = last, signed_sinusoids = signed, sinusoids = sinusoids,
+    tables = added or sinusoids or has_any("rotates") }
 end
 
 -- ---- random positions ----
@@ -124,7 +124,7 @@ end
 
 -- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
 -- and the draw of block l. With several streams these draws belong to no family (`apart`).
-local function input_draw(plan)
+local function plan_input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil
   local positions = apart and positions_facet.plan_input(plan.resolved.encoding) or family.positions
@@ -135,12 +135,12 @@ local function input_draw(plan)
 end
 
 -- The facets that use positions of a stream's tokens: { positions, PREFIX of its constants, field }.
-function M.readers(plan, stream, drawn)
+function M.list_readers(plan, stream, drawn)
   local list, own = {}, plan.resolved.encoding
   if plan.streams[2] and drawn then
     list[1] = { positions = drawn, PREFIX = drawn.PREFIX, field = "encoding" }
   end
-  for _, family in ipairs(dimensions.families(plan)) do
+  for _, family in ipairs(dimensions.list_families(plan)) do
     if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
       list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
         field = own[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
@@ -152,23 +152,23 @@ end
 -- Limits the numbers that may be given for a stream's draws to those that all its readers can take.
 local function settle_stream(plan, stream, drawn)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
-  local function least(a, b)
+  local function find_least(a, b)
     return a == 0 and b or math.min(a, b)
   end
-  for _, reader in ipairs(M.readers(plan, stream, drawn)) do
+  for _, reader in ipairs(M.list_readers(plan, stream, drawn)) do
     local positions, distance = reader.positions, reader.positions.distance or {}
     if positions.kind ~= "index" then
-      stream.position_range = least(stream.position_range, positions.max_position)
+      stream.position_range = find_least(stream.position_range, positions.max_position)
       stream.first_position = math.max(stream.first_position, positions.first)
     end
     if distance.draws then
-      stream.distance_range = least(stream.distance_range, distance.max_position)
+      stream.distance_range = find_least(stream.distance_range, distance.max_position)
     end
     stream.by_sequence = stream.by_sequence or positions.kind == "sequence" and reader
   end
 end
 
-local function limit_of(plan, additive, drawn)
+local function find_limit(plan, additive, drawn)
   local limit = false
   local function add(tokens, field, value)
     if not limit or tokens < limit.tokens then
@@ -176,7 +176,7 @@ local function limit_of(plan, additive, drawn)
     end
   end
   for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(M.readers(plan, stream, drawn)) do
+    for _, reader in ipairs(M.list_readers(plan, stream, drawn)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
       if range or distance.range then -- random distances alone: n tokens have distances below n
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
@@ -213,19 +213,19 @@ local function add_draws(part, plan, drawn)
 end
 
 -- The vectors added to those of tokens, except their places in the parameters and in a step.
-function M.added(plan, facts)
+function M.derive_added(plan, facts)
   return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 function M.derive(plan, facts, added)
-  for _, family in ipairs(dimensions.families(plan)) do
+  for _, family in ipairs(dimensions.list_families(plan)) do
     derive_family(plan, family, facts)
   end
-  local drawn = added.kind ~= "none" and input_draw(plan)
+  local drawn = added.kind ~= "none" and plan_input_draw(plan)
   local part, additive = {}, lists.merge(added, { draw = drawn })
   additive.from_tables = not (drawn and drawn.kind == "sequence") -- a table has one row for a token of all sequences
   add_draws(part, plan, drawn)
-  part.additive, part.limit = additive, limit_of(plan, additive, drawn)
+  part.additive, part.limit = additive, find_limit(plan, additive, drawn)
   return part
 end
 

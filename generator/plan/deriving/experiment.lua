@@ -16,7 +16,7 @@ local function add(arrays, about, type, name, lines)
   arrays[#arrays + 1] = { about = about, type = type, name = name, lines = lines }
 end
 
-local function lengths_text(lengths, arrays)
+local function write_lengths(lengths, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
   elseif lengths.list then
@@ -27,7 +27,7 @@ local function lengths_text(lengths, arrays)
 end
 
 -- The token of a symbol; false if no symbol has the name.
-local function token_of(symbols, name)
+local function find_token(symbols, name)
   local tokens = lists.map(symbols, function(symbol, i) return symbol == name and i - 1 or nil end)
   return tokens[1] or false
 end
@@ -48,7 +48,7 @@ end
 
 -- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether there is one.
 local function add_names(facts, resolved, arrays)
-  local token = features.is_causal(resolved) and token_of(facts.output_symbols, facts.end_symbol)
+  local token = features.is_causal(resolved) and find_token(facts.output_symbols, facts.end_symbol)
   add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.quote(facts.input_symbols))
   add(arrays, "The symbols of outputs.", "char *const", "output_symbols", literals.quote(facts.output_symbols))
   if facts.axes then
@@ -60,7 +60,7 @@ local function add_names(facts, resolved, arrays)
   return token ~= false
 end
 
-local function task_fields(facts, resolved, arrays)
+local function describe_task(facts, resolved, arrays)
   return {
     kind = facts.kind,
     source = facts.text and facts.kind .. ".c",
@@ -75,11 +75,11 @@ local function task_fields(facts, resolved, arrays)
       { name = "output_length", formula = facts.output_length },
     },
     shared = facts.symbols ~= nil,
-    start = token_of(facts.symbols or {}, facts.start_symbol), -- a decoder's first token, instead of a separator
+    start = find_token(facts.symbols or {}, facts.start_symbol), -- a decoder's first token, instead of a separator
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
     blanks = #(facts.blank or {}),
-    probe = token_of(facts.input_symbols, facts.probe),
+    probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false,
     loss = facts.loss or false, -- of all labels, or of counted labels; false: none is masked
@@ -96,9 +96,9 @@ function M.derive(plan, facts, network)
   if stream then
     stream.coincide = validation.estimate_shares(resolved, facts)
   end
-  return { own_network = network or false, task = task_fields(facts, resolved, arrays), lists = arrays,
+  return { own_network = network or false, task = describe_task(facts, resolved, arrays), lists = arrays,
     train = { batch = train.batch, shards = train.shards,
-      lengths_text = lengths_text(train.lengths, arrays) }, clip = train.clip, validation = stream }
+      lengths_text = write_lengths(train.lengths, arrays) }, clip = train.clip, validation = stream }
 end
 
 return M

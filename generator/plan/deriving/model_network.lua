@@ -1,7 +1,7 @@
 -- The model: its network, built from its description, and its parameters.
 --
--- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.attentions, before the
--- encoding: attentions, the families that the network has; first: the first family, which exists even without
+-- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, before
+-- the encoding: attentions, the families that the network has; first: the first family, which exists even without
 -- attention. Output of M.derive, in addition to the graph (builder.lua) and its lists (scope_lists.lua): structs (of
 -- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (elements of the others),
 -- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
@@ -50,27 +50,27 @@ local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu
   bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
   hidden_dropout = 0 }
 
-local function completed(given, defaults)
+local function complete(given, defaults)
   local whole = lists.copy(defaults)
   for name, value in next, given do
-    whole[name] = type(value) == "table" and completed(value, defaults[name] or {}) or value
+    whole[name] = type(value) == "table" and complete(value, defaults[name] or {}) or value
   end
   return whole
 end
 
-local function by_name(families)
+local function index_by_name(families)
   return lists.index_by(families, function(family) return family.name end)
 end
 
 -- The possible outputs of trace_block: activations with their channels, and attentions with their heads and the streams
 -- of their queries and keys.
-local function trace_sites(net)
+local function list_trace_sites(net)
   local sites = {}
-  local function activation(name, value)
+  local function add_activation(name, value)
     sites[#sites + 1] = { name = name, channels = value.width.count, heads = 0, query = value.stream.index,
       key = value.stream.index }
   end
-  local function repetition(block, path)
+  local function add_repetition(block, path)
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
         local own = (op.family.cross or op.named) and path .. "." .. op.family.name or path
@@ -78,14 +78,14 @@ local function trace_sites(net)
           key = op.kv.stream.index }
       end
     end
-    activation(path .. ".output", block.last)
+    add_activation(path .. ".output", block.last)
   end
   for _, op in ipairs(net.ops) do
     if op.kind == "embed" then
-      activation(op.out.name, op.out)
+      add_activation(op.out.name, op.out)
     elseif op.kind == "block" then
       for i = 0, op.block.count * op.block.loops - 1 do
-        repetition(op.block, (op.block.path:format(i):gsub("%.$", "")))
+        add_repetition(op.block, (op.block.path:format(i):gsub("%.$", "")))
       end
     end
   end
@@ -93,20 +93,20 @@ local function trace_sites(net)
 end
 
 -- Widths that need a constant, in the order of the description; dimensions.tpl defines constants for facets' widths.
-local function widths(net)
+local function list_widths(net)
   return lists.map(net.widths, function(width)
     local own = width.text ~= "WIDTH" and not width.asked
     return own and { name = width.text, count = width.count } or nil
   end)
 end
 
-local function given_of(plan, model, families, additive)
+local function describe_given(plan, model, families, additive)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
     inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
-    families = families or by_name(dimensions.families(plan)),
+    families = families or index_by_name(dimensions.list_families(plan)),
     additive = additive or plan.additive,
   }
 end
@@ -114,12 +114,12 @@ end
 -- ---- a network of the user's own ----
 
 -- Refuses a field that the spec states and the network does not read, instead of ignoring the field silently.
-local function unread(field, file, expected)
+local function refuse_unread(field, file, expected)
   error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
     expected = expected .. ", or no such field" }, 0)
 end
 
-local function wrong(op, file, what, expected)
+local function refuse(op, file, what, expected)
   error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
 end
 
@@ -141,14 +141,14 @@ local function check_encoding(plan, net, file)
     adds = adds or op.encoding and op.encoding.kind ~= "none"
   end
   if plan.additive.kind ~= "none" and not adds then
-    unread("encoding.additive.kind", file, plan.additive.in_blocks and "block:place(value, net.additive)"
+    refuse_unread("encoding.additive.kind", file, plan.additive.in_blocks and "block:place(value, net.additive)"
       or "net:embed(..., { place = net.additive })")
   end
   for _, page in ipairs(net.used_families[1] and {} or pages) do
     local path, value = "encoding." .. page.name, encoding[page.name]
     local kind = type(value) == "table" and value.kind
     if value and kind ~= "none" and not page.of_input and not page.serves then
-      unread(kind and path .. ".kind" or path, file, "an attention")
+      refuse_unread(kind and path .. ".kind" or path, file, "an attention")
     end
   end
 end
@@ -159,7 +159,7 @@ local function check_dropouts(plan, net, file)
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
     { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
     if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
-      unread("model." .. entry[1], file, entry[3])
+      refuse_unread("model." .. entry[1], file, entry[3])
     end
   end
 end
@@ -170,7 +170,7 @@ local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind"
 local function check_fields(model, fields, file)
   for _, name in ipairs(OF_DESCRIPTIONS) do
     if lists.get(model, name) ~= nil and not fields["model." .. name] then
-      unread("model." .. name, file, "a description that reads model." .. name)
+      refuse_unread("model." .. name, file, "a description that reads model." .. name)
     end
   end
 end
@@ -179,11 +179,11 @@ end
 local function check_tokens(plan, net, file)
   for _, stream in ipairs(net.streams) do
     if stream.name ~= "source" then
-      wrong(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the only stream')
+      refuse(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the only stream')
     end
   end
   if net.classified.op.tied and not plan.decoder then
-    wrong(net.classified.op, file, "the tokens of an encoder have no vectors of the output's symbols",
+    refuse(net.classified.op, file, "the tokens of an encoder have no vectors of the output's symbols",
       'model.kind = "decoder", or classify() without tied')
   end
 end
@@ -192,7 +192,7 @@ end
 local function check_attentions(net, file)
   for _, op in ipairs(ops.find_all(net, "attention")) do
     if op.q ~= op.kv and not op.family.cross then
-      wrong(op, file, ("attention %s has queries of one value and keys of another"):format(op.family.name),
+      refuse(op, file, ("attention %s has queries of one value and keys of another"):format(op.family.name),
         "the same value twice, such as attention(\"self\", h, h)")
     end
   end
@@ -203,7 +203,7 @@ end
 local function check_layers(plan, net, file)
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
-      wrong(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
+      refuse(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
         ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
           .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
           .. "without a score, such as rope or relative"):format(plan.layers))
@@ -212,7 +212,7 @@ local function check_layers(plan, net, file)
   local first = plan.first
   for block, op in lists.iterate_nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
     if op.kind == "place" and block.count > first.layers and not attention.find_placing_family(block) then
-      wrong(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
+      refuse(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
         block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end
   end
@@ -230,7 +230,7 @@ local function run_own(plan, model, file, families, additive)
       local network, section
       network, section, read, fields = handles.open(net, model, own_network.method)
       describe(network, section)
-    end, given_of(plan, model, families, additive), chunk)
+    end, describe_given(plan, model, families, additive), chunk)
   end
   local net, problem = own_network.run(file.text, build)
   if not net then
@@ -254,17 +254,17 @@ local function build_own(plan, model, file)
 end
 
 -- The identity of a network; nil for a kind's default network, which adds nothing to digests.
-local function identity_of(plan, net, model)
-  local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
+local function find_identity(plan, net, model)
+  local plain = complete({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
     feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
-  local default = builder.build(DESCRIPTIONS[model.kind], given_of(plan, plain))
+  local default = builder.build(DESCRIPTIONS[model.kind], describe_given(plan, plain))
   local own = identity.identify(net)
   return canonical.format(own) ~= canonical.format(identity.identify(default)) and own or nil
 end
 
-local function section_of(plan, file)
-  local model = completed(plan.resolved.model, LEFT_OUT)
+local function make_section(plan, file)
+  local model = complete(plan.resolved.model, LEFT_OUT)
   model.source, model.spare_token = nil, nil
   model.options = file and (model.options or {}) or nil
   return model
@@ -272,17 +272,17 @@ end
 
 -- The unfused graph of a plan's model, and the sizes that a user's own network has read. model: the section that the
 -- description reads.
-function M.network(plan, file, model)
-  model = model or section_of(plan, file)
+function M.build_network(plan, file, model)
+  model = model or make_section(plan, file)
   if not file then
-    return builder.build(DESCRIPTIONS[model.kind], given_of(plan, model))
+    return builder.build(DESCRIPTIONS[model.kind], describe_given(plan, model))
   end
   return build_own(plan, model, file)
 end
 
 -- Families without facets, by name; their field `of` is the original family.
-local function bare_families(families)
-  return by_name(lists.map(families, function(family)
+local function make_bare_families(families)
+  return index_by_name(lists.map(families, function(family)
     return lists.merge(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
       relative = { kind = "none" }, score = {} })
   end))
@@ -290,20 +290,20 @@ end
 
 -- The attentions of a network, each with its block. The description runs once without facets first, since facets depend
 -- on the names and layer counts of these blocks.
-function M.attentions(plan, additive, file)
+function M.derive_attentions(plan, additive, file)
   local known, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
-  local model, bare = section_of(plan, file), bare_families(known)
+  local model, bare = make_section(plan, file), make_bare_families(known)
   local net = file and run_own(plan, model, file, bare, additive)
-    or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare, additive))
+    or builder.build(DESCRIPTIONS[model.kind], describe_given(plan, model, bare, additive))
   for block, op in lists.iterate_nested(net.scopes, "ops") do
-    list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
+    list[#list + 1] = op.kind == "attention" and dimensions.place_in_block(op.family.of, op.family.name, block) or nil
   end
   dimensions.settle_families(list[1] and list or { known[1] })
   return { attentions = list, first = list[1] or known[1] }
 end
 
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
-local function headers_of(executed)
+local function list_headers(executed)
   return canonical.sort_keys(lists.to_set(lists.collect(executed.order, function(scope)
     local of = lists.map(executed[scope].forward, function(op) return op.about.header end)
     return lists.append(of, lists.map(executed[scope].backward, function(b)
@@ -313,9 +313,9 @@ local function headers_of(executed)
 end
 
 -- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
-local function constants(plan, net)
+local function derive_constants(plan, net)
   local embedding, scales = nil, embeddings.list_scales(net)
-  local dropouts = lists.map(net.dropouts, function(d) return dimensions.dropout(d.name, d.rate) end)
+  local dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)
   table.sort(dropouts, function(a, b) return a.name < b.name end)
   for _, op in ipairs(net.ops) do
     embedding = op.kind == "embed" and op.p or embedding
@@ -354,7 +354,7 @@ local function settle_families(plan, net, executed, stream, labelled)
       decoded[op.family] = true
     end
   end
-  for _, family in ipairs(dimensions.families(plan)) do
+  for _, family in ipairs(dimensions.list_families(plan)) do
     family.drops, family.partial = drops[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
     if family.ranged and family.asks then
@@ -367,7 +367,7 @@ local function settle_families(plan, net, executed, stream, labelled)
   end
 end
 
-local function cpu_headers(plan, noise, of_operations)
+local function list_cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
     local has = terms.list(family)
@@ -381,17 +381,17 @@ local function cpu_headers(plan, noise, of_operations)
 end
 
 function M.derive(plan, file)
-  local model = section_of(plan, file)
-  local net, sizes = M.network(plan, file, model)
-  local part = constants(plan, net)
+  local model = make_section(plan, file)
+  local net, sizes = M.build_network(plan, file, model)
+  local part = derive_constants(plan, net)
   check_places(part.eval_dropout, net)
   local derived, executed = parameters.derive(net), scope_lists.derive(net)
   part.structs, part.tensors, part.tensor_count = derived.structs, derived.tensors, #derived.tensors
   part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
   part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
-  part.widths, part.trace_sites = widths(net), trace_sites(net)
-  part.operation_kernels = headers_of(executed)
-  part.cpu_headers = cpu_headers(plan, part.noise, part.operation_kernels)
+  part.widths, part.trace_sites = list_widths(net), list_trace_sites(net)
+  part.operation_kernels = list_headers(executed)
+  part.cpu_headers = list_cpu_headers(plan, part.noise, part.operation_kernels)
   local buffer_lists = buffers.derive(net, executed, part.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, executed),
     decoding.find_stream(net, plan.decoder, part.eval_dropout)
@@ -401,7 +401,7 @@ function M.derive(plan, file)
   part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
     has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
-  part.network_identity, part.network_sizes = identity_of(plan, net, model), sizes
+  part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes
   return part, net, executed
 end
 

@@ -18,7 +18,7 @@ local SPARED = {
 local SCHEDULES = { constant = "LH_SCHEDULE_CONSTANT", linear = "LH_SCHEDULE_LINEAR", cosine = "LH_SCHEDULE_COSINE" }
 
 -- Appends the elements of a tensor, row by row if elements of other tensors lie between; adjacent ranges are merged.
-local function append(list, t)
+local function append_tensor(list, t)
   local rows, columns = t.rank == 2 and t.shape[1] or 1, t.shape[t.rank]
   for row = 0, rows - 1 do
     local first = t.offset + row * t.stride
@@ -32,13 +32,13 @@ local function append(list, t)
 end
 
 -- Elements of tensors that do not decay: unlearned tensors, and with "matrices" also tensors of one dimension.
-local function spared(plan, decays)
+local function list_spared(plan, decays)
   local list, tensors = {}, lists.filter(plan.tensors, function(t)
     return not t.learned or decays == "matrices" and t.rank == 1
   end)
   table.sort(tensors, function(a, b) return a.offset < b.offset end)
   for _, t in ipairs(tensors) do
-    append(list, t)
+    append_tensor(list, t)
   end
   return list[1] and list or false
 end
@@ -49,7 +49,7 @@ function M.derive(plan)
   local page = optimizers.by_name[settings.kind]
   local rule = page.of(settings)
   rule.kind, rule.title = settings.kind, rule.title or page.title
-  rule.spared = rule.decay and spared(plan, settings.decays)
+  rule.spared = rule.decay and list_spared(plan, settings.decays)
   rule.spared_text = SPARED[settings.decays]
   return { optimizer = rule, schedule = course and { kind = SCHEDULES[course.kind], warmup = course.warmup or 0,
     final = course.final or 0 } or false }

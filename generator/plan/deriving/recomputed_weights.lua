@@ -18,14 +18,14 @@ local QUERIES = 32
 
 -- The reason why weights cannot be recomputed, or nil. Dropped-out weights are marked when they are used, two streams
 -- have no common longest length, and the geometric normaliser stores more than weights.
-local function obstacle(plan, family)
+local function find_obstacle(plan, family)
   return family.drops and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
     or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil
 end
 
 -- The largest number of pairs of tokens of a sequence with stored weights: each pair has one number in every head of
 -- every attention, or two numbers with the geometric normaliser.
-local function most_pairs(plan)
+local function count_most_pairs(plan)
   local real, numbers = plan.real_bytes, lists.sum(plan.attentions, function(family)
     return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions
   end)
@@ -34,12 +34,12 @@ end
 
 function M.settle(plan)
   local asked, longest = plan.resolved.train.keep_probabilities, plan.longest_training
-  local pairs = plan.attentions[1] and most_pairs(plan)
+  local pairs = plan.attentions[1] and count_most_pairs(plan)
   if not pairs then
     plan.first.recomputed, plan.first.bounded = false, false
   end
   for _, family in ipairs(plan.attentions) do
-    local why = obstacle(plan, family)
+    local why = find_obstacle(plan, family)
     if asked == false and why then
       error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. why,
         expected = "true, or nothing" }, 0)

@@ -23,7 +23,7 @@ local LOAD, UNDER_WAY = 0.3, 8
 local MOST_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
 local FILLED = 0.75 -- the part of a cache that a program can rely on
 
-local function widest_divisor(vectors, most)
+local function find_widest_divisor(vectors, most)
   for columns = math.min(vectors, most), 2, -1 do
     if vectors % columns == 0 then
       return columns
@@ -33,13 +33,13 @@ local function widest_divisor(vectors, most)
 end
 
 -- Rows and columns of a tile as written, "6x4".
-local function sides(tile)
+local function read_tile(tile)
   local rows, columns = tile:match("^(%d+)x(%d+)$")
   return math.tointeger(rows), math.tointeger(columns)
 end
 
 -- Products of the layers: { inner, columns, count }: inner is the number of terms of a sum, columns are the results.
-local function products(plan)
+local function list_products(plan)
   local list = {}
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     local inner, columns = panel.sizes[1], panel.sizes[2]
@@ -50,11 +50,11 @@ local function products(plan)
 end
 
 -- The time of all products with a tile, relative to multiply-adds alone. waste: rows computed per requested row.
-local function tile_cost(plan, level, tile, waste)
-  local rows, most = sides(tile)
+local function estimate_cost(plan, level, tile, waste)
+  local rows, most = read_tile(tile)
   local cost, whole = 0, 0
-  for _, product in ipairs(products(plan)) do
-    local columns = widest_divisor(product.columns * plan.real_bytes // level.vector, most)
+  for _, product in ipairs(list_products(plan)) do
+    local columns = find_widest_divisor(product.columns * plan.real_bytes // level.vector, most)
     local sums, work = rows * columns, product.inner * product.columns * product.count
     cost = cost + work * math.max(1, UNDER_WAY / sums) * (1 + LOAD * (rows + columns) / sums)
     whole = whole + work
@@ -63,10 +63,10 @@ local function tile_cost(plan, level, tile, waste)
 end
 
 -- The cheapest of the tiles; among equally cheap tiles the first.
-local function cheapest(tiles, cost_of)
+local function find_cheapest(tiles, estimate)
   local best, least
   for _, tile in ipairs(tiles) do
-    local cost = cost_of(tile)
+    local cost = estimate(tile)
     if not least or cost < least then
       best, least = tile, cost
     end
@@ -81,7 +81,7 @@ M.CHOICES = choices
 choices[1] = {
   name = "product_tile", modes = { "train", "eval" },
   constants = function(value)
-    local rows, columns = sides(value)
+    local rows, columns = read_tile(value)
     return { { "TILE_ROWS", rows }, { "TILE_COLUMNS", columns } }
   end,
   values = function(_, level)
@@ -89,8 +89,8 @@ choices[1] = {
   end,
   -- Rows are rounded up to whole tiles: on average a block has half a tile too many.
   default = function(plan, level, values)
-    return cheapest(values, function(tile)
-      return tile_cost(plan, level, tile, 1 + (sides(tile) - 1) / 2 / plan.block_tokens)
+    return find_cheapest(values, function(tile)
+      return estimate_cost(plan, level, tile, 1 + (read_tile(tile) - 1) / 2 / plan.block_tokens)
     end)
   end,
   why = "the fewest loads per multiply-add with %d registers, and few unused rows",
@@ -101,14 +101,14 @@ choices[1] = {
 choices[2] = {
   name = "gradient_tile", modes = { "train" },
   constants = function(value)
-    local rows, columns = sides(value)
+    local rows, columns = read_tile(value)
     return { { "OUTER_ROWS", rows }, { "OUTER_COLUMNS", columns } }
   end,
   values = function(_, level)
     return level.registers == 32 and { "8x3", "4x6", "4x4", "8x2" } or { "4x3", "4x2", "2x4", "8x1" }
   end,
   default = function(plan, level, values)
-    return cheapest(values, function(tile) return tile_cost(plan, level, tile, 1) end)
+    return find_cheapest(values, function(tile) return estimate_cost(plan, level, tile, 1) end)
   end,
   why = "the fewest loads per multiply-add with %d registers",
   of = function(level) return level.registers end,
@@ -124,7 +124,7 @@ choices[3] = {
   of = function() end,
 }
 
-local function evaluation_channels(buffers)
+local function count_channels(buffers)
   return lists.sum(buffers, function(buffer)
     return buffer.form == "rows" and not buffer.training and buffer.channels or 0
   end)
@@ -132,9 +132,9 @@ end
 
 -- The reals of a token in an evaluation while the token is in a layer: those of all blocks together, and those of one
 -- repetition of the block that has most.
-local function token_reals(plan)
-  return evaluation_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
-    return evaluation_channels(block.kept)
+local function count_reals(plan)
+  return count_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
+    return count_channels(block.kept)
   end)
 end
 
@@ -157,23 +157,23 @@ choices[4] = {
     local cache, weights = FILLED * machine.l2, plan.real_bytes * lists.max(plan.structs, function(struct)
       return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
     end)
-    local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * plan.real_bytes)
-    return cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
+    local room = (weights < cache / 2 and cache - weights or cache) / (count_reals(plan) * plan.real_bytes)
+    return find_cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
   end,
   why = "activations of a layer, and its weights if they fit, stay in %d KB of second cache",
   of = function(_, machine) return machine.l2 // 1024 end,
 }
 
-local function default_of(choice, plan, level, machine)
+local function choose_default(choice, plan, level, machine)
   return choice.default(plan, level, choice.values(plan, level), machine)
 end
 
 -- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }. found:
 -- the values that tuning has found, { date, values = { name = value } }, or nil.
-local function level_of(plan, level, machine, found)
+local function choose_for_level(plan, level, machine, found)
   return { name = level.name, tag = level.tag, choices = lists.map(choices, function(choice)
     local tuned = found and found.values[choice.name]
-    local value = tuned or default_of(choice, plan, level, machine)
+    local value = tuned or choose_default(choice, plan, level, machine)
     return { name = choice.name, value = value, from = tuned and "tuned " .. found.date or "model",
       constants = lists.map(choice.constants(value), function(entry) return { name = entry[1], value = entry[2] } end),
       why = tuned and ("tuned here on %s"):format(found.date)
@@ -185,27 +185,27 @@ end
 -- level, the values that tuning has found for this machine, or nil.
 function M.derive(plan, machine, found)
   return lists.map(levels, function(level)
-    return level_of(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
+    return choose_for_level(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
   end)
 end
 
 -- The default of every choice at a level, by name.
-function M.defaults(plan, level, machine)
+function M.choose_defaults(plan, level, machine)
   local values = {}
   for _, choice in ipairs(choices) do
-    values[choice.name] = default_of(choice, plan, level, machine)
+    values[choice.name] = choose_default(choice, plan, level, machine)
   end
   return values
 end
 
 -- Values as text; equal values give equal text.
-function M.text(values)
+function M.format(values)
   local words = lists.map(choices, function(choice) return ("%s %s"):format(choice.name, values[choice.name]) end)
   return table.concat(words, ", ")
 end
 
 -- The possible values of choices at a level, by name, each a list that is also a set; and the list of names.
-function M.values(plan, level)
+function M.list_values(plan, level)
   local all = {}
   for i, choice in ipairs(choices) do
     local list = choice.values(plan, level)
@@ -218,7 +218,7 @@ function M.values(plan, level)
 end
 
 -- The properties of a plan on which the best choices depend, as text: trainers with equal text are tuned together.
-function M.shape(plan)
+function M.describe_shape(plan)
   local heads = lists.map(plan.attentions, function(family)
     return ("%s %d x %d"):format(family.name, family.heads, family.head_width)
   end)

@@ -24,7 +24,7 @@ local KERNELS = {
 }
 
 -- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
-local function shared_memory(plan, add)
+local function add_shared_memory(plan, add)
   local cuda = plan.cuda
   local users = cuda.staged == "CHAIN_STAGING" and "chains of products" or cuda.multiplies and "products"
     or "sums over a block"
@@ -46,7 +46,7 @@ local function add_block_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   add("gpu, one model", cuda.chip .. " shards",
     "a block computes the forward and backward pass of a shard; blocks wait for each other only to sum gradients")
-  for _, advice in ipairs(chips.advice(plan.train.batch, cuda.chip, plan.least_architecture)) do
+  for _, advice in ipairs(chips.advise(plan.train.batch, cuda.chip, plan.least_architecture)) do
     local names = lists.map(advice, function(chip) return ("%s (%d)"):format(chip[2], chip[3]) end)
     add("gpu, smaller chip", ("train.shards = %d"):format(advice.key),
       ("one round of blocks on chips with fewer than %d multiprocessors: %s"):format(cuda.chip,
@@ -67,7 +67,7 @@ end
 
 -- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
 -- blocks.
-local function cuda_choices(plan, add)
+local function add_cuda_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then
     add("gpu", "none", "no device code exists for " .. plan.no_device_code.what)
@@ -83,11 +83,11 @@ local function cuda_choices(plan, add)
   else
     add_block_choices(plan, add)
   end
-  shared_memory(plan, add)
+  add_shared_memory(plan, add)
   add(attention.what, attention.value, attention.why)
 end
 
-local function probabilities(plan, recomputed, add)
+local function add_probabilities(plan, recomputed, add)
   if not recomputed then
     add("attention", "probabilities kept",
       ("stored for up to %d tokens in training; the backward pass reads them, and no exponential is computed twice")
@@ -113,14 +113,14 @@ function M.list(plan)
     .. plan.train.shards .. " threads")
   add("block_tokens", plan.block_tokens,
     "tokens that pass through all layers together, while their activations are hot in cache")
-  probabilities(plan, plan.first.recomputed, add)
+  add_probabilities(plan, plan.first.recomputed, add)
   if plan.cpu.vocabulary then
     add("first layer", plan.tokens .. " symbols",
       "only tokens enter it: before attention, rows are computed per symbol and copied to the tokens, and "
         .. "gradients are summed per symbol (on the CPU)")
   end
   pages.call(pages, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
-  cuda_choices(plan, add)
+  add_cuda_choices(plan, add)
   return list
 end
 

@@ -11,7 +11,7 @@ local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
-local function family_encoding(plan, family)
+local function describe_family(plan, family)
   local parts, phrases = pages.collect("describe", family, plan), pages.collect("describe_details", family, plan)
   if #parts == 0 and not family.score_text then
     parts[1] = "no positional encoding"
@@ -23,13 +23,13 @@ local function family_encoding(plan, family)
 end
 
 -- Describes the encoding of a family, or the encodings of all: in one sentence if all are equal.
-function M.encoding(plan, family)
+function M.describe_encoding(plan, family)
   if family then
-    return family_encoding(plan, family)
+    return describe_family(plan, family)
   end
-  local words = lists.map(plan.attentions, function(each) return family_encoding(plan, each) end)
+  local words = lists.map(plan.attentions, function(each) return describe_family(plan, each) end)
   if not lists.drop_repeats(words)[2] then
-    return words[1] or family_encoding(plan, plan.first)
+    return words[1] or describe_family(plan, plan.first)
   end
   return table.concat(lists.map(words, function(text, i)
     return ("%s: %s"):format(plan.attentions[i].name, text)
@@ -43,7 +43,7 @@ local BIASES = { all = "biases in all products", none = "no biases" }
 local READOUTS = { last = "answers at the last token of the input", probe = "answers at the probe token" }
 
 -- The sizes of a model; for a user's own network the sizes that the network reads.
-function M.sizes(plan)
+function M.describe_sizes(plan)
   local used, family, words = plan.network_sizes, plan.first, {}
   local function add(name, text)
     words[#words + 1] = (not used or used[name]) and text or nil
@@ -56,7 +56,7 @@ function M.sizes(plan)
 end
 
 -- Phrases that follow the model's sizes, one for each field with extra words.
-function M.model(plan)
+function M.describe_model(plan)
   local model, words = plan.resolved.model, {}
   local norm = model.norm or {}
   local function add(text)
@@ -79,69 +79,69 @@ function M.model(plan)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
-local function sentence(text)
+local function make_sentence(text)
   return text:sub(1, 1):upper() .. text:sub(2) .. "."
 end
 
 -- Comment lines: each sentence starts a line; a sentence that is too long continues on the next line.
-local function wrapped(...)
+local function wrap(...)
   return lists.collect({ ... }, function(text)
     return wording.fill_lines(lists.find_all(text, "%S+"), BANNER_COLUMNS)
   end)
 end
 
-local function family_comments(plan)
+local function make_family_comments(plan)
   local attention, score = {}, {}
   for _, family in ipairs(plan.attentions) do
     local lines = pages.collect("describe_attention", family)
-    lines[#lines + 1] = sentence(M.encoding(plan, family))
-    attention[family.name] = wrapped(table.unpack(lines))
-    score[family.name] = family.score.formula and wrapped("The score of a pair of tokens, from its logit; terms that "
+    lines[#lines + 1] = make_sentence(M.describe_encoding(plan, family))
+    attention[family.name] = wrap(table.unpack(lines))
+    score[family.name] = family.score.formula and wrap("The score of a pair of tokens, from its logit; terms that "
       .. "do not need the logit are in tables.", "score = " .. family.score.formula)
   end
   return attention, score
 end
 
-local function flops_comment(plan)
+local function make_flops_comment(plan)
   local sentences = lists.map(plan.flops.streams, function(stream)
     local of = plan.streams[2] and " of " .. stream.name or ""
     return ("Every token%s is multiplied by %d weights: %s."):format(of, stream.weights, stream.products)
   end)
   sentences[#sentences + 1] = ("Attention multiplies %s by %s."):format(plan.streams[2] and "pairs" or "T^2 pairs",
     plan.flops.pairs_text)
-  return wrapped(table.unpack(sentences))
+  return wrap(table.unpack(sentences))
 end
 
-function M.comments(plan)
-  local size = string.format("%s, %s%s.", M.sizes(plan), plan.precision, M.model(plan))
-  local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
+function M.make_comments(plan)
+  local size = string.format("%s, %s%s.", M.describe_sizes(plan), plan.precision, M.describe_model(plan))
+  local encoding, attention, score = make_sentence(M.describe_encoding(plan)), make_family_comments(plan)
   return {
-    config = wrapped("Dimensions and the layout of the parameters.", size),
-    tuned = wrapped(
+    config = wrap("Dimensions and the layout of the parameters.", size),
+    tuned = wrap(
       "Choices for this model at each instruction-set level. They change no bit, and no digest covers them.",
       "./longhand tune finds the best choices for a machine. See docs/tuning.md."),
-    spec = wrapped("This experiment's description for the runtime: tensors, task, instruction-set levels.",
+    spec = wrap("This experiment's description for the runtime: tensors, task, instruction-set levels.",
       string.format("%d parameters.", plan.parameters)),
-    defaults = wrapped("Defaults of the trainer's flags, and the resolved spec for its records.",
+    defaults = wrap("Defaults of the trainer's flags, and the resolved spec for its records.",
       "They change no code: for a spec that differs only in them, ./longhand build replaces this text in the existing "
         .. "trainer. See runtime/training/defaults.h."),
-    step = wrapped("One training step and one forward pass, block by block.", size, encoding),
+    step = wrap("One training step and one forward pass, block by block.", size, encoding),
     attention = attention,
     score = score,
-    device = wrapped(plan.cuda.products == "library"
+    device = wrap(plan.cuda.products == "library"
       and "Device code: training and evaluation, phase by phase; a library computes matrix products between phases, "
         .. "over the whole batch. A block runs a phase for one shard; blocks synchronise where gradients are folded."
       or "Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, "
         .. "forward and backward through all layers; blocks synchronise where gradients are folded.", size, encoding),
-    cuda = wrapped("The device code's description for the runtime: kernels, memory, draws, position tables."),
-    layers = wrapped(("The %s's layers over one block of sequences, forward and backward."):format(
+    cuda = wrap("The device code's description for the runtime: kernels, memory, draws, position tables."),
+    layers = wrap(("The %s's layers over one block of sequences, forward and backward."):format(
       (plan.resolved.model.kind:gsub("_", "-"))), size),
-    trace = wrapped("One forward pass that stores activations, scores and attention.", size,
+    trace = wrap("One forward pass that stores activations, scores and attention.", size,
       encoding),
-    decode = wrapped("Decoding: a few tokens of each sequence at a time pass through all layers, which cache keys "
+    decode = wrap("Decoding: a few tokens of each sequence at a time pass through all layers, which cache keys "
       .. "and values.", size, encoding),
-    flops = flops_comment(plan),
-    loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
+    flops = make_flops_comment(plan),
+    loss = wrap(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
       plan.readout == "probe" and "the probe token" or "the last tokens",
       plan.task.counted and ", without masked labels" or "")),
   }

@@ -11,8 +11,8 @@ local write = require("base.write")
 local M = {}
 
 -- Finds the text in a program: its first byte and the last byte of its space; nil if that is not certain.
-local function place_of(program, room)
-  local pattern = defaults.pattern(room)
+local function find_text(program, room)
+  local pattern = defaults.make_pattern(room)
   local first = program:find(pattern)
   local last = first and first + room - 1
   if not first or last > #program or program:find(pattern, first + 1)
@@ -22,12 +22,12 @@ local function place_of(program, room)
   return first, last
 end
 
-local function block_of(new)
+local function fill_space(new)
   return new.text .. ("\0"):rep(new.room - #new.text)
 end
 
 function M.has(path, new)
-  return (write.read(path) or ""):find(block_of(new), 1, true) ~= nil
+  return (write.read(path) or ""):find(fill_space(new), 1, true) ~= nil
 end
 
 -- Writes bytes at an offset of an existing file; nil and a message on failure.
@@ -51,7 +51,7 @@ end
 -- defaults, so that `to` must be compiled; false and a message after another failure.
 function M.write(from, to, new)
   local program = write.read(from)
-  local first, last = place_of(program or "", new.room)
+  local first, last = find_text(program or "", new.room)
   if not first then
     return nil
   end
@@ -60,7 +60,7 @@ function M.write(from, to, new)
   if code ~= 0 then
     return false, said
   end
-  local block = block_of(new)
+  local block = fill_space(new)
   local written, message = overwrite(to, first - 1, block)
   if written and write.read(to) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
     return false, to .. ": is not what was written"

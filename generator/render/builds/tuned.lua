@@ -20,16 +20,16 @@ local M = {}
 local LARGEST = 1 << 16 -- bytes of a file, at most
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
-local function first_line(path)
+local function read_first_line(path)
   return (write.read(path) or ""):match("^([^\n]+)")
 end
 
 -- Bytes of a core's data caches, by level.
-local function caches()
+local function read_caches()
   local bytes = {}
   for i = 0, 9 do
-    local level, kind = first_line(CPU:format(i, "level")), first_line(CPU:format(i, "type"))
-    local size, unit = (first_line(CPU:format(i, "size")) or ""):match("^(%d+)([KM])$")
+    local level, kind = read_first_line(CPU:format(i, "level")), read_first_line(CPU:format(i, "type"))
+    local size, unit = (read_first_line(CPU:format(i, "size")) or ""):match("^(%d+)([KM])$")
     if level and kind ~= "Instruction" and size then
       bytes[tonumber(level)] = math.tointeger(size) * (unit == "M" and 1 << 20 or 1 << 10)
     end
@@ -38,15 +38,15 @@ local function caches()
 end
 
 -- This machine: { name, l2 }, for tuning.lua; name: processor and caches, for users and as the machine's identity.
-function M.machine()
+function M.read_machine()
   local name = ("\n" .. (write.read("/proc/cpuinfo") or "")):match("\nmodel name[ \t]*:[ \t]*([^\n]-)%s*\n")
-  local bytes = caches()
+  local bytes = read_caches()
   return { l2 = bytes[2] or tuning.ANY_MACHINE.l2, name = ("%s, %s KB and %s KB of cache a core"):format(
     name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
 end
 
 -- The compiler's name: the first line of its output, which is requested once.
-function M.compiler(project)
+function M.read_compiler(project)
   if not project.compiler_words then
     local text = shell.capture(shell.make_command(project.root, "print-compiler"))
     project.compiler_words = escape.plain((text:gsub("%s+$", "")))
@@ -54,22 +54,24 @@ function M.compiler(project)
   return project.compiler_words
 end
 
-local function short(text)
+local function make_short(text)
   return sha256.digest(text):sub(1, 8)
 end
 
 -- The key of an entry: { machine, level, compiler, shape }.
-function M.key(project, plan, level)
-  return { machine = M.machine().name, level = level, compiler = M.compiler(project), shape = tuning.shape(plan) }
+function M.make_key(project, plan, level)
+  return { machine = M.read_machine().name, level = level, compiler = M.read_compiler(project),
+    shape = tuning.describe_shape(plan) }
 end
 
-function M.path(key)
+function M.get_path(key)
   local folder = paths.find_cache("tuned")
-  return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.format(key)))
+  return folder and ("%s/%s-%s-%s.json"):format(folder, make_short(key.shape), key.level,
+    make_short(canonical.format(key)))
 end
 
 -- Returns the problem with an entry, { field, found, expected }, or nil.
-local function problem_of(entry, key, plan)
+local function find_problem(entry, key, plan)
   if getmetatable(entry) ~= input.OBJECT then
     return { field = "the file", found = "no object", expected = "an object" }
   end
@@ -83,7 +85,7 @@ local function problem_of(entry, key, plan)
   elseif getmetatable(entry.choices) ~= input.OBJECT then
     return { field = "choices", found = type(entry.choices), expected = "an object" }
   end
-  local legal = tuning.values(plan, levels[key.level])
+  local legal = tuning.list_values(plan, levels[key.level])
   for _, name in ipairs(canonical.sort_keys(entry.choices)) do
     local value = entry.choices[name]
     if not legal[name] then
@@ -96,12 +98,12 @@ end
 
 -- The entry of a key: { date, values }; nil if there is none; nil and a warning if the entry is invalid.
 function M.read(key, plan)
-  local path = M.path(key)
+  local path = M.get_path(key)
   local text, problem = input.read(path, LARGEST)
   local entry
   if text then
     entry, problem = input.decode(text)
-    problem = entry and problem_of(entry, key, plan) or problem
+    problem = entry and find_problem(entry, key, plan) or problem
   elseif not problem then
     return nil
   end
@@ -114,8 +116,8 @@ end
 
 -- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
 -- cannot be read.
-local function any_for(plan)
-  local folder, prefix = paths.find_cache("tuned"), short(tuning.shape(plan)) .. "-"
+local function has_any(plan)
+  local folder, prefix = paths.find_cache("tuned"), make_short(tuning.describe_shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
   end
@@ -133,13 +135,13 @@ end
 
 -- Applies results for this machine to a plan. Returns warnings.
 function M.apply(project, plan)
-  local found, any, unread = {}, any_for(plan)
+  local found, any, unread = {}, has_any(plan)
   local warnings = { unread }
   for _, level in ipairs(any and levels or {}) do
-    local entry, warning = M.read(M.key(project, plan, level.name), plan)
+    local entry, warning = M.read(M.make_key(project, plan, level.name), plan)
     found[level.name], warnings[#warnings + 1] = entry, warning
   end
-  plan.tuned = tuning.derive(plan, M.machine(), found)
+  plan.tuned = tuning.derive(plan, M.read_machine(), found)
   return warnings
 end
 

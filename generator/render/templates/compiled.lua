@@ -1,10 +1,10 @@
 -- Reduces C text to what its compilation depends on, for digests of sources: an improved comment, another line break or
 -- a new name of a static function changes no bit.
 --
--- Input: C or device code. Output of M.text: the text without comments, blank lines and blanks that separate no words;
--- each directive of the preprocessor is a line, and so is the text between two directives. Output of M.unnamed: such a
--- text with the names of its static functions and tables replaced by numbers, in the order of their definitions;
--- `names` holds the names of earlier texts and gains the names of this text. Pure.
+-- Input: C or device code. Output of M.reduce: the text without comments, blank lines and blanks that separate no
+-- words; each directive of the preprocessor is a line, and so is the text between two directives. Output of
+-- M.number_names: such a text with the names of its static functions and tables replaced by numbers, in the order of
+-- their definitions; `names` holds the names of earlier texts and gains the names of this text. Pure.
 
 local lists = require("base.lists")
 
@@ -13,7 +13,7 @@ local M = {}
 local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks in literals, protected while other blanks are removed
 
 -- The end of the literal that begins at a position.
-local function end_of_literal(text, from)
+local function find_literal_end(text, from)
   local quote, at = text:sub(from, from), from
   repeat
     at = text:find("[\\\n" .. quote .. "]", at + 1) or #text
@@ -24,7 +24,7 @@ local function end_of_literal(text, from)
 end
 
 -- The text with a blank for each comment, and blanks of literals hidden.
-local function without_comments(text)
+local function remove_comments(text)
   local parts, at = {}, 1
   while true do
     local from = text:find("[\"'/]", at)
@@ -43,7 +43,7 @@ local function without_comments(text)
       stop = from
       parts[#parts + 1] = text:sub(at, from)
     else
-      stop = end_of_literal(text, from)
+      stop = find_literal_end(text, from)
       parts[#parts + 1] = text:sub(at, from - 1) .. text:sub(from, stop):gsub("[ \t]", HIDDEN)
     end
     at = stop + 1
@@ -51,14 +51,14 @@ local function without_comments(text)
 end
 
 -- The text without blanks that separate no words. A directive becomes a line and keeps a blank: #define A (1).
-local function packed(text)
+local function pack(text)
   return text:find("^#") and text:gsub("[ \t]+", " ") or text:gsub("%f[^%w_]%s+%f[%w_]", "\4"):gsub("%s+", "")
 end
 
-function M.text(text)
-  text = without_comments(text:gsub("\\\n", " "))
+function M.reduce(text)
+  text = remove_comments(text:gsub("\\\n", " "))
   text = ("\n" .. text .. "\n"):gsub("%s*\n%s*", "\n"):gsub("\n(#[^\n]*)%f[\n]", "\3%1\3")
-  local lines = lists.filter(lists.map(lists.find_all(text, "[^\3]+"), packed), function(line) return line ~= "" end)
+  local lines = lists.filter(lists.map(lists.find_all(text, "[^\3]+"), pack), function(line) return line ~= "" end)
   return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
 end
 
@@ -72,7 +72,7 @@ local function add_static(found, text, word)
   end
 end
 
-function M.unnamed(text, names)
+function M.number_names(text, names)
   local found = {}
   add_static(found, text, "static ")
   add_static(found, text, "INLINE ")

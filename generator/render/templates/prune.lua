@@ -9,7 +9,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- Lines of comments at the start of a line, each mapped to the first line of its comment.
-local function comments_of(lines)
+local function find_comments(lines)
   local comments, first = {}, nil
   for at, line in ipairs(lines) do
     first = first or line:sub(1, 2) == "/*" and at or nil
@@ -30,7 +30,7 @@ local function add_calls(calls, lines, first, last)
 end
 
 -- The functions of a text in order, { name, from, to, calls }, and the calls outside of functions.
-local function functions_of(lines, comments)
+local function find_functions(lines, comments)
   local functions, outside, at = {}, {}, 1
   while lines[at] do
     local name, last = lines[at]:match("^N?O?INLINE [^(]-([%w_]+)%("), at
@@ -96,15 +96,15 @@ local function mark_files(lines, map, comments, out)
 end
 
 function M.prune(lines, map)
-  local comments = comments_of(lines)
-  local functions, outside = functions_of(lines, comments)
+  local comments = find_comments(lines)
+  local functions, outside = find_functions(lines, comments)
   mark_used(functions, outside)
   local out = mark_lines(lines, functions, comments)
   mark_files(lines, map, comments, out)
-  local function kept(item, at)
+  local function keep(item, at)
     return not out[at] and item or nil
   end
-  return lists.map(lines, kept), lists.map(map, kept)
+  return lists.map(lines, keep), lists.map(map, keep)
 end
 
 return M

@@ -3,10 +3,10 @@
 -- Input: the template's name (relative to templates/), the plan, extras (names that take precedence over the plan's),
 -- and read(name, folder) -> text or nil; folder is nil for a template, and for an inserted hand-written file "kernels"
 -- or the folder that the template states. Output: text, map; or nil and an error { path, line, col, what, hint, notes
--- }. map[i] is the include chain of line i, innermost first: { { name, line, folder }, ... }; M.place puts an entry in
--- words. Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each
--- time it runs, except lines of C that are too long (wrap.lua); a template sees only the plan's fields, the arguments
--- of its include, and the helpers below.
+-- }. map[i] is the include chain of line i, innermost first: { { name, line, folder }, ... }; M.format_place puts an
+-- entry in words. Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line
+-- each time it runs, except lines of C that are too long (wrap.lua); a template sees only the plan's fields, the
+-- arguments of its include, and the helpers below.
 
 local lists = require("base.lists")
 local literals = require("base.literals")
@@ -36,7 +36,7 @@ local function fail(run, what, hint)
 end
 
 -- A C identifier from a name such as "x86-64-v3": other characters become one underscore.
-local function ident(name)
+local function make_identifier(name)
   if type(name) ~= "string" then
     return nil, ("a name is needed, not %s"):format(type(name))
   end
@@ -48,7 +48,7 @@ local function ident(name)
 end
 
 -- Makes a helper that puts text into a comment or a string of C.
-local function text_helper(language)
+local function make_text_helper(language)
   return function(text)
     if type(text) ~= "string" then
       return nil, ("a text is needed, not %s"):format(type(text))
@@ -58,7 +58,7 @@ local function text_helper(language)
 end
 
 -- A question with the nearest name in these tables, or nil.
-local function did_you_mean(name, ...)
+local function make_hint(name, ...)
   local names = {}
   for _, scope in ipairs({ ... }) do
     for known in pairs(scope) do
@@ -105,12 +105,12 @@ local function lookup(run, name)
     return run.plan[name]
   end
   point_at(run, tostring(name))
-  fail(run, ("'%s' is not in the plan"):format(name), did_you_mean(tostring(name), run.helpers, run.plan,
+  fail(run, ("'%s' is not in the plan"):format(name), make_hint(tostring(name), run.helpers, run.plan,
     table.unpack(run.extras)))
 end
 
 -- Returns the text of a hole's value, or fails if a hole may not hold this value.
-local function hole_text(run, expression, parent, value)
+local function fill_hole(run, expression, parent, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then
       fail(run, ("%s has more than one line"):format(expression), TAKES)
@@ -121,13 +121,13 @@ local function hole_text(run, expression, parent, value)
   elseif math.type(value) == "float" then
     fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
   end
-  local near = value == nil and type(parent) == "table" and did_you_mean(expression:match("([%w_]+)%s*$"), parent)
+  local near = value == nil and type(parent) == "table" and make_hint(expression:match("([%w_]+)%s*$"), parent)
   fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or TAKES)
 end
 
 -- Makes a helper from a function that returns nil and a reason on failure; the failure becomes an error at the place of
 -- the call.
-local function helper(run, name, convert)
+local function make_helper(run, name, convert)
   return function(...)
     local text, reason = convert(...)
     if not text then
@@ -170,7 +170,7 @@ local function add_line(run, text, place, depth)
 end
 
 -- Includes a template and adds an empty line behind it.
-local function paragraph(run, name, extra)
+local function include_paragraph(run, name, extra)
   include(run, name, extra)
   local here = run.stack[#run.stack]
   add_line(run, "", { here.name, here.line }, #run.stack - 1)
@@ -185,7 +185,7 @@ end
 
 -- A call of a function, or its head. Words are text or integers; false words, which belong to features that are off,
 -- are left out; a list counts as its words. signatures.lua removes arguments that the function does not use.
-local function call_of(run, head, ...)
+local function write_call(run, head, ...)
   local words, kept = ..., {}
   words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
   for i = 1, words.n do
@@ -201,17 +201,17 @@ local function call_of(run, head, ...)
 end
 
 -- Makes a helper for lines that end with `tail`: call(function, argument, ...), or call(function, { argument, ... }).
-local function lines_with(tail)
+local function make_call_helper(tail)
   return function(run, head, ...)
     local here = run.stack[#run.stack]
-    local text = run.indent .. (" "):rep(here.col - 1) .. call_of(run, head, ...) .. tail
+    local text = run.indent .. (" "):rep(here.col - 1) .. write_call(run, head, ...) .. tail
     add_line(run, text, { here.name, here.line }, #run.stack - 1)
   end
 end
 
 local function invoke(run, ...)
   point_at(run, "invoke")
-  return call_of(run, ...)
+  return write_call(run, ...)
 end
 
 -- Inserts a hand-written file of kernels/, or of another folder, unchanged: holes, Lua and indentation have no effect.
@@ -242,16 +242,16 @@ local CODE = {
     local here = run.stack[#run.stack]
     here.line, here.col = line, col
   end,
-  __hole = function(run, ...) add_text(run, hole_text(run, ...)) end,
+  __hole = function(run, ...) add_text(run, fill_hole(run, ...)) end,
   __end = finish_line,
 }
-local CONVERT = { c_comment = text_helper(escape.c_comment), c_string = text_helper(escape.c_string),
-  f32 = literals.f32, f64 = literals.f64, ident = ident }
-local ACT = { include = include, paragraph = paragraph, splice = splice, slot = slots.fill, inline = slots.inline,
-  call = lines_with(";"), invoke = invoke, define = lines_with(" {") }
+local CONVERT = { c_comment = make_text_helper(escape.c_comment), c_string = make_text_helper(escape.c_string),
+  f32 = literals.f32, f64 = literals.f64, ident = make_identifier }
+local ACT = { include = include, paragraph = include_paragraph, splice = splice, slot = slots.fill,
+  inline = slots.inline, call = make_call_helper(";"), invoke = invoke, define = make_call_helper(" {") }
 
 -- A copy of a table of functions, each with the run as its first argument.
-local function bound(run, functions)
+local function bind(run, functions)
   local names = {}
   for name, of in next, functions do
     names[name] = function(...) return of(run, ...) end
@@ -259,13 +259,13 @@ local function bound(run, functions)
   return names
 end
 
-local function environment(run)
-  run.helpers = bound(run, ACT)
+local function make_environment(run)
+  run.helpers = bind(run, ACT)
   run.helpers.ipairs = ipairs
   for name, convert in next, CONVERT do
-    run.helpers[name] = helper(run, name, convert)
+    run.helpers[name] = make_helper(run, name, convert)
   end
-  local code = bound(run, CODE)
+  local code = bind(run, CODE)
   return setmetatable({}, {
     __index = function(_, name) return run.helpers[name] or code[name] or lookup(run, name) end,
     __newindex = function(_, name)
@@ -275,7 +275,7 @@ local function environment(run)
   })
 end
 
-local function parsed(run, name, section)
+local function parse(run, name, section)
   local key = section and name .. "#" .. section or name
   if not run.parsed[key] then
     local text = run.read(name)
@@ -295,7 +295,7 @@ local function parsed(run, name, section)
 end
 
 run_template = function(run, name, section)
-  local source = parsed(run, name, section)
+  local source = parse(run, name, section)
   local chunk = load(source.code, "=" .. source.path, "t", run.environment)
   table.insert(run.stack, { name = name, section = section, path = source.path, source = source.source, chunk = chunk,
     line = 1, col = 1 })
@@ -304,7 +304,7 @@ run_template = function(run, name, section)
 end
 
 -- Converts an error that Lua raised, such as indexing nil, to the form of the others. A Ctrl-C is passed on.
-local function on_error(run, err)
+local function convert_error(run, err)
   if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
@@ -314,7 +314,7 @@ local function on_error(run, err)
 end
 
 -- An entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
-function M.place(entry)
+function M.format_place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
@@ -328,7 +328,7 @@ function M.render(name, plan, read, finish, extras, known)
     lines = {}, map = {},
     include = include, fail = fail, lookup = lookup, -- slots.lua uses these
   }
-  run.environment = environment(run)
+  run.environment = make_environment(run)
   local ok, err = xpcall(function()
     run_template(run, name)
     if in_c then
@@ -336,7 +336,7 @@ function M.render(name, plan, read, finish, extras, known)
       local place = not ok and run.map[at][1]
       return ok or error({ path = "templates/" .. place[1], line = place[2], col = 1, what = problem }, 0)
     end
-  end, function(err) return on_error(run, err) end)
+  end, function(err) return convert_error(run, err) end)
   if not ok then
     if type(err) ~= "table" then
       error(err, 0)
@@ -345,7 +345,7 @@ function M.render(name, plan, read, finish, extras, known)
   end
   local lines, map = run.lines, run.map
   if in_c then
-    lines, map = wrap.lines(lines, map)
+    lines, map = wrap.wrap(lines, map)
   end
   if finish then
     lines, map = finish(lines, map)

@@ -21,15 +21,15 @@ function M.new()
 end
 
 -- A text of the same length in which nothing separates words.
-local function closed(text)
+local function mask(text)
   return ("_"):rep(#text)
 end
 
 -- Splits words into parameters or arguments: commas in brackets and strings are no separators.
 function M.split(text)
   local list = {}
-  local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', closed):gsub("%b()", closed):gsub("%b[]", closed)
-    :gsub("%b{}", closed)
+  local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask)
+    :gsub("%b{}", mask)
   for from, to in masked:gmatch("%s*()[^,]+()") do
     list[#list + 1] = text:sub(from, to - 1)
   end
@@ -37,7 +37,7 @@ function M.split(text)
 end
 
 -- The text without comments and members of structs, which do not count as mentions of names.
-local function bare(text)
+local function remove_comments(text)
   if text:find("/", 1, true) then
     text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", "")
   end
@@ -46,13 +46,13 @@ end
 
 -- Adds the occurrences of names in a text to counts.
 local function count(counts, text, step)
-  for name in bare(text):gmatch("[%a_][%w_]*") do
+  for name in remove_comments(text):gmatch("[%a_][%w_]*") do
     counts[name] = (counts[name] or 0) + step
   end
 end
 
 -- The lines from `first` on as one line, until their brackets are closed; and the number of the last line.
-local function joined(lines, first, from)
+local function join(lines, first, from)
   local line, last = lines[first], first
   while not line:find("^%b()", from) and lines[last + 1] do
     last = last + 1
@@ -69,7 +69,7 @@ local function replace(text, first, last, line)
   end
 end
 
-local function kept_of(list, stays)
+local function join_kept(list, stays)
   return table.concat(lists.map(list, function(word, i) return stays[i] and word or nil end), ", ")
 end
 
@@ -84,13 +84,13 @@ local function fit_calls(functions, text, at, from)
     local stays = functions.kept[name]
     functions.called[name] = true
     if stays then
-      local line, last = joined(text.lines, at, open)
+      local line, last = join(text.lines, at, open)
       local close = select(2, line:find("^%b()", open))
       local words = M.split(line:sub(open + 1, close - 1))
       if #words ~= #stays and not (#words == 0 and #stays == 1) then
         error({ problem = true, what = ("%s takes %d arguments, not %d"):format(name, #stays, #words), line = at }, 0)
       end
-      replace(text, at, last, ("%s(%s)%s"):format(line:sub(1, open - 1), kept_of(words, stays), line:sub(close + 1)))
+      replace(text, at, last, ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, stays), line:sub(close + 1)))
     end
     from = open + 1
   end
@@ -141,7 +141,7 @@ end
 local function is_value(text, name)
   if not text.values then
     text.values = {}
-    for word, call in bare(table.concat(text.lines, "\n")):gmatch("([%a_][%w_]*)(%(?)") do
+    for word, call in remove_comments(table.concat(text.lines, "\n")):gmatch("([%a_][%w_]*)(%(?)") do
       text.values[word] = text.values[word] or call == ""
     end
   end
@@ -163,7 +163,7 @@ local function fit_head(functions, text, at, name, counts)
   functions.kept[name] = nil
   if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
     functions.kept[name] = stays
-    local kept = kept_of(words, stays)
+    local kept = join_kept(words, stays)
     text.lines[at] = ("%s(%s)%s"):format(line:sub(1, open - 1), kept == "" and "void" or kept, line:sub(close + 1))
   end
   text.defined[name] = true
@@ -171,7 +171,7 @@ end
 
 -- Fits the function whose head begins at a line, and the calls in its body; returns its end.
 local function fit_function(functions, text, at, name)
-  local line, last = joined(text.lines, at, text.lines[at]:find("(", 1, true))
+  local line, last = join(text.lines, at, text.lines[at]:find("(", 1, true))
   local rest = line:match("%b()(.*)$")
   local counts, stop = {}, at
   if not rest:find("^ {") then

@@ -10,7 +10,7 @@ local template = require("render.templates.template")
 local M = {}
 
 -- The page of a term, if it has the section.
-local function page_of(run, folder, term, section)
+local function find_page(run, folder, term, section)
   local name = ("%sterms/%s.tpl"):format(folder, term.page)
   local key = name .. "#" .. section
   if run.sections[key] == nil then
@@ -23,8 +23,8 @@ local function page_of(run, folder, term, section)
   return run.sections[key] and name
 end
 
-local function fill_one(run, folder, term, section, extra)
-  local page = page_of(run, folder, term, section)
+local function add_term(run, folder, term, section, extra)
+  local page = find_page(run, folder, term, section)
   if page then
     run.extras[#run.extras + 1] = term
     run.include(run, page, extra, section)
@@ -33,7 +33,7 @@ local function fill_one(run, folder, term, section, extra)
 end
 
 -- The terms in scope, and the folder of their pages: the skeleton's folder, unless the terms name another.
-local function terms_of(run, call, section, extra)
+local function find_terms(run, call, section, extra)
   if type(section) ~= "string" then
     run.fail(run, call .. " takes the name of a section of the terms' pages")
   end
@@ -43,23 +43,23 @@ end
 
 -- Adds the lines of each term; extra: names for this slot alone.
 function M.fill(run, section, extra)
-  local terms, folder = terms_of(run, "slot", section, extra)
+  local terms, folder = find_terms(run, "slot", section, extra)
   for _, term in ipairs(terms) do
-    fill_one(run, folder, term, section, extra)
+    add_term(run, folder, term, section, extra)
   end
 end
 
 -- The value of a hole: an expression that the terms extend one after another, each by one line of text in which `inner`
 -- is the expression so far.
 function M.inline(run, section, inner, extra)
-  local terms, folder = terms_of(run, "inline", section, extra)
+  local terms, folder = find_terms(run, "inline", section, extra)
   local here = run.stack[#run.stack]
   local lines, map, pieces, indent, col = run.lines, run.map, run.pieces, run.indent, here.col
   here.col = 1
   for _, term in ipairs(terms) do
     run.lines, run.map, run.pieces, run.indent = {}, {}, {}, ""
     run.extras[#run.extras + 1] = { inner = inner }
-    fill_one(run, folder, term, section, extra)
+    add_term(run, folder, term, section, extra)
     run.extras[#run.extras] = nil
     if #run.lines > 1 then
       run.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))

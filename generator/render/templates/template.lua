@@ -61,7 +61,7 @@ local function close(reader, token, line)
   end
 end
 
-local function keyword(reader, token, line)
+local function read_keyword(reader, token, line)
   local word, top = token.text, reader.blocks[#reader.blocks]
   if FORBIDDEN[word] then
     fail(reader, line, token.col, ("no '%s' in a template"):format(word), FORBIDDEN[word])
@@ -112,7 +112,7 @@ local function check_brackets(reader, tokens, line)
 end
 
 -- Checks that a statement is complete, by its keywords and by the text before its code.
-local function statement(reader)
+local function check_statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
   if not first then
@@ -123,7 +123,7 @@ local function statement(reader)
       fail(reader, token.line, token.col, token.text .. " stands alone on its line, or under an if")
     end
     if token.kind == "name" then
-      keyword(reader, token, token.line)
+      read_keyword(reader, token, token.line)
     end
   end
   for _, block in ipairs(reader.blocks) do
@@ -136,7 +136,7 @@ local function statement(reader)
 end
 
 -- depends: whether the line ends with a condition or loop.
-local function control_line(reader, source, line, depends)
+local function read_control(reader, source, line, depends)
   local col = source:find("%%")
   local code = source:sub(col + 1)
   local tokens, broken = tokenise(code, col + 1)
@@ -155,13 +155,13 @@ local function control_line(reader, source, line, depends)
     fail(reader, line, col + 1, "a condition or loop at the end of a line without output")
   end
   if #reader.brackets == 0 then
-    statement(reader)
+    check_statement(reader)
     reader.pending = nil
   end
 end
 
 -- The end of the hole whose "${" is at `from`; braces must be balanced, and strings are skipped.
-local function hole_end(source, from)
+local function find_hole_end(source, from)
   local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, behind)
     return ("_"):rep(behind - first)
   end)
@@ -188,7 +188,7 @@ local function check_hole(reader, expression, line, col)
   end
 end
 
-local function text_line(reader, source, line)
+local function read_text(reader, source, line)
   local code, from = { ";" }, 1
   while true do
     local at = source:find("${", from, true)
@@ -199,7 +199,7 @@ local function text_line(reader, source, line)
     if not at then
       break
     end
-    local stop = hole_end(source, at)
+    local stop = find_hole_end(source, at)
     if not stop then
       fail(reader, line, at, "this hole never closes", "a hole ends on its line: ${name}")
     end
@@ -217,18 +217,18 @@ local SUFFIXES = { ["if"] = "then", ["elseif"] = "then", ["else"] = "", ["for"] 
 local SECTION = ' ?%% section%("([%w_]+)"%)$'
 
 -- The number of brackets that a line of text opens minus those that it closes, except in holes, strings and comments.
-local function opened(text)
+local function count_opened(text)
   text = text:gsub("%$%b{}", ""):gsub('"[^"]*"', ""):gsub("/%*.-%*/", "")
   return select(2, text:gsub("[({[]", "")) - select(2, text:gsub("[)}%]]", ""))
 end
 
 -- A line without the condition or loop at its end, and the suffix: { word, column, the text behind the word, whether it
 -- holds up to the line that closes the brackets }.
-local function parted(source)
+local function split_suffix(source)
   for at, word, stop in source:gmatch(" ()%% (%a+)()") do
     local rest, behind = source:sub(1, at - 2), source:sub(stop + 1)
     if SUFFIXES[word] and (word == "else") == (behind == "") and rest:find("%S") then
-      local short = opened(rest) > 0 and behind:match("^(.*) " .. SUFFIXES[word] .. "$")
+      local short = count_opened(rest) > 0 and behind:match("^(.*) " .. SUFFIXES[word] .. "$")
       return rest, { word = word, col = at + 2, behind = short or behind, whole = short }
     end
   end
@@ -252,7 +252,7 @@ end
 
 -- Makes the code of a line depend on its suffix. reader.chained: the last line whose condition may have alternatives on
 -- the next line; held: suffixes whose last line may follow, one of a section's head with infinite depth of brackets.
-local function depend(reader, line, suffix, text)
+local function add_suffix(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
   local word, before = suffix.word, reader.chained
   local chains = word == "elseif" or word == "else"
@@ -269,8 +269,8 @@ local function depend(reader, line, suffix, text)
 end
 
 -- Ends the suffixes that hold for one line, and those whose brackets this line closes.
-local function release(reader, line, text)
-  local brackets = opened(text)
+local function end_suffixes(reader, line, text)
+  local brackets = count_opened(text)
   for i = #reader.held, 1, -1 do
     local held = reader.held[i]
     held.depth = held.depth + brackets
@@ -287,7 +287,7 @@ function M.has_section(text, section)
 end
 
 -- Ends the condition of a section at the line before the next head, or at the last line.
-local function leave(reader, line)
+local function end_section(reader, line)
   local held = table.remove(reader.held)
   if held and held.depth < math.huge then
     fail(reader, held.line, held.col, "a condition or loop for brackets that are never closed")
@@ -298,7 +298,7 @@ end
 
 -- The text of a line without the head of a section, and whether the line is outside all sections or in the section that
 -- is read. reader.within: the section of the lines below; false below a section of one line.
-local function sectioned(reader, source, line)
+local function read_head(reader, source, line)
   local at, _, head = source:find(SECTION)
   if head and not reader.section then
     fail(reader, line, 1, "a section, but the file is included whole", "include it by slot")
@@ -307,7 +307,7 @@ local function sectioned(reader, source, line)
   elseif not head then
     return source, reader.within == nil or reader.within == reader.section
   end
-  leave(reader, line - 1)
+  end_section(reader, line - 1)
   reader.within = at == 1 and head
   return source:sub(1, at - 1), head == reader.section
 end
@@ -320,23 +320,23 @@ local function read_lines(reader, text)
     if odd then
       fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
-    local whole, suffix = parted(source)
-    local own, is_read = sectioned(reader, whole, line)
+    local whole, suffix = split_suffix(source)
+    local own, is_read = read_head(reader, whole, line)
     if not is_read or own == "" and whole ~= "" then
       reader.code[line] = ""
     elseif own:find("^ *%%") then
-      control_line(reader, own, line, suffix)
+      read_control(reader, own, line, suffix)
     elseif #reader.brackets > 0 then
       break
     else
-      text_line(reader, own, line)
+      read_text(reader, own, line)
     end
     if is_read and suffix then
-      depend(reader, line, suffix, own)
+      add_suffix(reader, line, suffix, own)
     end
-    release(reader, line, is_read and own or "")
+    end_suffixes(reader, line, is_read and own or "")
   end
-  leave(reader, #reader.source)
+  end_section(reader, #reader.source)
   local bracket = reader.brackets[#reader.brackets]
   if bracket then
     fail(reader, bracket.line, bracket.col, ("'%s' is never closed"):format(bracket.text))

@@ -26,7 +26,7 @@ local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 local fit
 
 -- The cost of a break after the first `at` characters, before a blank; nil if a break there is impossible.
-local function cost_at(text, at)
+local function find_cost(text, at)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]
     local from = entry.before and at + 1 or at - #token + 1
@@ -38,7 +38,7 @@ local function cost_at(text, at)
 end
 
 -- The last of the best places to break a line of code, after the line's indent; most: columns of a rest.
-local function best_break(text, indent, most)
+local function find_break(text, indent, most)
   local depth, quoted, best, least = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
     local at = place - 1
@@ -48,7 +48,7 @@ local function best_break(text, indent, most)
     elseif not quoted and c ~= " " then
       depth = depth + (OPENS[c] and 1 or -1)
     elseif not quoted and at > #indent and behind ~= '"' then
-      local cost = cost_at(text, at)
+      local cost = find_cost(text, at)
       if cost then
         cost = cost + DEEPER * depth + (#text - at < SHORTEST and WORST or 0)
           + (cost == ASSIGNS and #text - at > most and 2 * DEEPER or 0)
@@ -62,17 +62,17 @@ local function best_break(text, indent, most)
 end
 
 -- Code without comments, broken into continued lines.
-local function broken(line, indent)
-  local at = #line > M.COLUMNS and best_break(line, line:match("^%s*"), M.COLUMNS - M.CONTINUED - #indent)
+local function break_code(line, indent)
+  local at = #line > M.COLUMNS and find_break(line, line:match("^%s*"), M.COLUMNS - M.CONTINUED - #indent)
   if not at then
     return { line }
   end
   local rest = indent .. (" "):rep(M.CONTINUED) .. line:sub(at + 1):match("^%s*(.*)$")
-  return append({ line:sub(1, at) }, #rest < #line and broken(rest, indent) or { rest })
+  return append({ line:sub(1, at) }, #rest < #line and break_code(rest, indent) or { rest })
 end
 
 -- The head of a loop or a condition and the statement after it, or nil.
-local function headed(indent, code)
+local function break_head(indent, code)
   local head, body = code:match("^(for %b()) (.*)$")
   if not head then
     head, body = code:match("^(if %b()) (.*)$")
@@ -83,7 +83,7 @@ local function headed(indent, code)
 end
 
 -- A function on one line, or nil.
-local function unfolded(indent, code)
+local function unfold(indent, code)
   local head, body = code:match("^([%w_].-%)) { (.*) }$")
   if head and not code:find("=.*{") then
     return append(append(fit(indent .. head .. " {"), fit(indent .. (" "):rep(INDENT) .. body)), { indent .. "}" })
@@ -99,7 +99,7 @@ fit = function(line)
   if comment then
     return append({ indent .. comment }, fit(indent .. bare))
   end
-  return headed(indent, code) or unfolded(indent, code) or broken(line, indent)
+  return break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
 -- ---- comments ----
@@ -109,7 +109,7 @@ local function closes(line)
 end
 
 -- The last line of the comment that begins at a line and shares the line with no code; nil if there is none.
-local function end_of_comment(lines, first)
+local function find_comment_end(lines, first)
   if not lines[first]:find("^%s*/%*") or closes(lines[first]) and not lines[first]:find("%*/$") then
     return nil
   end
@@ -121,7 +121,7 @@ local function end_of_comment(lines, first)
 end
 
 -- A line of a comment up to the limit, and its excess; or the whole line.
-local function parted(line)
+local function split_comment(line)
   local at = M.COLUMNS + 1
   while at > 0 and (line:sub(at, at) ~= " " or line:sub(at + 1) == "*/") do
     at = at - 1
@@ -134,7 +134,7 @@ local function parted(line)
 end
 
 -- The beginning of a comment's continuation line.
-local function star(line)
+local function write_star(line)
   return line:match("^%s*") .. (line:find("^%s*/") and " * " or "* ")
 end
 
@@ -143,12 +143,12 @@ local function fit_comment(list)
   for i, entry in ipairs(list) do
     local line, rest, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
     if #line > M.COLUMNS then
-      entry.line, rest = parted(line)
+      entry.line, rest = split_comment(line)
     end
     if rest and following then
-      list[i + 1].line = star(line) .. rest .. " " .. following
+      list[i + 1].line = write_star(line) .. rest .. " " .. following
     elseif rest then
-      table.insert(list, i + 1, { line = star(line) .. rest, from = entry.from })
+      table.insert(list, i + 1, { line = write_star(line) .. rest, from = entry.from })
     end
   end
   return list
@@ -161,7 +161,7 @@ local function is_continued(line, following)
 end
 
 -- A line with its continuation lines, and the number of the last of these. Inserted files stay as they are.
-local function whole(lines, map, first)
+local function join(lines, map, first)
   local line, last = lines[first], first
   while lines[last + 1] and (#line > M.COLUMNS or not map[first][1][3]) and is_continued(line, lines[last + 1]) do
     last = last + 1
@@ -170,13 +170,13 @@ local function whole(lines, map, first)
   return line, last
 end
 
-function M.lines(lines, map)
+function M.wrap(lines, map)
   local out_lines, out_map, first = {}, {}, 1
   local function add(line, from)
     out_lines[#out_lines + 1], out_map[#out_map + 1] = line, map[from]
   end
   while lines[first] do
-    local last = end_of_comment(lines, first)
+    local last = find_comment_end(lines, first)
     if last then
       local list = {}
       for from = first, last do
@@ -187,7 +187,7 @@ function M.lines(lines, map)
       end
     else
       local line
-      line, last = whole(lines, map, first)
+      line, last = join(lines, map, first)
       for _, part in ipairs(fit(line)) do
         add(part, first)
       end

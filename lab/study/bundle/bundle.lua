@@ -184,7 +184,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
       of = overview.title(study), needs = bundle.needs, training = TRAINING[options.device], bundle = bundle.name,
       out = out, study = study.path .. (study.scale and " --scale " .. study.scale or ""),
       date = os.date("!%Y-%m-%d"), version = assert(write.read(project:path("VERSION"))):gsub("%s+$", ""),
-      compiler = tuned.compiler(project), levels = items[1].job.levels:gsub(" ", ", "),
+      compiler = tuned.read_compiler(project), levels = items[1].job.levels:gsub(" ", ", "),
       digests = table.concat(digests, "\n") }) },
   }, runs
 end
@@ -215,7 +215,7 @@ local function fill(options, study, staging, bundle, parts)
 end
 
 local function build(options, cells, linking)
-  local problem = linking == "static" and render_build.static_problem(options.project)
+  local problem = linking == "static" and render_build.find_static_problem(options.project)
   overview.must(ENVIRONMENT, not problem, problem)
   return trainers.built(options.project, cells, { target = options.target, levels = options.levels,
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")

@@ -145,7 +145,7 @@ function M.trainer(project, run, given, provide, sets, own)
     end
     return path
   end
-  local built = build.folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
+  local built = build.get_folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
   if not sets and lfs.attributes(built, "mode") == "file" and digest_of(built) == digest then
     return built
   end

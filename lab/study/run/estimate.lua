@@ -33,7 +33,7 @@ end
 
 -- The operations of a measured step, whose sequences have `tokens` tokens.
 local function operations(plan, row)
-  return costs.forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
+  return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
 local function middle(lengths)
@@ -95,7 +95,7 @@ local function measure(item, options)
 end
 
 local function forward(cell, shape)
-  return costs.forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
+  return costs.count_forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
 end
 
 -- The batches of an epoch and the operations of their steps. All examples of a batch have the same shape.

@@ -91,7 +91,7 @@ function M.run(options, study, refused)
     end
     lines[i] = ("%s >%s 2>&1"):format(shell.join(words_of(options, cell.source)), escape.shell(logs[i]))
   end
-  local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
+  local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
       if is_there(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it

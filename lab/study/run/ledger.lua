@@ -151,7 +151,7 @@ function M.wanted(cell)
   wanted.files = wanted_files(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
   local function work_of(n, examples)
-    return costs.forward(plan, tasks.count_tokens(task, n)) * examples * draws
+    return costs.count_forward(plan, tasks.count_tokens(task, n)) * examples * draws
   end
   local stream = validation.plan(resolved)
   for _, n in ipairs(stream and stream.lengths or {}) do

@@ -43,7 +43,8 @@ end
 -- The number of concurrent cells, and the threads of each cell. Runs of a cell train side by side, one thread each; if
 -- there are fewer runs than processors, several cells train at a time.
 local function shares(options, cells)
-  local processors, most = build.processors(), math.max(1, lists.max(cells, function(cell) return #cell.missing end))
+  local processors = build.count_processors()
+  local most = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
     return options.jobs or 1, processors
   elseif options.jobs then
@@ -55,7 +56,7 @@ end
 
 -- The words of a command of a cell's trainer, with the cell's default flags.
 local function words_of(item, ...)
-  return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", ... }
+  return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
 -- The missing runs of a cell in parts of at most `most` runs; each part { seeds = { first, last }, learning_rates, runs
@@ -328,7 +329,7 @@ local function dry_run(options, study)
   end
   local items = trainers.list(options.project, cells, options)
   local one, code = trainers.ensure_one(options.project, estimate.known(items))
-  local lines = one and estimate.lines(study, items, { threads = build.processors(), device = options.device,
+  local lines = one and estimate.lines(study, items, { threads = build.count_processors(), device = options.device,
     replicas = most * threads })
   if not lines then
     say("no trainer could be measured")

@@ -25,7 +25,7 @@ local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 -- Lists the trainers. request: { target, arch, jit, cuda_root } as in the verb train, levels as in build or nil,
 -- linking "static" if it is required.
 function M.list(project, cells, request)
-  local levels = must(ENVIRONMENT, build.levels(project, request.levels or "best"))
+  local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
   local with_cuda, words = request.target == "cpu,cuda", {}
   return lists.map(cells, function(cell)
     local spec = cell.spec
@@ -33,12 +33,12 @@ function M.list(project, cells, request)
     spec.files = must(INPUT, project:files(spec.plan, with_cuda))
     local least = spec.plan.least_architecture
     if with_cuda and not words[least] then
-      words[least] = must(ENVIRONMENT, build.cuda(project, request, least))
+      words[least] = must(ENVIRONMENT, build.find_cuda(project, request, least))
     end
-    local job = build.job(project, spec, levels, request.linking or "dynamic", with_cuda and words[least] or nil)
-    local dir = build.folder(project, spec)
+    local job = build.make_job(project, spec, levels, request.linking or "dynamic", with_cuda and words[least] or nil)
+    local dir = build.get_folder(project, spec)
     return { cell = cell, dir = dir, job = job, linking = request.linking,
-      fresh = build.fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }
+      fresh = build.is_fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }
   end)
 end
 
@@ -72,7 +72,7 @@ end
 
 local function build_these(project, items, state, threads)
   local works, lines = begin_all(project, items, state, threads)
-  local done, how = pcall(jobs.run, project, lines, build.processors(), {
+  local done, how = pcall(jobs.run, project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       if status == 0 or not runner.stopped then
         conclude(state, works[i].item, build.finish(works[i], status))
@@ -112,7 +112,7 @@ function M.build(project, items)
   end
   local state = { built = 0, count = #stale }
   say(("building %s for %s"):format(wording.count(#stale, "trainer"), (stale[1].job.levels:gsub(" ", ", "))))
-  local how = build_these(project, { table.remove(stale, 1) }, state, build.processors())
+  local how = build_these(project, { table.remove(stale, 1) }, state, build.count_processors())
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
 end
 
