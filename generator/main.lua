@@ -59,7 +59,7 @@ end
 -- Returns the planned spec that a SPEC argument names, or the cell of a study; or nil, a message, and errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
-    return require("lab.study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
+    return require("lab.study.grid.grid").plan_cell(project, arguments.spec, arguments.set, arguments.runs)
   end
   return project:plan(arguments.spec, arguments.set)
 end

@@ -1,18 +1,18 @@
 -- Ends a command from any depth, with an exit code and a message.
 --
--- M.with and M.must raise an error { code, text }, the form in which main.lua expects the end of a command; M.catch
+-- M.exit and M.must raise an error { code, text }, the form in which main.lua expects the end of a command; M.catch
 -- returns it. Other errors are mistakes of the program and pass through M.catch with their trace.
 
 local M = {}
 
-function M.with(code, text)
+function M.exit(code, text)
   error({ code = code, text = text and text:gsub("\n$", "") }, 0)
 end
 
 -- Returns the values. If the first value is nil or false, ends the command with the second value as its message.
 function M.must(code, value, message, ...)
   if not value then
-    M.with(code, message)
+    M.exit(code, message)
   end
   return value, message, ...
 end

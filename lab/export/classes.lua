@@ -32,7 +32,7 @@ Class.__index = Class
 
 local function new_class(state, about)
   return setmetatable({ state = state, about = about or false, layer = false, modules = {}, needs = {},
-    template = "python/class.tpl", attributes = names_module.attributes(), dictionaries = {}, known = {},
+    template = "python/class.tpl", attributes = names_module.new_attributes(), dictionaries = {}, known = {},
     is_block = about ~= nil }, Class)
 end
 
@@ -57,7 +57,7 @@ function Class:module(key, path, text)
   end
   local dictionary = self.dictionaries[folder]
   if not dictionary then
-    dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.attributes() }
+    dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.new_attributes() }
     dictionary.place, self.dictionaries[folder] = self:add(folder, dictionary), dictionary
   end
   local name = self.state.names:attribute(dictionary.taken, word)
@@ -100,7 +100,7 @@ end
 
 function Class:dropout(d)
   if not self.known[d.rate] then
-    local name = names_module.variable(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
+    local name = names_module.add_variable(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
       or "dropout")
     self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(d.rate) }
     self.known[d.rate] = "self." .. name
@@ -140,7 +140,7 @@ local function finish(state, class, ...)
   end
   local words = { ... }
   class.name = state.names:class(lists.find(words, function(word)
-    return not state.names.classes[names_module.camel(word)]
+    return not state.names.classes[names_module.to_camel(word)]
   end) or words[#words])
   state.same[key] = class
   state.list[#state.list + 1] = class
@@ -160,8 +160,8 @@ local function composite_class(state, group, scope_name)
   class.folder = group.path
   class.arguments = "h"
   rates_of(class, group.list, {})
-  local items = lists.map(operations.own_items(group.list), function(op) return operations.item(op, class) end)
-  class.lines = forward.lines({ items = items, result = group.out, width = group.entry.width.count,
+  local items = lists.map(operations.list_own(group.list), function(op) return operations.make(op, class) end)
+  class.lines = forward.write({ items = items, result = group.out, width = group.entry.width.count,
     stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
@@ -211,7 +211,7 @@ local function name_parts(state, class)
     add_terms(attention.terms, texts)
     add_terms(attention.new_terms, state.parts[key] and {} or texts)
     for _, name in ipairs(texts[1] and row.names or {}) do
-      local own = name:find("^%u") and class.name .. name or names_module.snake(class.name) .. "_" .. name
+      local own = name:find("^%u") and class.name .. name or names_module.to_snake(class.name) .. "_" .. name
       attention.part[name] = state.parts[key .. name] or state.parts[name] and own or name
       state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true
     end
@@ -246,7 +246,7 @@ local function group_item(state, class, group, scope)
   part = part or composite_class(state, group, scope.name)
   add_needs(class, part)
   if outside and part.layer then
-    stop.with(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
+    stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
   local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
   local more = outside and made(state, part, group.out.stream) or needed(part)
@@ -263,7 +263,7 @@ local function loop_item(state, class, op)
   local block, inner = op.block, block_class(state, op.block)
   local lines = inner.attends and state.in_layers or {}
   if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
-    stop.with(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
+    stop.exit(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
   end
   add_needs(class, inner)
   class.layer = false
@@ -275,9 +275,9 @@ local function loop_item(state, class, op)
 end
 
 local function scope_items(state, class, scope)
-  local items, owner = {}, groups.of(scope)
+  local items, owner = {}, groups.find_groups(scope)
   rates_of(class, scope.ops, owner)
-  for _, op in ipairs(operations.own_items(scope.ops)) do
+  for _, op in ipairs(operations.list_own(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention" or op.kind == "place"
     if group and group.last == op then
@@ -285,7 +285,7 @@ local function scope_items(state, class, scope)
     elseif not group and op.kind == "block" then
       items[#items + 1] = loop_item(state, class, op)
     elseif not group then
-      items[#items + 1] = operations.item(op, class)
+      items[#items + 1] = operations.make(op, class)
     end
   end
   return items
@@ -294,13 +294,14 @@ end
 block_class = function(state, block)
   local class = new_class(state, escape.python(block.comment))
   local items = scope_items(state, class, block)
-  local variables, value_names = names_module.variables({ "h", table.unpack(needed(class)) }), { [block.entry] = "h" }
+  local variables, value_names = names_module.new_variables({ "h", table.unpack(needed(class)) }),
+    { [block.entry] = "h" }
   local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)
-    value_names[value] = names_module.variable(variables, value.name)
+    value_names[value] = names_module.add_variable(variables, value.name)
     return value_names[value]
   end))
   class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
-  class.lines = forward.lines({ items = items, result = block.last, width = block.entry.width.count,
+  class.lines = forward.write({ items = items, result = block.last, width = block.entry.width.count,
     stream = block.entry, names = value_names, arguments = arguments })
   return finish(state, class, block.name)
 end
@@ -325,7 +326,7 @@ local function network_class(state)
       return stream.name .. ending
     end))
   end
-  class.lines = forward.lines({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
+  class.lines = forward.write({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
     names = {}, arguments = arguments })
   return class
 end

@@ -1,6 +1,6 @@
 -- Composites of a network: groups of its operations that become PyTorch modules of their own.
 --
--- Input: a scope of a network (builder.lua). Output, M.of: operation -> its group:
+-- Input: a scope of a network (builder.lua). Output, M.find_groups: operation -> its group:
 --   path      the folder of its tensors in files, which is the module's name
 --   reads     values from outside; out: its result; last: the operation that gives the result
 --   attention the operation of an attention; nil for other groups
@@ -77,7 +77,7 @@ local function closed_group(scope, path, from, to, readers)
   return group
 end
 
-function M.of(scope)
+function M.find_groups(scope)
   local readers, owner, first, last, paths = readers_of(scope), {}, {}, {}, {}
   local function own(group)
     for op in next, group and group.ops or {} do

@@ -26,7 +26,7 @@ local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "acc
 -- Calls take(row) for every evaluation of an undamaged run; for a generative model only those of its decoding.
 local function each_line(run, take)
   if run.id and not run.damaged then
-    run_files.evaluations(run.dir, {}, function(row)
+    run_files.read_evaluations(run.dir, {}, function(row)
       if row.decoding == run.decoding then
         take(row)
       end
@@ -58,31 +58,31 @@ local function lines_of(study, axes, cell, run)
     local by = row.by or { length = row.length }
     local key = canonical.format({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
     local place = places[key] or #lines + 1
-    places[key], lines[place] = place, report_csv.line(study, cell, run, table.concat({
-      csv.line(lists.merge(row, { id = run.id, digest = run.digest }), FRONT), csv.line(by, axes),
-      csv.line(row, VALUES), csv.field(run.dir) }, ","))
+    places[key], lines[place] = place, report_csv.make_line(study, cell, run, table.concat({
+      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FRONT), csv.format_line(by, axes),
+      csv.format_line(row, VALUES), csv.format_field(run.dir) }, ","))
   end)
   return table.concat(lines)
 end
 
 local function columns(axes)
-  local names = lists.append(lists.join(FRONT, lists.map(axes, csv.field)), VALUES)
+  local names = lists.append(lists.join(FRONT, lists.map(axes, csv.format_field)), VALUES)
   names[#names], names[#names + 1] = "evaluation_seed", "folder"
   return names
 end
 
 function M.run(options)
-  local study = must(INPUT, open_study.study(options, ""))
+  local study = must(INPUT, open_study.open(options, ""))
   local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))
   local axes = axes_of(study)
-  local evaluations = report_csv.file("evaluations.csv", report_csv.head(study, columns(axes)), study,
+  local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, columns(axes)), study,
     function(cell, run)
       return lines_of(study, axes, cell, run)
     end)
-  must(ENVIRONMENT, write.files(out, { report_csv.runs(study), evaluations }))
+  must(ENVIRONMENT, write.files(out, { report_csv.make_runs_file(study), evaluations }))
   options.say(("%s: runs.csv, evaluations.csv"):format(out))
-  local _, damaged = open_study.problems(study)
-  local message_of = #damaged > 0 and "damaged and left out:" .. open_study.listed(damaged) or nil
+  local _, damaged = open_study.list_problems(study)
+  local message_of = #damaged > 0 and "damaged and left out:" .. open_study.format(damaged) or nil
   return message_of and INPUT or 0, message_of
 end
 

@@ -38,7 +38,7 @@ local function spread_distances(count, range)
 end
 
 -- Task lengths for the comparison: the shortest and the longest of training, and twice the longest.
-function M.lengths(resolved)
+function M.choose_lengths(resolved)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
   local last = lengths.list and lengths.list[#lengths.list] or lengths.last
@@ -51,7 +51,7 @@ end
 
 -- Returns an example as a line for `trainer predict`, with sampled positions and distances; nil if the sequence is too
 -- long for the model.
-function M.request(plan, symbols, outputs)
+function M.make_request(plan, symbols, outputs)
   local count = #symbols * (plan.computation and plan.computation.all or 1)
     + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then
@@ -69,7 +69,7 @@ end
 
 -- Inputs for a task of dataset files, { input, outputs }: any tokens are a valid input, in which a probe occurs exactly
 -- once.
-function M.data_inputs(plan)
+function M.make_data_inputs(plan)
   local asked = plan.readout == "probe" and plan.task.probe
   local list = {}
   for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
@@ -104,9 +104,9 @@ end
 -- Examples for the comparison: a list of { input, outputs }.
 local function inputs_of(spec, trainer)
   if spec.plan.task.data then
-    return M.data_inputs(spec.plan)
+    return M.make_data_inputs(spec.plan)
   end
-  return lists.collect(M.lengths(spec.resolved), function(length)
+  return lists.collect(M.choose_lengths(spec.resolved), function(length)
     return lists.map(ask(trainer, { "sample", "--length", length, "--count", 2 }), function(example)
       return { input = example.input, outputs = #example.target }
     end)
@@ -118,7 +118,7 @@ end
 local function stored_lines(spec, run, trainer)
   local requests, outputs = {}, {}
   for _, example in ipairs(inputs_of(spec, trainer)) do
-    local request = M.request(spec.plan, example.input, example.outputs)
+    local request = M.make_request(spec.plan, example.input, example.outputs)
     if request then
       requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
     end
@@ -139,9 +139,9 @@ end
 -- Exports a run. sets: changes to the spec at `path`, in the form of the flag --set.
 local function export(options, run, spec, path, sets)
   run.metadata = must(INPUT, safetensors.open(run.checkpoint)).metadata
-  local facts, problem = pytorch.facts(spec, run, options.project:network(spec))
+  local facts, problem = pytorch.derive_facts(spec, run, options.project:network(spec))
   must(INPUT, facts, ("%s: export pytorch %s"):format(run.dir, problem))
-  local trainer = trained_run.trainer(options.project, run, options.trainer, function()
+  local trainer = trained_run.find_trainer(options.project, run, options.trainer, function()
     return options.provide(path, sets)
   end)
   local stored = stored_lines(spec, run, trainer)

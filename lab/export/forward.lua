@@ -71,7 +71,7 @@ function Pass:name(value, i, word)
     self.stream = value
     return "h"
   end
-  return names.variable(self.variables, word)
+  return names.add_variable(self.variables, word)
 end
 
 -- Adds a text to the lines, wrapped after commas within parentheses if it is too long.
@@ -100,7 +100,7 @@ function Pass:loop(item, i, lines)
   local name, stays = self.names[x], self.last[x] > i or lists.has(others, x)
   if stays then
     local word = loop.name .. "_output"
-    local own = self.stream == x and names.variable(self.variables, word)
+    local own = self.stream == x and names.add_variable(self.variables, word)
       or self:name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
     lines[#lines + 1] = ("%s = %s"):format(own, name)
     name = own
@@ -108,7 +108,7 @@ function Pass:loop(item, i, lines)
     self.stream = item.out
   end
   self.names[item.out] = name
-  local variable = names.variable(self.variables, loop.name)
+  local variable = names.add_variable(self.variables, loop.name)
   local arguments = lists.map(others, function(value) return self.names[value] end)
   arguments = lists.append({ name, table.unpack(arguments) }, loop.arguments)
   local heads, indent = { ("for %s in %s:"):format(variable, loop.modules) }, ""
@@ -154,11 +154,11 @@ end
 
 -- given: { items, result (the returned value), width (of the stream), stream (the value that is `h` at first, or nil),
 -- arguments (names of arguments), names (of named values) }
-function M.lines(given)
+function M.write(given)
   local inner = read_once(given.items, given.result)
   while true do
     local pass = setmetatable({ inner = inner, last = {}, names = lists.merge(given.names), width = given.width,
-      stream = given.stream, variables = names.variables({ "h", table.unpack(given.arguments) }) }, Pass)
+      stream = given.stream, variables = names.new_variables({ "h", table.unpack(given.arguments) }) }, Pass)
     local lines, part = pass:write(given.items, given.result)
     if lines then
       return lines

@@ -1,7 +1,7 @@
 -- Operations of a network in Python: the module that each operation calls, and its expression.
 --
 -- Input: an operation of the graph (builder.lua) and the class that contains it (classes.lua), which provides modules.
--- Output of M.item: { out, reads, text, rank }. text(of) returns the expression; the caller's of(i, rank) returns the
+-- Output of M.make: { out, reads, text, rank }. text(of) returns the expression; the caller's of(i, rank) returns the
 -- expression of reads[i], in parentheses if its own rank is lower. A rank is the precedence of an expression's
 -- outermost operator. An operation without an equivalent in PyTorch here, or with a field that is not listed below,
 -- stops (lab/stop.lua).
@@ -42,7 +42,7 @@ local FUNCTIONS = {
 local READOUTS = { last = true, probe = true }
 
 local function unknown(op, words)
-  stop.with(1, ("%s of %s"):format(words, op.scope.title))
+  stop.exit(1, ("%s of %s"):format(words, op.scope.title))
 end
 
 local function check(op)
@@ -171,12 +171,12 @@ function items.classify(op, class)
 end
 
 -- Returns the operations of a list that have their own item: a product within a gate's expression has none.
-function M.own_items(list)
+function M.list_own(list)
   local gated = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated[op.out] end)
 end
 
-function M.item(op, class)
+function M.make(op, class)
   check(op)
   local item = items[op.kind](op, class)
   item.out = op.out

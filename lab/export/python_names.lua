@@ -47,7 +47,7 @@ function M.new(tensors)
 end
 
 -- Returns the empty set of one module's attributes.
-function M.attributes()
+function M.new_attributes()
   return setmetatable({}, { __index = ATTRIBUTES })
 end
 
@@ -66,28 +66,28 @@ function Names:attribute(attributes, word)
 end
 
 -- Returns the set of one forward pass's variables, which contains its arguments.
-function M.variables(arguments)
+function M.new_variables(arguments)
   return setmetatable(lists.to_set(arguments), { __index = VARIABLES })
 end
 
 -- Returns a name for a variable, or for an attribute that has no name in files.
-function M.variable(variables, word)
+function M.add_variable(variables, word)
   return free(variables, word, "_")
 end
 
 -- Converts "parallel_block" to "ParallelBlock".
-function M.camel(word)
+function M.to_camel(word)
   return (("_" .. word):gsub("_+(%w)", string.upper):gsub("_", ""))
 end
 
 -- Converts "ParallelBlock" to "parallel_block".
-function M.snake(name)
+function M.to_snake(name)
   return (name:gsub("(%u)", "_%1"):lower():gsub("^_", ""))
 end
 
 -- Returns the name of a class for a `word` of the network's description.
 function Names:class(word)
-  return free(self.classes, M.camel(word), "Block")
+  return free(self.classes, M.to_camel(word), "Block")
 end
 
 return M

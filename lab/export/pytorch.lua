@@ -1,6 +1,6 @@
 -- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
 --
--- Input: a spec from project:plan, its network (project:network). Output: M.facts gives the facts for
+-- Input: a spec from project:plan, its network (project:network). Output: M.derive_facts gives the facts for
 -- templates/python/model.py.tpl, or nil and the reason why a model cannot be exported. Pure.
 
 local canonical = require("base.canonical")
@@ -74,7 +74,7 @@ local function unknown_of_task(task)
 end
 
 -- Returns the reason why a spec cannot be exported, apart from its network; or nil.
-function M.problem(spec)
+function M.find_problem(spec)
   local unknown = unknown_of_encoding(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
   if unknown then
     return "does not know " .. unknown
@@ -185,7 +185,7 @@ local function check_alike(attentions)
     local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
       and canonical.format(own.positions) ~= canonical.format(first.positions) and "positions"
     if other then
-      stop.with(INPUT, ("%s of attention %s that are not those of %s"):format(other, own.name, first.name))
+      stop.exit(INPUT, ("%s of attention %s that are not those of %s"):format(other, own.name, first.name))
     end
   end
 end
@@ -209,7 +209,7 @@ local function add_numbers(facts, attentions, of)
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.format(constant)
       if known[constant.name] and known[constant.name] ~= text then
-        stop.with(INPUT, ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
+        stop.exit(INPUT, ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
           op.family.name))
       elseif not known[constant.name] then
         known[constant.name] = text
@@ -303,10 +303,10 @@ local function add_network(facts, spec, net, attentions, of)
       table.unpack(lists.map(attentions, function(op) return of[op].needs end)))
     lists.update(facts, places_of_stream(family.positions, needs, additive))
   elseif not facts.decoder then
-    stop.with(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
+    stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
   end
-  local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
+  local found = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
   lists.update(facts, two and places_of_streams(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
@@ -327,7 +327,7 @@ local function derive(spec, run, net)
   local facts = file_facts(spec, run)
   local attentions = lists.filter(operations_of(net), function(op) return op.kind == "attention" end)
   if net.streams[2] and spec.plan.any_draws then
-    stop.with(INPUT, "sampled positions of two streams")
+    stop.exit(INPUT, "sampled positions of two streams")
   end
   check_alike(attentions)
   local of = facets_of(spec.score, attentions)
@@ -349,8 +349,8 @@ end
 
 -- Returns the facts for the template; or nil and the part that cannot be exported. run: { info, metadata }, the content
 -- of run.json and the metadata of the checkpoint.
-function M.facts(spec, run, net)
-  local problem = M.problem(spec)
+function M.derive_facts(spec, run, net)
+  local problem = M.find_problem(spec)
   if problem then
     return nil, problem
   end

@@ -1,8 +1,8 @@
 -- Masks of a plan, pair by pair, and as a picture: the output of `plan --mask`.
 --
--- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output of M.cells: for each
--- head { rows }: for each query, the values that the head adds to the scores of all keys, false for hidden keys; if
--- heads are equal, one head represents all. Output of M.picture: the text of an SVG at the longest lengths of training,
+-- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output of M.list_cells: for
+-- each head { rows }: for each query, the values that the head adds to the scores of all keys, false for hidden keys;
+-- if heads are equal, one head represents all. Output of M.draw: the text of an SVG at the longest lengths of training,
 -- up to 400 tokens; it is deterministic.
 
 local lists = require("base.lists")
@@ -50,7 +50,7 @@ local function row_of(mask, i, S, value)
   return row
 end
 
-function M.cells(family, T, S)
+function M.list_cells(family, T, S)
   local mask, heads = family.mask, {}
   for h = 1, (mask.heads or family.terms.by_head) and family.heads or 1 do
     heads[h] = {}
@@ -123,7 +123,7 @@ end
 
 -- Adds one attention to the picture, its heads side by side. Returns its width and height.
 local function add_attention(out, family, y, T, S)
-  local heads = M.cells(family, T, S)
+  local heads = M.list_cells(family, T, S)
   local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))
   local range = { range_of(heads) }
   local step = math.max(S * cell, 90) + GAP
@@ -135,7 +135,7 @@ local function add_attention(out, family, y, T, S)
 end
 
 -- Draws queries down, keys right; hidden keys are white.
-function M.picture(plan)
+function M.draw(plan)
   local out, y, widest = {}, MARGIN, 0
   for _, family in ipairs(plan.attentions) do
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]

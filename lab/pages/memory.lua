@@ -5,7 +5,7 @@
 -- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and
 -- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, behind_end.tpl,
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
--- Output of M.of, which computes it once for a plan:
+-- Output of M.derive, which computes it once for a plan:
 --   vector_bytes    bytes of all parameters; shared_bytes, tables_bytes of all threads; workspace_bytes of each thread,
 --                   at the widest level; memory_bytes of a process that trains with M.THREADS
 --   largest_block   { bytes, size, sequences }: the block for which a workspace has space
@@ -130,7 +130,7 @@ end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
 -- repetitions have a buffer each; bytes: of all these buffers together.
-function M.rooms(plan, size, sequences, level)
+function M.list_buffers(plan, size, sequences, level)
   local sizes, list = sizes_of(plan, level), {}
   local function add(name, bytes, kept, block)
     list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
@@ -164,8 +164,8 @@ function M.rooms(plan, size, sequences, level)
 end
 
 -- Bytes of the whole workspace: lay_out.
-function M.workspace(plan, size, sequences, level)
-  return lists.sum(M.rooms(plan, size, sequences, level), function(room) return room.bytes end)
+function M.count_workspace(plan, size, sequences, level)
+  return lists.sum(M.list_buffers(plan, size, sequences, level), function(room) return room.bytes end)
 end
 
 -- The number of sequences that go through all layers together: block_sequences of step.c.tpl, at most those of a shard.
@@ -186,10 +186,10 @@ end
 
 -- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks with the same number of
 -- sequences, the block of the longest has the largest workspace, unless weights of long sequences are recomputed.
-function M.largest_workspace(plan, all, level)
+function M.find_largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
-    local bytes = M.workspace(plan, size, sequences, level)
+    local bytes = M.count_workspace(plan, size, sequences, level)
     if bytes > most.bytes then
       most = { bytes = bytes, size = size, sequences = sequences }
     end
@@ -213,7 +213,7 @@ end
 -- ---- memory that threads share ----
 
 -- Bytes of packed weights (the output's included), of draws, and of the tables behind these.
-function M.shared(plan, size, level)
+function M.count_shared(plan, size, level)
   local sizes = sizes_of(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
@@ -231,7 +231,7 @@ function M.shared(plan, size, level)
 end
 
 -- Tables of positions: parts/position_tables.tpl.
-function M.tables(plan, size)
+function M.count_tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
   channels = channels + (plan.additive.member == "place" and plan.width or 0)
   if plan.input_draw and plan.input_draw.apart then
@@ -257,7 +257,7 @@ end
 -- that threads share, a gradient and a workspace for each thread, and the bytes of a checkpoint, which is read before
 -- the next checkpoint replaces it and when a run resumes. The task's examples are not counted, nor are evaluations,
 -- whose activations are stored in addition to those of training.
-function M.process(plan, bytes, threads)
+function M.count_process(plan, bytes, threads)
   local states = #plan.optimizer.states
   local vector, checkpoint = allocated(bytes.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
   return PROGRAM + allocated((2 + states) * bytes.vector_bytes) + allocated(bytes.shared_bytes)
@@ -281,7 +281,7 @@ end
 
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
-  for _, room in ipairs(M.rooms(plan, block.size, block.sequences)) do
+  for _, room in ipairs(M.list_buffers(plan, block.size, block.sequences)) do
     local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
     to[key] = (to[key] or 0) + room.bytes
   end
@@ -298,13 +298,14 @@ local function add_bytes(plan, block)
   end
 end
 
-function M.of(plan)
+function M.derive(plan)
   if not plan.memory then
     local longest = lists.map(plan.streams, function(stream) return stream.longest end)
-    local block = M.largest_workspace(plan, block_sizes(plan))
+    local block = M.find_largest_workspace(plan, block_sizes(plan))
     local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes, largest_block = block,
-      workspace_bytes = block.bytes, shared_bytes = M.shared(plan, longest), tables_bytes = M.tables(plan, longest) }
-    bytes.memory_bytes = math.floor(M.process(plan, bytes, M.THREADS))
+      workspace_bytes = block.bytes, shared_bytes = M.count_shared(plan, longest), tables_bytes = M.count_tables(plan,
+      longest) }
+    bytes.memory_bytes = math.floor(M.count_process(plan, bytes, M.THREADS))
     add_bytes(plan, block)
     plan.memory = bytes
   end

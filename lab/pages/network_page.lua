@@ -11,7 +11,7 @@ local wording = require("base.wording")
 local M = {}
 
 -- A number with commas: "1,234,567".
-function M.grouped(n)
+function M.format_count(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
@@ -35,8 +35,9 @@ local function cells(operation)
   local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
   return { operation.name,
     operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
-    operation.parameters > 0 and M.grouped(operation.parameters) or "", measured(operation.kept_bytes, 1e3, "%.1f"),
-    measured(operation.scratch_bytes, 1e3, "%.1f"), measured(operation.flops, 1e9, "%.3f"), operation.words .. reads }
+    operation.parameters > 0 and M.format_count(operation.parameters) or "", measured(operation.kept_bytes, 1e3,
+    "%.1f"), measured(operation.scratch_bytes, 1e3, "%.1f"), measured(operation.flops, 1e9, "%.3f"), operation.words
+      .. reads }
 end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
@@ -64,8 +65,8 @@ local function aligned(rows)
 end
 
 -- The lines of the page's section on the network: one line for each operation, in the order of execution.
-function M.lines(plan)
-  local block, rows = memory.of(plan).largest_block, { HEADS }
+function M.format_lines(plan)
+  local block, rows = memory.derive(plan).largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = ("  %s%s"):format(title_of(scope, i), i > 1 and scope.about and ": " .. scope.about or "")
@@ -80,9 +81,9 @@ end
 
 -- Returns the table of operations as data: bytes and flops cover all `times` repetitions; parameters are the parameters
 -- of one of the `count` copies.
-function M.json(plan)
+function M.list_operations(plan)
   local list = {}
-  memory.of(plan)
+  memory.derive(plan)
   for i, scope in ipairs(plan.passes) do
     for _, pass in ipairs({ "forward", "backward" }) do
       for _, operation in ipairs(scope[pass]) do
@@ -115,7 +116,7 @@ local function draw_scope(lines, scope, prefix)
 end
 
 -- A graph for dot: the network, and next to it each block, drawn once however often it is repeated.
-function M.graph(plan)
+function M.draw_graph(plan)
   local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];',
     '  label="grey: kept for the backward pass"; fontname="sans-serif"; fontsize=10;' }
   for i, scope in ipairs(plan.network) do

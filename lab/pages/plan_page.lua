@@ -16,7 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
-local grouped = network_page.grouped
+local grouped = network_page.format_count
 
 -- Choices that change no bit, by level; levels with equal choices share an entry. These choices depend on the machine,
 -- so generated files do not contain them.
@@ -37,13 +37,13 @@ local function all_choices(plan)
   return lists.append(choices.list(plan), tuned_choices(plan))
 end
 
-function M.json(plan)
+function M.make_json(plan)
   local tensors = lists.map(plan.tensors, function(t) return { name = t.name, shape = t.shape, offset = t.offset } end)
   return {
     id = plan.id, digest = plan.digest, parameters = plan.parameters,
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
-    memory_bytes = memory.of(plan).memory_bytes, validation = plan.validation or nil, tensors = tensors,
-    operations = network_page.json(plan),
+    memory_bytes = memory.derive(plan).memory_bytes, validation = plan.validation or nil, tensors = tensors,
+    operations = network_page.list_operations(plan),
     choices = all_choices(plan),
   }
 end
@@ -84,7 +84,7 @@ local function loss_text(plan)
 end
 
 -- The dropout rates of a model, as phrases of a sentence; rates of 0 are left out.
-function M.dropout(plan)
+function M.format_dropout(plan)
   local model, words = plan.resolved.model, {}
   if not plan.network_sizes or plan.network_sizes.dropout then
     words[1] = "dropout " .. (plan.dropout.rate_text or "0")
@@ -128,11 +128,11 @@ local function visits_of(plan)
   return least
 end
 
-function M.text(plan)
-  local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.of(plan)
+function M.format_page(plan)
+  local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.derive(plan)
   encoding_lines(plan, lines)
   lists.append(lines, {
-    string.format("model       %s%s, %s%s", describe.describe_sizes(plan), M.dropout(plan), plan.precision,
+    string.format("model       %s%s, %s%s", describe.describe_sizes(plan), M.format_dropout(plan), plan.precision,
       describe.describe_model(plan)),
     string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
@@ -164,7 +164,7 @@ function M.text(plan)
     return row:format(c.what, c.value, c.why)
   end))
   lines[#lines + 1] = ""
-  lists.append(lines, network_page.lines(plan))
+  lists.append(lines, network_page.format_lines(plan))
   lists.append(lines, { "", "tensors" })
   lists.append(lines, lists.map(plan.tensors, function(t)
     return string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]", grouped(t.offset))
@@ -189,12 +189,12 @@ end
 -- Draws the network with graphviz, which receives only the text on its standard input.
 local function draw_network(spec, options)
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
-  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
+  local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.draw_graph(spec.plan) })
   if svg:find("<svg", 1, true) then
     return write_picture(spec, options, svg)
   end
   io.stderr:write("graphviz is not installed (dot): the network as text\n")
-  options.say(table.concat(network_page.lines(spec.plan), "\n"))
+  options.say(table.concat(network_page.format_lines(spec.plan), "\n"))
   return DONE
 end
 
@@ -210,11 +210,11 @@ function M.run(options)
   elseif options.graph then
     return draw_network(spec, options)
   elseif options.mask then
-    return write_picture(spec, options, mask_page.picture(spec.plan))
+    return write_picture(spec, options, mask_page.draw(spec.plan))
   elseif options.json then
-    options.say(json.encode(M.json(spec.plan), { indent = true, keyorder = M.JSON_ORDER }))
+    options.say(json.encode(M.make_json(spec.plan), { indent = true, keyorder = M.JSON_ORDER }))
   else
-    options.say((M.text(spec.plan):gsub("\n$", "")))
+    options.say((M.format_page(spec.plan):gsub("\n$", "")))
   end
   return DONE
 end

@@ -37,7 +37,7 @@ end
 
 -- The study whose last sweep into the folder had a cell of this name, or nil.
 local function study_of(root, id)
-  local study = lists.find(run_files.records(root), function(record)
+  local study = lists.find(run_files.read_records(root), function(record)
     local snapshot = snapshots.read(root, record.study, record.scale)
     return snapshot and lists.find(snapshot.cells, function(cell) return cell.id == id end)
   end)
@@ -59,10 +59,10 @@ end
 local function rename_facts(root, list, id, name)
   for _, row in ipairs(list) do
     local path = row.path .. "/run.json"
-    local link = inside.link(root, path)
+    local link = inside.find_link(root, path)
     local text = not link and write.read(path)
     local changed = text and renamed(text, id, name)
-    local written, message = changed ~= nil, link and inside.words(link)
+    local written, message = changed ~= nil, link and inside.describe_link(link)
       or path .. ": is not as trainers write it; expected a file that begins with the run's id"
     if changed and changed ~= text then
       written, message = write.file(path, changed)

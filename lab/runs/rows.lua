@@ -36,7 +36,7 @@ local function row_of(study, cell, run, locks)
     task = cell.key.task, encoding = cell.key.encoding, parameters = facts.parameters, seed = run.seed,
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
-    bytes = bytes_of(run.dir), run = run }, runs.size(run))
+    bytes = bytes_of(run.dir), run = run }, runs.get_size(run))
   if run.score then
     row.metric, row.score = study.scored.metric, run.score
     row.split = run.test and run.test.split
@@ -51,12 +51,12 @@ local function is_within(path, folder)
 end
 
 -- metric: of the scores, or nil for the default.
-function M.of(dir, metric)
+function M.read(dir, metric)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)
   end
-  local root, locks = run_files.around(dir) or dir, ledger.locks()
-  local study, list = cells.of_folder(root, metric), {}
+  local root, locks = run_files.find_root(dir) or dir, ledger.read_locks()
+  local study, list = cells.read_folder(root, metric), {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
     list[#list + 1] = is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil
   end

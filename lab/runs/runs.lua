@@ -102,7 +102,7 @@ local function evaluations_of(run)
     local one = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
       lengths = lists.copy(evaluation.lengths) }
     for _, metric in ipairs(metrics.NAMES) do
-      one[metric] = runs.percent(evaluation, metric)
+      one[metric] = runs.compute_mean(evaluation, metric)
     end
     return one
   end)
@@ -179,7 +179,7 @@ end
 local function find(options)
   local found
   for _, path in ipairs(options.paths) do
-    local one, message = rows.of(path, options.metric)
+    local one, message = rows.read(path, options.metric)
     if not one then
       return nil, message
     elseif found and one.root ~= found.root then

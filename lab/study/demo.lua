@@ -95,16 +95,16 @@ local function train(run, steps, options)
   local code = shell.run({ run.dir .. "/trainer", "train", "--steps", steps, "--seed", 1, "--out", OUT })
   if code ~= 0 then
     options.say(("%s stopped (exit code %d)"):format(run.id, code))
-    stop.with(code)
+    stop.exit(code)
   end
   local dir = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
   dir = dir .. "/" .. (lists.find(write.list_names(dir), function(name) return name:find("^lr") end) or "")
   local found = runs.read(dir)
   if not found or found.damaged then
     options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
-    stop.with(4)
+    stop.exit(4)
   end
-  run.points = figures.points(found, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
+  run.points = figures.list_points(found, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
 end
 
 local function train_all(options, steps)
@@ -117,12 +117,12 @@ end
 
 -- Prints the expected duration, from a measurement; returns the number of steps.
 local function announce(options)
-  local rows, code = estimate.bench(RUNS[1].dir .. "/trainer", { "--seconds", "1", "--lengths", "20" })
+  local rows, code = estimate.run_bench(RUNS[1].dir .. "/trainer", { "--seconds", "1", "--lengths", "20" })
   local row = lists.find(rows or {}, function(one) return one.mode == "train" end)
   if not row then
     code = code or 1
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
-    stop.with(code)
+    stop.exit(code)
   end
   local wanted = options.steps or RUNS[1].plan.resolved.train.steps
   local steps, seconds = decide_steps(options, row.steps_per_second, wanted)
@@ -151,7 +151,7 @@ local function failure_text(loss, accuracy, task, classes)
 end
 
 -- Returns the conclusion from the table, as text. trained: runs with points; the first run has plain sinusoids.
-function M.conclusion(trained, task, classes, steps)
+function M.format_conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
   local learned = mean(plain, 2, 1, TRAINED_TO)
   local nothing = task.baseline or task.chance
@@ -175,12 +175,12 @@ end
 local function figure(task)
   local last = RUNS[1].points[#RUNS[1].points][1]
   local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
-    percent = true, levels = figures.levels_of(task), marks = { { TRAINED_TO } },
+    percent = true, levels = figures.make_levels(task), marks = { { TRAINED_TO } },
     shade = { 0, TRAINED_TO }, labels = { { TRAINED_TO / 2, 4, "in training", "center" },
       { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
   panel.curves = lists.map(RUNS, function(run)
     local points = lists.map(run.points, function(point) return { point[1], 100 * point[2] } end)
-    return { points = points, style = colours.of(run.encoding), title = run.title }
+    return { points = points, style = colours.choose_style(run.encoding), title = run.title }
   end)
   return { name = "accuracy", panels = { panel } }
 end
@@ -191,17 +191,17 @@ local function report(options, steps)
   options.say(("\nToken accuracy at lengths seen in training (in distribution: up to %d) and beyond (out of "
     .. "distribution):\n"):format(TRAINED_TO))
   options.say(table.concat(lines, "\n"))
-  options.say("\n" .. M.conclusion(RUNS, task, RUNS[1].plan.classes, steps))
+  options.say("\n" .. M.format_conclusion(RUNS, task, RUNS[1].plan.classes, steps))
   local files = {
     { path = "table.txt", text = table.concat(lines, "\n") .. "\n" },
     { path = "accuracy.csv", text = csv() },
-    { path = "accuracy.gnuplot", text = curves.script(figure(task)) },
+    { path = "accuracy.gnuplot", text = curves.make_script(figure(task)) },
   }
   local problem = draw.add(files, { "accuracy" })
   local written, message = write.files(OUT, files)
   if not written or problem then
     options.say(message or problem)
-    stop.with(4)
+    stop.exit(4)
   end
   options.say(("\nplot: %s/accuracy.svg, .pdf and .png; numbers and runs: in the same folder"):format(OUT))
 end

@@ -20,11 +20,11 @@ local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
 local CLEAR = 0.97 -- ratio of rates: a candidate below it gets no further rounds after the first ones
 
 -- Whether a gain exceeds the noise: the scatter of the rounds' ratios, and the gain of a program over itself.
-function M.counts(result, floor)
+function M.exceeds_noise(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end
 
-function M.median(list)
+function M.compute_median(list)
   local sorted = table.move(list, 1, #list, 1, {})
   table.sort(sorted)
   local n = #sorted
@@ -33,11 +33,11 @@ end
 
 -- The result from the ratios of rounds: { gain, noise, rounds }. noise: the standard error of the median, estimated
 -- from the ratios' distances to the median.
-function M.result(ratios)
-  local gain = M.median(ratios)
+function M.summarise(ratios)
+  local gain = M.compute_median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
   -- 1.4826 converts a median distance to a standard deviation, 1.2533 a mean's standard error to a median's.
-  return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
+  return { gain = gain, noise = 1.4826 * 1.2533 * M.compute_median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 
 local function try_choice(request, best, choice, left)
@@ -52,7 +52,7 @@ local function try_choice(request, best, choice, left)
       end
       left = left - 1
       request.tell(choice, best, value, result)
-      if M.counts(result, request.floor) and (not most or result.gain > most.gain) then
+      if M.exceeds_noise(result, request.floor) and (not most or result.gain > most.gain) then
         found, most = candidate, result
       end
     end
@@ -99,11 +99,11 @@ local function check(code, what, passed)
     error("interrupted!", 0)
   elseif code ~= 0 then
     local how = code > 128 and ("signal %d"):format(code - 128) or ("exit code %d"):format(code)
-    stops.with(passed and passed[code] and code or ENVIRONMENT, ("longhand tune: %s: %s"):format(what, how))
+    stops.exit(passed and passed[code] and code or ENVIRONMENT, ("longhand tune: %s: %s"):format(what, how))
   end
 end
 
-function M.trainer(work, values)
+function M.build(work, values)
   local name = tuning.format(values)
   if work.made[name] then
     return work.made[name]
@@ -156,11 +156,11 @@ function M.compare(from, to, modes, options, stop)
     end
     local one, other = rates(first, modes, options), rates(second, modes, options)
     ratios[#ratios + 1] = #ratios % 2 == 1 and ratio(other, one) or ratio(one, other)
-    if #ratios >= LEAST_ROUNDS and M.median(ratios) < CLEAR then
+    if #ratios >= LEAST_ROUNDS and M.compute_median(ratios) < CLEAR then
       break
     end
   end
-  return ratios[1] and M.result(ratios)
+  return ratios[1] and M.summarise(ratios)
 end
 
 return M

@@ -85,7 +85,7 @@ end
 
 -- Measures the model's choices against themselves: gains that are not larger than the result are ignored.
 local function take_floor(job)
-  local trainer = measure.trainer(job.work, job.model)
+  local trainer = measure.build(job.work, job.model)
   local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
   job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
   if same then
@@ -106,7 +106,7 @@ local function search_choices(job)
         return nil
       end
       -- Time for compiling is not part of a candidate's share, which a long compilation would use up.
-      local from, to = measure.trainer(job.work, best), measure.trainer(job.work, candidate)
+      local from, to = measure.build(job.work, best), measure.build(job.work, candidate)
       local now = os.time()
       return now < stop and measure.compare(from, to, modes, job.options,
         now + math.max(2, (stop - now) // math.max(1, left))) or nil
@@ -126,7 +126,7 @@ local function confirm(job, best)
     keep(job, "the model's choices are the best that were tried")
     return best
   end
-  local from, to = measure.trainer(job.work, job.model), measure.trainer(job.work, best)
+  local from, to = measure.build(job.work, job.model), measure.build(job.work, best)
   local gain, product = {}, 1
   for i, mode in ipairs(BOTH) do
     local now = os.time()
@@ -171,10 +171,10 @@ local function propose(job, best)
     local spec = os.time() < job.stop and job.find({ set })
     local other = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
     if other then
-      local from, to = measure.trainer(job.work, best), measure.trainer(other, legal(other, best, job.level))
+      local from, to = measure.build(job.work, best), measure.build(other, legal(other, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
-      local worth = result and measure.counts(result, job.floor)
+      local worth = result and measure.exceeds_noise(result, job.floor)
       say(("--set %-30s %s%s"):format(set, result and line_of(result) or "no time", worth
         and "  changes the plan: other bits, separate runs" or ""))
     end
@@ -187,7 +187,7 @@ local function work_through(job)
   take_floor(job)
   local best = search_choices(job)
   if job.tried == 0 then
-    stops.with(INPUT, ("longhand tune: --seconds %d: too short to try a choice; the defaults remain"):format(
+    stops.exit(INPUT, ("longhand tune: --seconds %d: too short to try a choice; the defaults remain"):format(
       job.seconds))
   end
   propose(job, confirm(job, best))

@@ -40,7 +40,7 @@ function code.render_device(encoding, width, precision, heads)
 end
 
 function code.choice(plan, what)
-  for _, one in ipairs(plan_page.json(plan).choices) do
+  for _, one in ipairs(plan_page.make_json(plan).choices) do
     if one.what == what then
       return one
     end

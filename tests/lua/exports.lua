@@ -27,7 +27,7 @@ end
 
 function M.model_text(spec)
   local result = M.planned(spec)
-  return M.rendered(pytorch.facts(result, M.RUN, project:network(result)))
+  return M.rendered(pytorch.derive_facts(result, M.RUN, project:network(result)))
 end
 
 function M.assert_has(text, ...)

@@ -287,13 +287,13 @@ local function run_case(root, out, list, record, noted)
     check_folder(out .. "/report")
   end
   local damaged = false
-  for _, cell in ipairs(cells.of_folder(root).cells) do
+  for _, cell in ipairs(cells.read_folder(root).cells) do
     for _, run in ipairs(cell.runs) do
       damaged = damaged or run.damaged
       assert(not run.damaged or run.notes[1]:find("^%l+%.jsonl?: .*found .*; expected "), run.notes[1])
-      local state = ledger.state(run.dir, { steps = 100, conditions = {} }, {})
+      local state = ledger.read_state(run.dir, { steps = 100, conditions = {} }, {})
       assert(state ~= "damaged" or run.damaged, state)
-      ledger.progress(run.dir, { steps = 100, train_work = 1, eval_work = { 1, 2 }, log_every = 10,
+      ledger.read_progress(run.dir, { steps = 100, train_work = 1, eval_work = { 1, 2 }, log_every = 10,
         lengths = { 1, 2 } })
     end
   end
@@ -307,7 +307,7 @@ local function run_case(root, out, list, record, noted)
   end
   make_file(a .. "/checkpoint.safetensors", "x")
   local opened = trained_run.open(a)
-  check_spec(opened and respec.text(opened.info.spec))
+  check_spec(opened and respec.write_spec(opened.info.spec))
   return damaged and "damaged" or "clean"
 end
 

@@ -287,7 +287,7 @@ local function run(path, sets, render)
     assert(#refusal.what > 0 and #resolved_spec.format(resolved, info.origins) > 0)
     return "planned"
   end
-  assert(#plan_page.text(plan) > 0 and #resolved_spec.format(resolved, info.origins) > 0)
+  assert(#plan_page.format_page(plan) > 0 and #resolved_spec.format(resolved, info.origins) > 0)
   if not render then
     return "planned"
   end

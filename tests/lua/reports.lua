@@ -87,7 +87,7 @@ function M.make_study(root, scores, scored, seeds, metric)
     end
   end
   local here = support.write(root .. "/here", ""):match("^(.*)/")
-  return cells.of_study(study, here, metric)
+  return cells.read_study(study, here, metric)
 end
 
 -- The default scores of make_study.

@@ -62,7 +62,7 @@ function TestPca.test_eigenvectors_of_a_full_matrix()
       copy[i][j] = matrix[i][j]
     end
   end
-  local values, vectors = pca.eigen(copy)
+  local values, vectors = pca.decompose(copy)
   for k = 1, n do
     local length = 0
     for i = 1, n do
@@ -89,7 +89,7 @@ TestAttention = {}
 function TestAttention.test_maximum_over_heads()
   local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
   local function maximum(shape, ...)
-    return source.maximum(heads, { 1, table.unpack(shape) }, ...)
+    return source.take_maximum(heads, { 1, table.unpack(shape) }, ...)
   end
   lu.assertEquals(maximum({ 2, 3, 3 }, 1, 2, 3, 3), { 9, 2, 8, 4, 7, 6, 7, 8, 9 })
   lu.assertEquals(maximum({ 2, 3, 3 }, 1, 2, 2, 2), { 9, 2, 4, 7 })
@@ -146,7 +146,7 @@ local function decode(answers, targets, layers, spec)
     files[file.path] = file.text
   end
   list.picture.name = "decoding"
-  files["decoding.gnuplot"] = panels.script(list.picture)
+  files["decoding.gnuplot"] = panels.make_script(list.picture)
   return output, files
 end
 
@@ -212,7 +212,7 @@ end
 TestPanels = {}
 
 function TestPanels.test_texts_are_quoted()
-  local script = panels.script({ name = "x", title = "don't", note = "n", panel = 100,
+  local script = panels.make_script({ name = "x", title = "don't", note = "n", panel = 100,
     rows = { { label = "one", { title = "t", lines = {}, layers = { { { "1 2" }, "" } } } } } })
   lu.assertStrContains(script, "set label 1 \"don't\"")
   lu.assertStrContains(script, "set output 'x.svg'")
@@ -228,7 +228,7 @@ end
 -- The resolved form of a spec, written as a spec, resolves to the same form.
 local function assert_survives(text)
   local resolved = assert(support.check_text(text))
-  local again, _, d = support.check_text(assert(respec.text(resolved)))
+  local again, _, d = support.check_text(assert(respec.write_spec(resolved)))
   lu.assertNotNil(again, d:text())
   lu.assertEquals(again, resolved)
 end
@@ -262,9 +262,9 @@ function TestRespec.test_examples_that_the_task_makes()
 end
 
 function TestRespec.test_files_of_the_user()
-  lu.assertEquals({ respec.text({ task = { kind = "latin_square", validation = "items.csv" } }) },
+  lu.assertEquals({ respec.write_spec({ task = { kind = "latin_square", validation = "items.csv" } }) },
     { nil, "its task is a file of the user's own, items.csv" })
-  lu.assertEquals({ respec.text({ task = { data = "x.jsonl" } }) },
+  lu.assertEquals({ respec.write_spec({ task = { data = "x.jsonl" } }) },
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
@@ -272,7 +272,7 @@ end
 function TestRespec.test_file_names_of_foreign_runs()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
-    local text, message = respec.text(resolved)
+    local text, message = respec.write_spec(resolved)
     lu.assertNil(text)
     lu.assertNil(message:find("[\27\n]"))
   end
@@ -283,14 +283,14 @@ function TestRespec.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do
     local score = ("sum(2, i: "):rep(16000) .. "x.score" .. close:rep(16000)
-    local text = assert(respec.text({ task = { kind = "even_pairs" }, encoding = { score = score } }))
+    local text = assert(respec.write_spec({ task = { kind = "even_pairs" }, encoding = { score = score } }))
     local spec, _, d = support.check_text(text)
     lu.assertNil(spec)
     lu.assertStrContains(d:text(), "not valid Lua")
   end
   lu.assertTrue(os.clock() - began < 10)
   for _, score in ipairs({ "sum(2, i: x.score", "x.score)", "sum(2, i: x.score))" }) do
-    local text = assert(respec.text({ task = { kind = "even_pairs" }, encoding = { score = score } }))
+    local text = assert(respec.write_spec({ task = { kind = "even_pairs" }, encoding = { score = score } }))
     lu.assertNil((support.check_text(text)))
   end
 end

@@ -60,7 +60,7 @@ local function format_bias(bias)
 end
 
 local function check(head, direction, chosen, values, statistics, kept)
-  local a, b, c = describe_lines(lines.direction(head, direction, chosen))
+  local a, b, c = describe_lines(lines.search_direction(head, direction, chosen))
   lu.assertEquals({ a, b, c }, { values, statistics, kept })
 end
 
@@ -100,9 +100,9 @@ end
 
 -- Both statistics of the anti-diagonal also agree with the raw values in the paper.
 function TestExamples.test_raw_values_are_those_of_the_matrix()
-  local found = lines.direction(SQUARE, -1, read_examples("value=raw").self)
+  local found = lines.search_direction(SQUARE, -1, read_examples("value=raw").self)
   lu.assertEquals(select(3, describe_lines(found)), "0:2.4")
-  found = lines.direction(SQUARE, 1, read_examples("value=raw").self)
+  found = lines.search_direction(SQUARE, 1, read_examples("value=raw").self)
   lu.assertEquals(select(3, describe_lines(found)), "0:0.95")
 end
 
@@ -143,10 +143,10 @@ end
 -- Equal values count once, which gives the result of the released code for both vertical examples.
 function TestExamples.test_merged_values_count_once()
   local chosen = read_examples("equal=merged", "precision=float32").self
-  local found = lines.direction(SQUARE, 0, chosen)
+  local found = lines.search_direction(SQUARE, 0, chosen)
   local _, statistics = describe_lines(found)
   lu.assertEquals({ found.count, statistics }, { 2, "0.975 0.075 1.05" })
-  found = lines.direction(WIDE, 0, read_examples("equal=merged", "precision=float32").cross)
+  found = lines.search_direction(WIDE, 0, read_examples("equal=merged", "precision=float32").cross)
   _, statistics = describe_lines(found)
   lu.assertEquals({ found.count, statistics, #found.kept }, { 3, "0.45 0.285774 0.735774", 0 })
 end
@@ -221,8 +221,8 @@ end
 
 -- If r of K lines are marked, their z-score is sqrt((K - r) / r): they are selected if K > r (k^2 + 1).
 function TestLines.test_too_few_lines_reach_no_threshold()
-  lu.assertTrue(lines.out_of_reach(17, 4))
-  lu.assertFalse(lines.out_of_reach(18, 4))
+  lu.assertTrue(lines.is_out_of_reach(17, 4))
+  lu.assertFalse(lines.is_out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 0 }, { 18, 1 } }) do
     local columns = case[1]
     local head = make_head(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
@@ -260,7 +260,7 @@ function TestLines.test_masked_cells_do_not_count()
   local head = make_head(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
   end)
-  local found = lines.direction(head, 1, read_examples().self)
+  local found = lines.search_direction(head, 1, read_examples().self)
   lu.assertEquals(select(1, describe_lines(found)), "-5:1 -4:2 -3:3 -2:4 -1:5 0:30")
 end
 
@@ -272,7 +272,7 @@ function TestBias.test_diagonals_are_a_clipped_table()
   local head = make_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
   local kept = assert(lines.find(head, chosen)).kept
-  local mean = lines.direction(head, 1, chosen).mean
+  local mean = lines.search_direction(head, 1, chosen).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + compute_noise(0, distance + 20)
     expected_bias[distance] = value > mean and value or nil
@@ -375,7 +375,7 @@ function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
     local chosen = assert(choices.read("usual", words)).cross
     local part = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
       choices = chosen, heads = { assert(lines.find(head, chosen)) } }
-    return table.concat(lines.text({ part }), "\n")
+    return table.concat(lines.format_lines({ part }), "\n")
   end
   local few = make_head(6, 14, function(row, column)
     return column == 12 - row and 1.0 or .001 * compute_noise(row, column)

@@ -13,7 +13,7 @@ local student = require("lab.study.calibrate.student_spec")
 TestStudent = {}
 
 local function student_text(encoding, cross)
-  return student.text({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
+  return student.write_spec({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
     lines = { decoder = { list = {}, choices = {} }, cross = cross } })
 end
 
@@ -79,7 +79,7 @@ function TestStudent.test_lines_replace_masks()
   local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
     align = "right" } }
   local masks = { decoder = { mask = window }, cross = { mask = { kind = "antidiagonal" } } }
-  local text = student.text({ base = "./t.lua", comment = {}, masks = masks, lines = { cross = lines_of_cross,
+  local text = student.write_spec({ base = "./t.lua", comment = {}, masks = masks, lines = { cross = lines_of_cross,
     decoder = { list = {}, choices = { align = "left" } } } })
   lu.assertStrContains(text, '    cross = {\n      mask = { kind = "full" },\n      lines = {')
   lu.assertNotStrContains(text, "decoder = {")
@@ -91,9 +91,9 @@ end
 function TestStudent.test_init_of_the_student_is_written_if_it_is_given()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do
-    lu.assertStrContains(student.text({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
+    lu.assertStrContains(student.write_spec({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
   end
-  lu.assertNotStrContains(student.text({ base = "./t.lua", comment = {}, lines = {} }), "init")
+  lu.assertNotStrContains(student.write_spec({ base = "./t.lua", comment = {}, lines = {} }), "init")
 end
 
 function TestStudent.test_paths_are_relative_to_the_student_s_folder()
@@ -111,7 +111,7 @@ local PART = { choices = { align = "right" }, list = {
 } }
 
 local function make_control(name, seed)
-  return controls.make(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
+  return controls.make(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.make_random(seed or 1)).list
 end
 
 function TestControls.test_control_values_has_the_lines_with_value_0()

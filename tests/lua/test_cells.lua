@@ -33,11 +33,11 @@ function TestCells.test_missing_and_failed_runs()
   local s = study.cells[3].summary
   lu.assertEquals({ s.asked, s.evaluated, s.states }, { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
   lu.assertNil(s.best.sd)
-  lu.assertEquals(entries.count_text(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
+  lu.assertEquals(entries.describe_missing_runs(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
   local empty = study.cells[4].summary
   lu.assertNil(empty.max)
   lu.assertNil(empty.best)
-  lu.assertEquals(entries.count_text(study.cells[4]), "0 of 6 runs: 6 missing")
+  lu.assertEquals(entries.describe_missing_runs(study.cells[4]), "0 of 6 runs: 6 missing")
 end
 
 function TestCells.test_runs_that_should_be_equal_are_flagged()
@@ -45,7 +45,7 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
   local dir = study.cells[1].runs[1].dir
   write_run("flags", "even_pairs_rope", 0, 0.1, { exit = 0, eval = scored(50), facts = { compiler = "clang 14" } })
   study.cells[1].runs[1] = runs.read(dir)
-  local again = cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+  local again = cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
   lu.assertEquals(again.cells[3].key, { task = "bucket_sort", encoding = "even_pairs_rope" })
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
@@ -58,7 +58,7 @@ local function of_files(root, list)
     spec.task = { data = "train.jsonl", name = item[2] }
     dir = write_run(root, item[1], i, 0.1, { exit = 0, eval = scored(50), digest = item[3], facts = { spec = spec } })
   end
-  return cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+  return cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
 end
 
 -- Two files called train.jsonl are two tasks: each has the name of its spec, or its own name.
@@ -98,7 +98,7 @@ local function conclusion(within, beyond, loss)
   local trained = {
     { points = { { 40, within, 0.5 }, { 50, beyond, loss } } },
     { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
-  return demo.conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
+  return demo.format_conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end
 
 -- "Below chance" and "overconfident" are different conclusions, and neither is used if nothing was learned.
@@ -126,9 +126,9 @@ function TestWording.test_counts_and_durations()
   end
   lu.assertEquals(texts, { "0 s", "under 0.1 s", "2.5 s", "9 s", "12 s", "1 min 00 s", "3 min 10 s", "1 h 05 min",
     "240 h", "?" })
-  lu.assertEquals({ entries.time_unit({ 2, 80 }) }, { "minutes", 60 })
-  lu.assertEquals({ entries.time_unit({ 2 }) }, { "seconds", 1 })
-  lu.assertEquals({ entries.time_unit({ 2, 3600 }) }, { "hours", 3600 })
+  lu.assertEquals({ entries.choose_time_unit({ 2, 80 }) }, { "minutes", 60 })
+  lu.assertEquals({ entries.choose_time_unit({ 2 }) }, { "seconds", 1 })
+  lu.assertEquals({ entries.choose_time_unit({ 2, 3600 }) }, { "hours", 3600 })
 end
 
 support.run()

@@ -47,14 +47,14 @@ local function write_cell(name, by_rate, facts, scored)
       dir = write_run(name, "reverse_string_rope", i - 1, rate, { exit = 0, eval = eval, facts = facts })
     end
   end
-  local study = cells.of_folder(get_runs_folder(dir))
+  local study = cells.read_folder(get_runs_folder(dir))
   if scored then
     local cell_runs = {}
     for i, run in ipairs(study.cells[1].runs) do
       cell_runs[i] = { seed = run.seed, learning_rate = run.learning_rate,
         dir = run.dir:sub(#get_runs_folder(dir) + 2) }
     end
-    study = cells.of_study({ name = "s", axes = study.axes, scored = scored, cells = { { key = study.cells[1].key,
+    study = cells.read_study({ name = "s", axes = study.axes, scored = scored, cells = { { key = study.cells[1].key,
       id = "reverse_string_rope", runs = cell_runs } } }, get_runs_folder(dir))
   end
   return study.cells[1], study
@@ -74,9 +74,9 @@ function TestChoice.test_rates_are_chosen_in_distribution()
   local cell, study = write_cell("in_distribution", two_rates(nil, nil, 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.max },
     { 0.1, "in_distribution", 75.0 })
-  lu.assertEquals(captions.rates(study), "learning rate chosen at training lengths (in_distribution), by the best mean "
-    .. "over seeds")
-  lu.assertNil(entries.about(cell, "median", { value = 25 }))
+  lu.assertEquals(captions.name_rates(study),
+    "learning rate chosen at training lengths (in_distribution), by the best mean " .. "over seeds")
+  lu.assertNil(entries.list_cautions(cell, "median", { value = 25 }))
 end
 
 -- A validation stream has priority over the test's conditions.
@@ -84,7 +84,7 @@ function TestChoice.test_a_validation_stream_comes_first()
   local cell, study = write_cell("stream", two_rates(eval_line(100, "validation", 5, 0.5),
     eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.2, "validation" })
-  lu.assertStrContains(captions.rates(study), "chosen on the validation stream (in_distribution)")
+  lu.assertStrContains(captions.name_rates(study), "chosen on the validation stream (in_distribution)")
 end
 
 -- A choice is marked if all evaluations are beyond training.
@@ -92,17 +92,17 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   local cell, study = write_cell("beyond", two_rates())
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
     true })
-  lu.assertEquals(entries.about(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
-  lu.assertStrContains(captions.rates(study), "chosen on the scored examples, beyond training")
-  lu.assertEquals(captions.chosen_set(cell), "beyond (scored)")
+  lu.assertEquals(entries.list_cautions(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
+  lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
+  lu.assertEquals(captions.name_chosen(cell), "beyond (scored)")
 end
 
 -- A study may name the choosing set; then no cell has a mark.
 function TestChoice.test_a_study_may_name_the_set()
   local cell, study = write_cell("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
-  lu.assertStrContains(captions.rates(study), "chosen on the scored examples, beyond training")
-  lu.assertNil(entries.about(cell, "median", { value = 75 }))
+  lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
+  lu.assertNil(entries.list_cautions(cell, "median", { value = 75 }))
 end
 
 -- The loss decides between rates with equal scores.
@@ -125,8 +125,8 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   end
   local cell, study = write_cell("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
-  lu.assertStrContains(captions.rates(study), "chosen on the part in_distribution of the set test")
-  lu.assertStrContains(captions.grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
+  lu.assertStrContains(captions.name_rates(study), "chosen on the part in_distribution of the set test")
+  lu.assertStrContains(captions.name_grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
 end
 
 TestCaptions = {}
@@ -138,7 +138,7 @@ function TestCaptions.test_the_first_table_is_a_median()
     lists[seed] = eval_line(100, "in_distribution", 5, 1) .. eval_line(100, "beyond", 20, beyond)
   end
   local _, study = write_cell("median", { [0.1] = lists })
-  local model = score_tables.table(study, assert(items.check(study))[1])
+  local model = score_tables.tabulate(study, assert(items.check(study))[1])
   lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
   lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
     .. "rate")
@@ -156,11 +156,12 @@ function TestCaptions.test_other_grids_are_marked()
     dir = write_run("grids", "bucket_sort_none", seed, 0.1, { exit = 0, eval = eval_line(100, "beyond", 20, 0.5)
       .. eval_line(100, "beyond", 30, 0.25) })
   end
-  local study = cells.of_folder(get_runs_folder(dir))
-  lu.assertEquals(captions.grid(study), "mean over 2 lengths 20..30, beyond training; cells of another grid are marked")
+  local study = cells.read_folder(get_runs_folder(dir))
+  lu.assertEquals(captions.name_grid(study),
+    "mean over 2 lengths 20..30, beyond training; cells of another grid are marked")
   local notes = {}
   for i, cell in ipairs(study.cells) do
-    notes[i] = entries.about(cell, "median", { value = 1 }) or ""
+    notes[i] = entries.list_cautions(cell, "median", { value = 1 }) or ""
   end
   lu.assertEquals(notes, { "another grid: length 20", "", "" })
 end
@@ -172,15 +173,15 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   local cell, study = write_cell("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
     { spec = make_generative_run() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
-  lu.assertStrContains(entries.about(cell, "median", { value = 1 }), "1 of 3 runs: 2 not evaluated; 2 runs were "
-    .. "evaluated in another way, greedy ones are scored")
+  lu.assertStrContains(entries.list_cautions(cell, "median", { value = 1 }),
+    "1 of 3 runs: 2 not evaluated; 2 runs were " .. "evaluated in another way, greedy ones are scored")
   lu.assertEquals(cell.summary.scores, { 12.5 })
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")
-  lu.assertEquals(captions.answers(study), "greedy answers, answer length given")
+  lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
   local _, alone = write_cell("forced", { [0.1] = { forced } }, { spec = make_generative_run() })
   lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })
-  lu.assertEquals(captions.answers(alone), "evaluated teacher-forced: the target is given up to each token")
+  lu.assertEquals(captions.name_answers(alone), "evaluated teacher-forced: the target is given up to each token")
 end
 
 -- All metrics are side by side, set by set.
@@ -188,13 +189,13 @@ function TestCaptions.test_every_set_and_metric()
   local _, study = write_cell("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
     .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
     ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = make_generative_run() })
-  local model = all_metrics.cells_table(study)
+  local model = all_metrics.make_cells_table(study)
   lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
     "teacher-forced" }, 3, "beyond" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "0.0", "25.0", "62.5" })
-  lu.assertEquals(captions.answers(study), "greedy answers, ended by the model")
-  lu.assertStrContains(captions.details(study, true), "Greedy answers, ended by the model. One learning rate")
+  lu.assertEquals(captions.name_answers(study), "greedy answers, ended by the model")
+  lu.assertStrContains(captions.describe(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 
 -- The band of a single seed is the spread over its samples, the band of several seeds the spread over seeds; the
@@ -203,13 +204,13 @@ function TestCaptions.test_a_band_shows_the_interval_of_seeds_or_draws()
   local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }
   local _, study = write_cell("one_seed", { [0.1] = { lines } }, { spec = make_generative_run() })
-  local figure = figures.by_length(study, item)
+  local figure = figures.make_by_length(study, item)
   lu.assertEquals(figure.panels[1].curves[1].band, { { 20, 40.0, 60.0 } })
   lu.assertStrContains(figure.caption, "of a single seed the 95% Wilson interval of its exact match")
   lu.assertStrContains(figure.caption, "Greedy answers, answer length given.")
   lu.assertNotStrContains(figure.caption, "chance")
   _, study = write_cell("seeds", { [0.1] = { lines, lines, lines } }, { spec = make_generative_run() })
-  figure = figures.by_length(study, item)
+  figure = figures.make_by_length(study, item)
   lu.assertEquals(figure.panels[1].curves[4].band, { { 20, 50.0, 50.0 } })
   lu.assertNotStrContains(figure.caption, "Wilson")
   lu.assertStrContains(figure.caption, "quartiles of the seeds")
@@ -221,10 +222,10 @@ function TestCaptions.test_cost_of_a_run()
   study.plan_of = function()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
   end
-  lu.assertEquals(cost.of(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,
+  lu.assertEquals(cost.compute(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,
     bound = false })
   local texts = {}
-  for i, entry in ipairs(cost.cells_table(study).rows[1].cells) do
+  for i, entry in ipairs(cost.make_cells_table(study).rows[1].cells) do
     texts[i] = entry.texts[1]
   end
   lu.assertEquals(texts, { "0.1, 0.2", "0.1", "in_distribution", "1,234,567", "8,400", "2.00e+11", "2 min 00 s",

@@ -10,20 +10,20 @@ TestColours = {}
 function TestColours.test_encodings_have_their_own_styles()
   local seen = {}
   for _, name in ipairs({ "none", "geometric", "sincos", "relative", "alibi", "rope", "learned" }) do
-    local plain = colours.of(name)
+    local plain = colours.choose_style(name)
     lu.assertEquals({ plain.dash, seen[plain.colour] }, { "solid" })
     seen[plain.colour] = true
   end
   for _, name in ipairs({ "sincos", "relative", "alibi", "rope", "learned" }) do
-    local plain, random = colours.of(name), colours.of("rand-" .. name)
+    local plain, random = colours.choose_style(name), colours.choose_style("rand-" .. name)
     lu.assertEquals(random.dash, "(9,4)")
     lu.assertNotEquals(random.colour, plain.colour)
     lu.assertNotEquals(random.point, plain.point)
   end
-  lu.assertEquals(colours.of("rand_sinusoid"), colours.of("rand-sincos"))
-  lu.assertEquals(colours.of("relative-500"), colours.of("relative"))
-  local styles = colours.all({ "mine", "rope", "yours" })
-  lu.assertEquals(styles.rope, colours.of("rope"))
+  lu.assertEquals(colours.choose_style("rand_sinusoid"), colours.choose_style("rand-sincos"))
+  lu.assertEquals(colours.choose_style("relative-500"), colours.choose_style("relative"))
+  local styles = colours.choose_styles({ "mine", "rope", "yours" })
+  lu.assertEquals(styles.rope, colours.choose_style("rope"))
   lu.assertNotEquals(styles.mine.colour, styles.yours.colour)
 end
 
@@ -33,7 +33,7 @@ function TestColours.test_many_names_all_differ()
   for i = 1, 40 do
     names[i] = (i % 2 == 0 and "base-" or "layers-") .. i
   end
-  local styles = colours.all(names)
+  local styles = colours.choose_styles(names)
   for _, name in ipairs(names) do
     local style = styles[name]
     local text = ("%s %s %d"):format(style.colour, style.dash, style.point)
@@ -51,7 +51,7 @@ function TestColours.test_no_point_is_hollow()
   for i = 1, 72 do
     names[i] = "x" .. i
   end
-  for name, style in pairs(colours.all(names)) do
+  for name, style in pairs(colours.choose_styles(names)) do
     lu.assertTrue(style.point <= 3 or style.point % 2 == 1, name)
   end
 end
@@ -126,7 +126,7 @@ end
 
 -- Every colour of the palette, and every shade of an axis of numbers, stands out from its background.
 function TestColours.test_colours_stand_out()
-  local styles = colours.along({ "1", "2", "3", "4", "5", "6", "7" })
+  local styles = colours.choose_styles_along({ "1", "2", "3", "4", "5", "6", "7" })
   for i, entry in ipairs(colours.PALETTE) do
     styles[i] = { colour = entry[1], dark = entry[2] }
   end

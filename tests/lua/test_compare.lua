@@ -25,10 +25,10 @@ function TestCompare.test_differences_and_the_first_of_them()
   local a = write_run("two", "run_a", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2, 1 }, 10) })
   local b = write_run("two", "run_b", 1, 0.1, { exit = 0, eval = scored(60), metrics = write_metrics({ 3, 2, 1.5 }, 20),
     facts = { spec = spec, id = "run_a" } })
-  local result = assert(compare.result(a, b .. "/run.json"))
+  local result = assert(compare.compare(a, b .. "/run.json"))
   lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
   lu.assertEquals(result.first, "The first logged step that differs is 30: loss 1 and 1.5.")
-  local text = compare.text(result)
+  local text = compare.format_result(result)
   lu.assertStrContains(text, "30    1.0000  1.5000  +0.5000")
   lu.assertStrContains(text, "20      51.0  61.0  +10.0")
 end
@@ -41,7 +41,7 @@ function TestCompare.test_digits_of_the_first_difference()
       runs[i] = write_run("digits" .. #b, "run" .. i, i, 0.1, { exit = 0, eval = scored(50),
         metrics = ('{"step":10,"loss":%s}\n'):format(loss) })
     end
-    return assert(compare.result(runs[1], runs[2])).first
+    return assert(compare.compare(runs[1], runs[2])).first
   end
   lu.assertEquals(first("0.24606984702725"), "The first logged step that differs is 10: loss 0.4098 and 0.2461.")
   lu.assertEquals(first("0.40979"),
@@ -58,20 +58,20 @@ end
 
 function TestCompare.test_one_metric_alone()
   local a = write_run("two", "run_d", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2 }, 10) })
-  lu.assertEquals(list_curves(compare.result(a, a)), { "Loss in training", "Accuracy by length, in percent" })
-  lu.assertEquals(list_curves(compare.result(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
-  lu.assertEquals(list_curves(compare.result(a, a, "exact_match")), { "Exact match by length, in percent" })
+  lu.assertEquals(list_curves(compare.compare(a, a)), { "Loss in training", "Accuracy by length, in percent" })
+  lu.assertEquals(list_curves(compare.compare(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
+  lu.assertEquals(list_curves(compare.compare(a, a, "exact_match")), { "Exact match by length, in percent" })
 end
 
 function TestCompare.test_the_same_run_twice()
   local a = write_run("two", "run_c", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2 }, 10) })
-  local result = assert(compare.result(a, a))
+  local result = assert(compare.compare(a, a))
   lu.assertEquals(result.differences, {})
   lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")
-  local code, message = stop.catch(compare.result, a, a .. "/..")
+  local code, message = stop.catch(compare.compare, a, a .. "/..")
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "is no folder of a run")
-  code, message = stop.catch(compare.result, a, "LICENSE")
+  code, message = stop.catch(compare.compare, a, "LICENSE")
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "LICENSE is no folder of a run")
 end

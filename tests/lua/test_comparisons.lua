@@ -356,7 +356,7 @@ function TestStrips.test_names_execute_nothing()
     { name = "none", scores = {} } }
   local picture = strips("it's", "x", { { name = "`touch x`", groups = groups } })
   picture.name = "compare"
-  local script = panels.script(picture)
+  local script = panels.make_script(picture)
   lu.assertStrContains(script, "\"a'b\\140c\" 1, 'none' 2")
   lu.assertStrContains(script, "set title '`touch x`'")
   lu.assertStrContains(script, "set label 1 \"it's\"")

@@ -165,7 +165,7 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function bytes_of(sets)
     local plan = make_plan(sets, task(2, 2))
-    return memory.of(plan), plan
+    return memory.derive(plan), plan
   end
   local bytes, plan = bytes_of({})
   lu.assertEquals(bytes.vector_bytes, 4 * plan.parameter_storage)
@@ -200,11 +200,12 @@ end
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_the_largest_block_has_the_most_bytes()
   local plan = make_plan({}, task(2, 2))
-  lu.assertEquals(memory.of(plan).largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
+  lu.assertEquals(memory.derive(plan).largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 },
+    sequences = 3 })
   local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
-  lu.assertEquals(memory.of(whole).workspace_bytes, workspace(3, 33, 48, 40, 0))
+  lu.assertEquals(memory.derive(whole).workspace_bytes, workspace(3, 33, 48, 40, 0))
   local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
-  lu.assertEquals(memory.of(dropped).workspace_bytes, memory.of(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
+  lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
 -- A block has as many sequences as its length allows, at most those of a shard: with 3 sequences in two shards the
@@ -213,7 +214,7 @@ end
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, task(2, 2))
-    lu.assertEquals(memory.of(plan).workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
+    lu.assertEquals(memory.derive(plan).workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
   end
   check({ ["train.batch"] = "3", ["train.shards"] = "2" }, 2, 41, 48, 48)
   check({ ["train.batch"] = "1", ["train.shards"] = "1" }, 1, 41, 48, 48)
@@ -232,7 +233,7 @@ function TestCosts.test_operations_sum_to_memory_and_work()
     assert(project:plan("tests/specs/emulated_blocks.lua")).plan }
   for i, plan in ipairs(cases) do
     local bytes, flops, parameters = 0, 0, 0
-    local workspace_bytes = memory.of(plan).workspace_bytes
+    local workspace_bytes = memory.derive(plan).workspace_bytes
     for _, scope in ipairs(plan.passes) do
       for _, pass in ipairs({ "forward", "backward" }) do
         for _, operation in ipairs(scope[pass]) do
@@ -253,8 +254,8 @@ function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain = scored("{ kind = 'none' }")
   local function more(encoding)
     local plan = scored(encoding)
-    local separate = memory.of(plan).workspace_bytes - memory.of(plain).workspace_bytes
-    return (memory.of(plan).shared_bytes - memory.of(plain).shared_bytes) / 4, separate / 4
+    local separate = memory.derive(plan).workspace_bytes - memory.derive(plain).workspace_bytes
+    return (memory.derive(plan).shared_bytes - memory.derive(plain).shared_bytes) / 4, separate / 4
   end
   local function check_both(encoding, shared, separate)
     lu.assertEquals({ more(encoding) }, { shared, separate }, encoding)

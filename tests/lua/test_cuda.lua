@@ -254,7 +254,7 @@ end
 -- The plan's advice: numbers of shards, each with the GPUs for which it is best.
 local function advised(train, precision)
   local list = {}
-  for _, one in ipairs(plan_page.json(planned("none", NARROW, precision, train)).choices) do
+  for _, one in ipairs(plan_page.make_json(planned("none", NARROW, precision, train)).choices) do
     if one.what == "gpu, smaller chip" then
       list[one.value] = one.why
     end

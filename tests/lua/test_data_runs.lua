@@ -78,11 +78,11 @@ end
 
 function TestFolders.test_digest_of_a_file()
   local path = support.write("data/-a 'file", "abc")
-  lu.assertEquals(file_digest.of(path), sha256.hash("abc"))
+  lu.assertEquals(file_digest.compute(path), sha256.hash("abc"))
   support.write("data/-a 'file", "abcd")
-  lu.assertEquals(file_digest.of(path), sha256.hash("abcd"))
-  lu.assertNil(file_digest.of(path .. "x"))
-  lu.assertNil(file_digest.of(path:match("^(.*)/")))
+  lu.assertEquals(file_digest.compute(path), sha256.hash("abcd"))
+  lu.assertNil(file_digest.compute(path .. "x"))
+  lu.assertNil(file_digest.compute(path:match("^(.*)/")))
 end
 
 -- The trainer makes the same name.
@@ -106,7 +106,8 @@ function TestFolders.test_runs_on_another_file_are_reported()
   local state, words, study, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", name_run(TRAIN:rep(2)) })
   local before, after = sha256.hash(TRAIN):sub(1, 8), sha256.hash(TRAIN:rep(2)):sub(1, 8)
-  lu.assertEquals(overview.decisions(study), { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
+  lu.assertEquals(overview.list_decisions(study),
+    { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
     .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
 end
 
@@ -162,9 +163,10 @@ function TestEvaluations.test_missing_files()
   os.remove(cell.spec.data_files.data.real)
   local state, _, study, now = survey()
   lu.assertEquals({ state, #now.missing, now.runs[1].dir:match("[^/]*$") }, { "done", 0, name_run(TRAIN) })
-  lu.assertStrContains(overview.decisions(study)[1], "task.data: there is no file")
-  lu.assertStrContains(overview.decisions(study)[1], "train.jsonl: 2 runs of width_16: nothing is trained or evaluated")
-  lu.assertStrContains(overview.decisions(study)[2], "test.jsonl")
+  lu.assertStrContains(overview.list_decisions(study)[1], "task.data: there is no file")
+  lu.assertStrContains(overview.list_decisions(study)[1],
+    "train.jsonl: 2 runs of width_16: nothing is trained or evaluated")
+  lu.assertStrContains(overview.list_decisions(study)[2], "test.jsonl")
 end
 
 TestSteps = {}
@@ -178,11 +180,12 @@ function TestSteps.test_more_and_fewer_epochs()
   write_run(cell, name_run(TRAIN), {}, line(18, 1))
   local state, words, study, now = survey({ train = "epochs = 3" })
   lu.assertEquals({ state, words, #now.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
-  lu.assertEquals(overview.decisions(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
+  lu.assertEquals(overview.list_decisions(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
   state, words, study, now = survey({ train = "epochs = 1" })
   local further = "at step 18, of 9 (1 epoch) requested"
   lu.assertEquals({ state, words, #now.missing }, { "trained further", further, 1 })
-  lu.assertEquals(overview.decisions(study), { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
+  lu.assertEquals(overview.list_decisions(study),
+    { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
     further) })
   state, words = survey({ train = "steps = 20" })
   lu.assertEquals({ state, words }, { "to train on", "from step 18 to 20" })

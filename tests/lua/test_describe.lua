@@ -22,7 +22,7 @@ end
 
 function TestWords.test_json_has_the_documented_keys()
   local plan = build(everything())
-  local object = plan_page.json(plan)
+  local object = plan_page.make_json(plan)
   lu.assertEquals(keys(object),
     "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
   lu.assertEquals(#object.tensors, plan.tensor_count)
@@ -43,7 +43,7 @@ end
 
 function TestWords.test_json_comes_in_the_documented_order()
   local plan = build(everything())
-  local text = json.encode(plan_page.json(plan), { indent = true, keyorder = plan_page.JSON_ORDER })
+  local text = json.encode(plan_page.make_json(plan), { indent = true, keyorder = plan_page.JSON_ORDER })
   local actual = {}
   for name in text:gmatch('\n  "([%w_]+)":') do
     actual[#actual + 1] = name
@@ -52,13 +52,13 @@ function TestWords.test_json_comes_in_the_documented_order()
     "id digest parameters flops_per_step memory_bytes validation tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
-  lu.assertEquals(canonical.format(json.decode(text)), canonical.format(plan_page.json(plan)))
+  lu.assertEquals(canonical.format(json.decode(text)), canonical.format(plan_page.make_json(plan)))
 end
 
 -- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
 -- FLOPs.
 function TestWords.test_the_network_is_on_the_page()
-  local text = plan_page.text(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
+  local text = plan_page.format_page(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
   if os.getenv("LH_UPDATE_GOLDEN") then
     local file = assert(io.open("tests/golden/network.txt", "wb"))
@@ -66,14 +66,15 @@ function TestWords.test_the_network_is_on_the_page()
     file:close()
   end
   lu.assertEquals(page, support.read("tests/golden/network.txt"))
-  local own = plan_page.text(make_plan({ ["model.kind"] = "decoder", ["model.norm"] = "{ place = 'pre', kind = 'rms' }",
-    ["model.activation"] = "swiglu", ["model.bias"] = "none", ["model.init"] = "xavier", ["model.tied"] = "true" }))
+  local own = plan_page.format_page(make_plan({ ["model.kind"] = "decoder",
+    ["model.norm"] = "{ place = 'pre', kind = 'rms' }", ["model.activation"] = "swiglu", ["model.bias"] = "none",
+    ["model.init"] = "xavier", ["model.tied"] = "true" }))
   lu.assertStrContains(own, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, initial values of "
     .. "xavier, tied output\n")
   lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
   lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
-  local lst = plan_page.text(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
+  local lst = plan_page.format_page(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
   lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
     .. "answers at the last token of the input\n")
@@ -83,7 +84,7 @@ end
 -- A node for every operation, an arrow for every value that is read; blocks are drawn once.
 function TestWords.test_the_graph_has_a_node_for_every_operation_and_an_arrow_for_every_read_value()
   local plan = make_plan({ ["model.norm.place"] = "pre" })
-  local graph, arrows, nodes = network_page.graph(plan), 0, 0
+  local graph, arrows, nodes = network_page.draw_graph(plan), 0, 0
   for _, scope in ipairs(plan.network) do
     nodes = nodes + #scope.outside + #scope.operations
     for _, operation in ipairs(scope.operations) do
@@ -105,13 +106,13 @@ function TestWords.test_the_graph_has_a_node_for_every_operation_and_an_arrow_fo
 end
 
 function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
-  local text = plan_page.text(make_plan({}, task(2, 2)))
+  local text = plan_page.format_page(make_plan({}, task(2, 2)))
   lu.assertStrContains(text, "parameters  249,026\n")
   lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
   lu.assertStrContains(text, "encoding    no positional encoding\n")
   lu.assertNotStrContains(text, " \n")
   lu.assertStrMatches(text, ".*[^\n]\n")
-  text = plan_page.text(build(everything()))
+  text = plan_page.format_page(build(everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
     .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
     .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
@@ -126,19 +127,19 @@ function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   local function words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
-    local text = plan_page.text(make_plan(sets, task(2, 2)))
+    local text = plan_page.format_page(make_plan(sets, task(2, 2)))
     return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
   end
   lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
   lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
   lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
-  lu.assertNil(plan_page.text(make_plan({}, task(2, 2))):match("visits of a position"))
+  lu.assertNil(plan_page.format_page(make_plan({}, task(2, 2))):match("visits of a position"))
 end
 
 -- The choices about the tables of a score: { what, value, why }.
 local function score_choices(encoding)
   local list = {}
-  for _, choice in ipairs(plan_page.json(scored(encoding)).choices) do
+  for _, choice in ipairs(plan_page.make_json(scored(encoding)).choices) do
     if choice.what:find("^score") then
       list[#list + 1] = { choice.what, choice.value, choice.why }
     end
@@ -177,7 +178,7 @@ function TestWords.test_a_score_whose_gradient_needs_the_logit_keeps_it()
 end
 
 function TestWords.test_the_text_of_a_plan_has_the_choices_of_a_score()
-  local text = plan_page.text(scored("{ kind = 'window' }"))
+  local text = plan_page.format_page(scored("{ kind = 'window' }"))
   -- Columns are as wide as the longest value.
   lu.assertStrContains(text, "  score table by_distance  [query - key]             once per step: -select(less_equal(")
   lu.assertStrContains(text, "\n  score in the pair loop   logit made once           x.score + by_distance; ")
@@ -250,7 +251,7 @@ TestDropout = {}
 
 function TestDropout.test_every_rate_is_named()
   local function dropout(model)
-    return plan_page.dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
+    return plan_page.format_dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
   end
   lu.assertEquals(dropout({}), ", dropout 0.1")
   lu.assertEquals(dropout({ hidden_dropout = 0.25 }), ", dropout 0.1, of hidden numbers 0.25")

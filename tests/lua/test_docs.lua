@@ -128,7 +128,7 @@ end
 function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
-  local text = require("lab.pages.plan_page").text(spec.plan)
+  local text = require("lab.pages.plan_page").format_page(spec.plan)
   local shown = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
   local lines = 0
   for line in shown:gmatch("    ([^\n]*%S)\n") do

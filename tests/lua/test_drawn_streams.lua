@@ -78,7 +78,7 @@ function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   for _, encoding in ipairs({ drawn("kind = 'alibi', rotation = { kind = 'rope' }"), drawn("kind = 'sinusoid'"),
     "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
     local plan = make_plan(encoding)
-    local text = assert(respec.text(plan.resolved))
+    local text = assert(respec.write_spec(plan.resolved))
     lu.assertEquals(project:plan(support.write("drawn.lua", text)).plan.digest, plan.digest, encoding)
   end
 end

@@ -51,7 +51,7 @@ end
 
 -- Simulates a sweep: notes the study, and writes runs of its cells.
 local function sweep(study, root, percent, facts)
-  assert(overview.keep_snapshot(root, study))
+  assert(overview.write_snapshot(root, study))
   for i, cell in ipairs(study.cells) do
     write_runs(cell, percent + 10 * i, facts)
   end
@@ -79,7 +79,7 @@ end
 function TestSnapshots.test_record_the_sweep()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
   local study, root = expand({ task = '{ source = "mine.c" }' })
-  assert(overview.keep_snapshot(root, study))
+  assert(overview.write_snapshot(root, study))
   local noted = snapshots.read(root, "study")
   lu.assertEquals({ noted.title, #noted.cells, noted.cells[2].id, noted.cells[2].key, noted.axes[1].values },
     { "p", 2, "width_32", { width = "32" }, { "16", "32" } })
@@ -92,13 +92,13 @@ end
 -- A repeated note changes nothing; another plan and fewer cells are added to the existing notes.
 function TestSnapshots.test_keep_earlier_notes()
   local study, root = expand()
-  assert(overview.keep_snapshot(root, study))
+  assert(overview.write_snapshot(root, study))
   local before = support.read(root .. "/.studies/study.json")
-  assert(overview.keep_snapshot(root, study))
+  assert(overview.write_snapshot(root, study))
   lu.assertEquals(support.read(root .. "/.studies/study.json"), before)
   local other = expand({ layers = 2 })
   table.remove(other.cells)
-  assert(overview.keep_snapshot(root, other))
+  assert(overview.write_snapshot(root, other))
   local noted, ids = snapshots.read(root, "study"), {}
   for i, entry in ipairs(noted.cells) do
     ids[i] = entry.id .. " " .. entry.spec.model.layers
@@ -108,7 +108,7 @@ end
 
 function TestSnapshots.test_are_untrusted_input()
   local study, root = expand()
-  assert(overview.keep_snapshot(root, study))
+  assert(overview.write_snapshot(root, study))
   local path = root .. "/.studies/study.json"
   local text = support.read(path)
   for expected, other in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),
@@ -131,11 +131,11 @@ TestEarlier.tearDown = TestSnapshots.tearDown
 function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
   local study, root = expand()
   sweep(study, root, 40)
-  lu.assertEquals(list_cells(cells.of_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
-  local now = cells.of_study(expand({ layers = 2 }), root)
+  lu.assertEquals(list_cells(cells.read_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
+  local now = cells.read_study(expand({ layers = 2 }), root)
   lu.assertEquals(list_cells(now), { "width_16: 50 51; model.layers was 1 and is 2 now",
     "width_32: 60 61; model.layers was 1 and is 2 now" })
-  lu.assertStrContains(open_study.remarks(now)[1],
+  lu.assertStrContains(open_study.list_remarks(now)[1],
     "2 of 2 cells show runs of an earlier version, which a sweep would train")
 end
 
@@ -147,11 +147,11 @@ function TestEarlier.test_versions_are_not_mixed()
   local other = expand({ layers = 2 })
   table.remove(other.cells[1].runs)
   write_runs(other.cells[1], 90)
-  local now = cells.of_study(expand({ layers = 2 }), root)
+  local now = cells.read_study(expand({ layers = 2 }), root)
   lu.assertEquals(list_cells(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
   lu.assertEquals(now.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 and is "
     .. "2 now"):format(study.cells[1].spec.plan.digest) })
-  lu.assertEquals(open_study.remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
+  lu.assertEquals(open_study.list_remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
 end
 
 function TestEarlier.test_the_newest_of_several()
@@ -159,7 +159,7 @@ function TestEarlier.test_the_newest_of_several()
   sweep(study, root, 40)
   local later = expand({ layers = 2 })
   sweep(later, root, 60, { started = "2026-02-01T00:00:00Z" })
-  lu.assertEquals(list_cells(cells.of_study(expand({ layers = 3 }), root)), {
+  lu.assertEquals(list_cells(cells.read_study(expand({ layers = 3 }), root)), {
     "width_16: 70 71; model.layers was 2 and is 3 now", "width_32: 80 81; model.layers was 2 and is 3 now" })
 end
 
@@ -169,11 +169,11 @@ function TestEarlier.test_a_comment_in_a_sampler()
   local study, root = expand(own)
   sweep(study, root, 40)
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")) .. "/* A remark. */\n")
-  local now = list_cells(cells.of_study(expand(own), root))
+  local now = list_cells(cells.read_study(expand(own), root))
   lu.assertStrMatches(now[1],
     "width_16: 50 51; task.source: mine.c had other bytes %(.studies/sources/%x+%.c, now %x+%.%.%.%)")
   write.remove_tree(root .. "/.studies")
-  lu.assertEquals(list_cells(cells.of_study(expand(own), root))[1],
+  lu.assertEquals(list_cells(cells.read_study(expand(own), root))[1],
     "width_16: 50 51; task.source: mine.c had other bytes, "
     .. "or Longhand was another version")
 end
@@ -183,13 +183,13 @@ function TestEarlier.test_a_schedule_depends_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
   sweep(study, root, 40)
-  local now = list_cells(cells.of_study(expand({ train = falls, steps = 200 }), root))
+  local now = list_cells(cells.read_study(expand({ train = falls, steps = 200 }), root))
   lu.assertEquals(now[1], "width_16: 50 51; train.steps "
     .. "was 100 and is 200 now (the learning rate falls until the last step)")
   write.remove_tree(root)
   study = expand()
   sweep(study, root, 40)
-  lu.assertEquals(list_cells(cells.of_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
+  lu.assertEquals(list_cells(cells.read_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
 end
 
 -- Without a note run.json names the study of a run, since cells of others may have the same names.
@@ -197,7 +197,7 @@ function TestEarlier.test_runs_without_a_note()
   local study, root = expand()
   sweep(study, root, 40)
   write.remove_tree(root .. "/.studies")
-  lu.assertEquals(list_cells(cells.of_study(expand({ layers = 2 }), root))[1],
+  lu.assertEquals(list_cells(cells.read_study(expand({ layers = 2 }), root))[1],
     "width_16: 50 51; model.layers was 1 and is 2 now")
   for _, source in ipairs({ "other.lua:width_16", "study.lua:small:width_16", "mystudy.lua:width_16", "width_16" }) do
     local spec = {}
@@ -206,14 +206,14 @@ function TestEarlier.test_runs_without_a_note()
     end
     spec.source = source
     write_runs(study.cells[1], 50, { spec = spec })
-    lu.assertEquals(list_cells(cells.of_study(expand({ layers = 2 }), root))[1], "width_16: missing missing", source)
+    lu.assertEquals(list_cells(cells.read_study(expand({ layers = 2 }), root))[1], "width_16: missing missing", source)
   end
 end
 
 function TestEarlier.test_cells_that_left_the_study()
   local study, root = expand()
   sweep(study, root, 40)
-  local now = cells.of_study(expand({ values = NARROW }), root)
+  local now = cells.read_study(expand({ values = NARROW }), root)
   lu.assertEquals(list_cells(now), { "width_16: 50 51", "width_32: 60 61; the study has no such cell now" })
   lu.assertEquals(now.axes, { { name = "width", values = { "16", "32" } } })
 end
@@ -225,7 +225,7 @@ TestOpen.tearDown = TestSnapshots.tearDown
 -- Opens a folder as the verbs do, if its study was swept there.
 local function opened(root, path, more)
   support.write("swept/runs/study.json", canonical.format({ study = "study", path = path }))
-  return open_study.study({ project = project, runs = root, study = more }, "")
+  return open_study.open({ project = project, runs = root, study = more }, "")
 end
 
 function TestOpen.test_a_study_that_cannot_be_read()
@@ -265,7 +265,7 @@ function TestOpen.test_folders_by_data()
     lu.assertEquals(lfs.attributes(dir, "mode"), nil)
   end
   local root = support.write("data/here", ""):match("^(.*)/")
-  local found = cells.of_folder(root)
+  local found = cells.read_folder(root)
   lu.assertEquals({ list_cells(found), found.cells[1].key.encoding, found.cells[2].key.encoding }, { { "a_task: 41",
     "a_task: 42" }, "a_task (data 0123abcd)", "a_task (data 89abcdef)" })
   lu.assertEquals(versions.find(root, { name = "s" }, { id = "nothing" }), {})

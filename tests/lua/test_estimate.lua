@@ -43,7 +43,7 @@ function TestDataShapes.tearDown()
 end
 
 function TestDataShapes.test_lengths_of_a_file()
-  local found = data_shapes.of(write_files(), { "length", "digits" })
+  local found = data_shapes.read(write_files(), { "length", "digits" })
   lu.assertEquals(found.count, 5)
   lu.assertEquals({ found.shapes[1].input, found.shapes[1].output, found.shapes[1].count }, { 1, 1, 3 })
   lu.assertEquals({ found.shapes[2].input, found.shapes[2].output, found.shapes[2].count }, { 2, 2, 2 })
@@ -52,15 +52,15 @@ function TestDataShapes.test_lengths_of_a_file()
     groups[group.group] = group.count
   end
   lu.assertEquals(groups, { ["1 -"] = 3, ["2 3"] = 1, ["2 2"] = 1 })
-  lu.assertNil(data_shapes.of("nowhere.jsonl", {}))
+  lu.assertNil(data_shapes.read("nowhere.jsonl", {}))
 end
 
 -- A changed file is read again.
 function TestDataShapes.test_changed_files()
   local path = write_files()
-  lu.assertEquals(data_shapes.of(path, {}).count, 5)
+  lu.assertEquals(data_shapes.read(path, {}).count, 5)
   write_files(LINES[1] .. "\n" .. '{"input":["a\\"]"],"target":[1]}' .. "\nno example\n")
-  lu.assertEquals(data_shapes.of(path, {}).count, 2)
+  lu.assertEquals(data_shapes.read(path, {}).count, 2)
 end
 
 TestEstimate = {}
@@ -72,24 +72,24 @@ end
 function TestEstimate.test_work_of_a_run()
   write_files()
   local _, cell = expand()
-  local plan, work = cell.spec.plan, estimate.data_work(cell)
+  local plan, work = cell.spec.plan, estimate.compute_data_work(cell)
   lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
   local short, long = costs.count_forward(plan, { 2 }), costs.count_forward(plan, { 4 })
   lu.assertAlmostEquals(work.train, 9 * (3003 * short + 2002 * long), 1)
   lu.assertAlmostEquals(work.eval, 2 * costs.count_forward(plan, { 2 }) + 2 * costs.count_forward(plan, { 4 }), 1)
   lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- less than the work that task.longest would give
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
-  lu.assertAlmostEquals(estimate.data_work(cell).eval, 1002 * (3 * costs.count_forward(plan, { 2 }) + 2
+  lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 1002 * (3 * costs.count_forward(plan, { 2 }) + 2
     * costs.count_forward(plan, { 4 })), 1)
   _, cell = expand("steps = 50", 'examples = 2, during = { every = 10, examples = 1 }')
-  lu.assertEquals(estimate.data_work(cell).steps, 50)
-  lu.assertAlmostEquals(estimate.data_work(cell).eval, 7 * (short + long), 1)
+  lu.assertEquals(estimate.compute_data_work(cell).steps, 50)
+  lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 7 * (short + long), 1)
 end
 
 -- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
 local function with_bench(cell, use)
-  local real = estimate.bench
-  function estimate.bench(_, words)
+  local real = estimate.run_bench
+  function estimate.run_bench(_, words)
     lu.assertStrContains(table.concat(words, " "), "--data=")
     local rows = {}
     for _, mode in ipairs({ "train", "eval" }) do
@@ -112,20 +112,20 @@ function TestEstimate.test_seconds_of_short_lines()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")
   local items = { { cell = cell, dir = "none", fresh = true } }
-  local work = estimate.data_work(cell)
+  local work = estimate.compute_data_work(cell)
   local seconds = 1e-3 * work.steps + 1e-9 * work.train
   local options = { threads = 1, replicas = 1, device = "cpu", slots = 1, slots_here = 1 }
   with_bench(cell, function()
-    local lines = table.concat(estimate.lines(study, items, options), "\n")
+    local lines = table.concat(estimate.format(study, items, options), "\n")
     lu.assertStrMatches(lines, ".*about %d min %d+ s on this machine.*")
     lu.assertNotStrContains(lines, "not counted")
-    local groups = packing.groups(study.cells, 1)
-    local timer = estimate.timer(items, options)
+    local groups = packing.make_groups(study.cells, 1)
+    local timer = estimate.make_timer(items, options)
     for _, group in ipairs(groups) do
       group.seconds = timer(group.cell, group.runs)
       lu.assertAlmostEquals(group.seconds, seconds, 0.02 * seconds)
     end
-    local tasks, longest = packing.tasks(groups, { least = 1, most = 32, seconds = 3600 })
+    local tasks, longest = packing.make_tasks(groups, { least = 1, most = 32, seconds = 3600 })
     lu.assertEquals(#tasks, 1)
     lu.assertAlmostEquals(longest, 2 * seconds, 0.04 * seconds)
   end)
@@ -136,7 +136,7 @@ function TestEstimate.test_tasks_without_files_have_no_work_of_files()
   local study = assert(grid.expand(project, support.write("estimate/plain.lua", [[
 return { title = "p", seeds = { 0, 1 }, base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" } },
   axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]]), { out = "none" }))
-  lu.assertNil(estimate.data_work(study.cells[1]))
+  lu.assertNil(estimate.compute_data_work(study.cells[1]))
 end
 
 os.exit(lu.LuaUnit.run())

@@ -76,7 +76,7 @@ end
 function TestDecoding.test_the_plan_states_the_cost_of_answers()
   local function page(kind, task, more)
     local resolved, info = accept(kind, task, more)
-    return plan_page.text(plan_module.build(resolved, { task = info.task }))
+    return plan_page.format_page(plan_module.build(resolved, { task = info.task }))
   end
   lu.assertStrContains(page("decoder", OPEN, ""),
     "answers     the model's own (greedy), answer length given; first a pass")

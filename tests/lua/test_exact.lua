@@ -22,7 +22,7 @@ TestInterval = {}
 function TestInterval.test_intervals_equal_those_of_r()
   lu.assertEquals(#stored.intervals, 10)
   for _, case in ipairs(stored.intervals) do
-    local low, high = exact.interval(case.count, case.n, 0.05)
+    local low, high = exact.compute_interval(case.count, case.n, 0.05)
     local what = ("%d of %d"):format(case.count, case.n)
     assert_close(low, case.low, what)
     assert_close(high, case.high, what)
@@ -31,13 +31,13 @@ end
 
 -- R: binom.test(7, 10)$conf.int is 0.3475471 0.9332605; of none of n the bound is 1 - 0.025^(1/n).
 function TestInterval.test_known_values()
-  local low, high = exact.interval(7, 10, 0.05)
+  local low, high = exact.compute_interval(7, 10, 0.05)
   lu.assertAlmostEquals(low, 0.3475471, 5e-8)
   lu.assertAlmostEquals(high, 0.9332605, 5e-8)
-  low, high = exact.interval(0, 3, 0.05)
+  low, high = exact.compute_interval(0, 3, 0.05)
   lu.assertEquals(low, 0)
   assert_close(high, 1 - 0.025 ^ (1 / 3), "0 of 3")
-  low, high = exact.interval(3, 3, 0.05)
+  low, high = exact.compute_interval(3, 3, 0.05)
   lu.assertEquals(high, 1)
   assert_close(low, 0.025 ^ (1 / 3), "3 of 3")
 end
@@ -47,21 +47,21 @@ TestFisher = {}
 function TestFisher.test_p_values_equal_those_of_r()
   lu.assertEquals(#stored.fisher, 10)
   for _, case in ipairs(stored.fisher) do
-    assert_close(exact.fisher(table.unpack(case.table)), case.p, json.encode(case.table))
+    assert_close(exact.test_fisher(table.unpack(case.table)), case.p, json.encode(case.table))
   end
 end
 
 -- R: fisher.test(matrix(c(3, 1, 1, 3), 2)) is 0.4857, Fisher's tea: (1 + 16 + 16 + 1) / 70.
 function TestFisher.test_known_values()
-  assert_close(exact.fisher(3, 4, 1, 4), 34 / 70, "tea")
-  assert_close(exact.fisher(3, 3, 0, 3), 2 / 20, "3 of 3 against 0 of 3")
-  assert_close(exact.fisher(5, 5, 0, 2), 1 / 21, "5 of 5 against 0 of 2")
+  assert_close(exact.test_fisher(3, 4, 1, 4), 34 / 70, "tea")
+  assert_close(exact.test_fisher(3, 3, 0, 3), 2 / 20, "3 of 3 against 0 of 3")
+  assert_close(exact.test_fisher(5, 5, 0, 2), 1 / 21, "5 of 5 against 0 of 2")
 end
 
 TestPermutation = {}
 
 local function permutation(a, b, samples, seed)
-  return exact.permutation(a, b, samples or 100, inference.random(seed or 1))
+  return exact.test_permutation(a, b, samples or 100, inference.make_random(seed or 1))
 end
 
 function TestPermutation.test_all_splits()
@@ -87,7 +87,7 @@ end
 function TestPermutation.test_the_least_p_for_a_number_of_seeds()
   for _, case in ipairs({ { 2, 2, 2 / 6 }, { 3, 3, 0.1 }, { 4, 4, 2 / 70 }, { 5, 5, 2 / 252 }, { 3, 2, 0.1 },
     { 5, 2, 1 / 21 }, { 10, 10, 2 / 184756 } }) do
-    assert_close(exact.least(case[1], case[2]), case[3], case[1] .. " against " .. case[2])
+    assert_close(exact.compute_least(case[1], case[2]), case[3], case[1] .. " against " .. case[2])
   end
 end
 

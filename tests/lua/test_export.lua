@@ -89,7 +89,7 @@ local function find_problem(more)
     encoding = { rotation = { kind = "none" }, relative = { kind = "none" }, positions = { kind = "index" },
       additive = { kind = "none" } }, model = { kind = "encoder", layers = 1 }, task = { kind = "x" } } }
   more(spec.resolved, spec.plan)
-  return pytorch.problem(spec)
+  return pytorch.find_problem(spec)
 end
 
 function TestPytorch.test_unknown_facets_are_named()
@@ -126,7 +126,7 @@ function TestPytorch.test_an_encoder_decoder()
   for _, kind in ipairs({ "rope", "sinusoid", "alibi" }) do
     local spec = exports.planned(("{ task = { kind = 'reverse_string' }, encoding = { kind = %q, %s }%s }"):format(kind,
       "positions = { kind = 'randomized' }", sizes))
-    local facts, problem = pytorch.facts(spec, exports.RUN, exports.project:network(spec))
+    local facts, problem = pytorch.derive_facts(spec, exports.RUN, exports.project:network(spec))
     lu.assertEquals({ facts, problem }, { nil, "does not know sampled positions of two streams" })
   end
 end
@@ -195,25 +195,26 @@ function TestPytorch.test_requests_have_every_draw()
     for i = 1, count - 1 do
       input[i] = 0
     end
-    local actual = export_run.request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
+    local actual = export_run.make_request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
     assert_draws(actual.positions, count, 0, 16)
     assert_draws(actual.distances, count, 0, 16)
     lu.assertEquals(actual.distances[1], 0)
   end
-  local one = export_run.request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0, 1 },
-    14)
+  local one = export_run.make_request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0,
+    1 }, 14)
   assert_draws(one.positions, 16, 1, 17)
   assert_draws(one.distances, 16, 0, 17)
   local computing = plan({ computation = { all = 4 } }, { position_range = 16 })
-  assert_draws(export_run.request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
-  lu.assertEquals(export_run.request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
-  lu.assertNil(export_run.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
+  assert_draws(export_run.make_request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
+  lu.assertEquals(export_run.make_request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
+  lu.assertNil(export_run.make_request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end
 
 function TestPytorch.test_lengths_exceed_those_of_training()
-  lu.assertEquals(export_run.lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40, 80 })
-  lu.assertEquals(export_run.lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
-  lu.assertEquals(export_run.lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
+  lu.assertEquals(export_run.choose_lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40,
+    80 })
+  lu.assertEquals(export_run.choose_lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
+  lu.assertEquals(export_run.choose_lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
 end
 
 os.exit(lu.LuaUnit.run())

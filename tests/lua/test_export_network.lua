@@ -79,7 +79,7 @@ function TestNetworks.test_networks_are_the_golden_ones()
       norm = { kind = "rms", place = "pre" }, activation = "swiglu", bias = "none" } }]])
   for name, path in pairs({ decoder = large, own_network = "examples/own_network/own_network.lua" }) do
     local result = assert(project:plan(path))
-    local text = rendered(pytorch.facts(result, RUN, project:network(result))):gsub("plan %x+,", "plan DIGEST,")
+    local text = rendered(pytorch.derive_facts(result, RUN, project:network(result))):gsub("plan %x+,", "plan DIGEST,")
     if os.getenv("LH_UPDATE_GOLDEN") then
       local file = assert(io.open(GOLDEN .. name .. ".py", "wb"))
       file:write(text)
@@ -102,7 +102,7 @@ local function described(describe, encoding, families, more, change)
   if change then
     change(result)
   end
-  return pytorch.facts(result, RUN, net)
+  return pytorch.derive_facts(result, RUN, net)
 end
 
 -- A network of one block; f receives the block, its input, the network and its embedding.
@@ -463,7 +463,7 @@ function TestNetworks.test_random_networks()
     local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
     random_specs.describe(assert(load(description))(), function()
       local result = assert(project:plan(path))
-      local written = rendered(pytorch.facts(result, RUN, project:network(result)))
+      local written = rendered(pytorch.derive_facts(result, RUN, project:network(result)))
       for line in written:gmatch("[^\n]+") do
         lu.assertTrue(#line <= 120, line)
       end

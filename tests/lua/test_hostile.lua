@@ -181,9 +181,9 @@ function TestHostile.test_scripts_of_gnuplot()
     for _, figure in ipairs({ { panels = { panel } }, { panels = { panel, panel }, legend = { { title = text,
       style = style } } } }) do
       figure.name, figure.title = "x", text
-      lu.assertNil(hostile.problem_of_gnuplot(curves.script(figure)))
+      lu.assertNil(hostile.problem_of_gnuplot(curves.make_script(figure)))
     end
-    lu.assertNil(hostile.problem_of_gnuplot(panels.script({ name = "x", title = text, note = text, panel = 100,
+    lu.assertNil(hostile.problem_of_gnuplot(panels.make_script({ name = "x", title = text, note = text, panel = 100,
       rows = { { label = text, { title = text, lines = {}, layers = {} } } } })))
   end
 end
@@ -236,7 +236,7 @@ function TestHostile.test_a_checkpoint_that_is_exported()
   local spec = assert(reports.project:plan("bucket_sort_sinusoid", {}))
   for _, text in ipairs(hostile.TEXTS) do
     local run = { info = { seed = 1, learning_rate = 0.1 }, metadata = { step = text } }
-    local facts = assert(pytorch.facts(spec, run, reports.project:network(spec)))
+    local facts = assert(pytorch.derive_facts(spec, run, reports.project:network(spec)))
     lu.assertNil(facts.about[1]:find('["\\\n]'))
   end
 end

@@ -35,12 +35,12 @@ end
 
 function TestPeople.test_ids_from_0_and_from_1_and_in_any_order()
   for _, first in ipairs({ 0, 1 }) do
-    lu.assertEquals(assert(human_data.accuracy(make_table(first), nil, PUZZLES)), HUMAN)
+    lu.assertEquals(assert(human_data.read_accuracy(make_table(first), nil, PUZZLES)), HUMAN)
   end
   local path = support.write("turned.csv", "share,id\n0.6,5\n0.7,4\n0.5,3\n0.95,2\n0.9,1\n1,0\n")
-  lu.assertEquals(assert(human_data.accuracy(path, "share", PUZZLES)), HUMAN)
+  lu.assertEquals(assert(human_data.read_accuracy(path, "share", PUZZLES)), HUMAN)
   path = support.write("plain.csv", "share\n1\n0.9\n0.95\n0.5\n0.7\n0.6\n")
-  lu.assertEquals(assert(human_data.accuracy(path, nil, PUZZLES)), HUMAN)
+  lu.assertEquals(assert(human_data.read_accuracy(path, nil, PUZZLES)), HUMAN)
 end
 
 function TestPeople.test_tables_that_do_not_match()
@@ -54,12 +54,12 @@ function TestPeople.test_tables_that_do_not_match()
     { 6, "5,3", "line 7: 2 fields" },
     { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
   }) do
-    lu.assertStrContains(refusal(human_data.accuracy, make_table(0, case[1], case[2]), nil, PUZZLES), case[3])
+    lu.assertStrContains(refusal(human_data.read_accuracy, make_table(0, case[1], case[2]), nil, PUZZLES), case[3])
   end
-  lu.assertStrContains(refusal(human_data.accuracy, make_table(0), "shares", PUZZLES),
+  lu.assertStrContains(refusal(human_data.read_accuracy, make_table(0), "shares", PUZZLES),
     "there is no column shares\n  expected: one of: id, vectors, share")
-  lu.assertStrContains(refusal(human_data.accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
-  lu.assertStrContains(refusal(human_data.accuracy, "tests", nil, PUZZLES),
+  lu.assertStrContains(refusal(human_data.read_accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
+  lu.assertStrContains(refusal(human_data.read_accuracy, "tests", nil, PUZZLES),
     "tests: found a directory; expected a file")
 end
 
@@ -68,16 +68,16 @@ local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
 function TestPeople.test_trials_of_people_are_read()
-  local list = assert(human_data.trials(support.write("trials.csv", TRIALS), PUZZLES))
+  local list = assert(human_data.read_trials(support.write("trials.csv", TRIALS), PUZZLES))
   lu.assertEquals({ list[1].name, list[1].share }, { "a", { 1, 1, 0, 0.5, 1 } })
-  lu.assertEquals(human_data.means(list, 6), { 1, 0.5, 0.5, 0.25, 0.5, 1 })
+  lu.assertEquals(human_data.compute_means(list, 6), { 1, 0.5, 0.5, 0.25, 0.5, 1 })
   for text, expected in pairs({
     ["subject,LST_id,right\na,1,1\n"] = "there is no column accuracy; expected subject, LST_id and accuracy",
     ["subject,LST_id,accuracy\na,0,1\n"] = 'line 2: LST_id: found "0"; expected an integer from 1 on',
     ["subject,LST_id,accuracy\na,1,0.5\n"] = 'line 2: accuracy: found "0.5"; expected 0 or 1',
     ["subject,LST_id,accuracy\na,1,1\n"] = "trials of 1 participant; expected at least 2",
   }) do
-    lu.assertStrContains(refusal(human_data.trials, support.write("trials.csv", text), PUZZLES), expected)
+    lu.assertStrContains(refusal(human_data.read_trials, support.write("trials.csv", text), PUZZLES), expected)
   end
 end
 
@@ -88,7 +88,7 @@ function TestPeople.test_published_items()
     print("skip: people's accuracy on the published items: LONGHAND_LST_VALIDATION names no file")
     return lu.skip("no file")
   end
-  local share = assert(human_data.accuracy(path, nil, { count = 108, vectors = {}, run = "" }))
+  local share = assert(human_data.read_accuracy(path, nil, { count = 108, vectors = {}, run = "" }))
   local ones, sums = {}, { 0, 0, 0 }
   for puzzle, value in ipairs(share) do
     ones[puzzle] = 1

@@ -24,24 +24,24 @@ function TestStudent.test_tails_of_students_distribution()
   lu.assertTrue(#stored.tails > 100)
   for _, case in ipairs(stored.tails) do
     local what = ("t %g, %g degrees of freedom"):format(case.t, case.df)
-    assert_close(student.two_sided(case.t, case.df), case.two_sided, what)
-    assert_close(student.two_sided(-case.t, case.df), case.two_sided, what)
-    assert_close(student.above(case.t, case.df), case.above, what)
-    assert_close(student.above(-case.t, case.df), case.above_minus, what)
+    assert_close(student.compute_two_sided(case.t, case.df), case.two_sided, what)
+    assert_close(student.compute_two_sided(-case.t, case.df), case.two_sided, what)
+    assert_close(student.compute_above(case.t, case.df), case.above, what)
+    assert_close(student.compute_above(-case.t, case.df), case.above_minus, what)
   end
 end
 
 function TestStudent.test_critical_values()
   for _, case in ipairs(stored.critical) do
-    assert_close(student.critical(case.share, case.df), case.t, ("%g of %g"):format(case.share, case.df))
+    assert_close(student.find_critical(case.share, case.df), case.t, ("%g of %g"):format(case.share, case.df))
   end
 end
 
 function TestStudent.test_tails_at_zero_and_infinity()
-  lu.assertEquals({ student.two_sided(math.huge, 3), student.above(math.huge, 3), student.above(-math.huge, 3),
-    student.two_sided(0, 3) }, { 0, 0, 1, 1 })
+  lu.assertEquals({ student.compute_two_sided(math.huge, 3), student.compute_above(math.huge, 3),
+    student.compute_above(-math.huge, 3), student.compute_two_sided(0, 3) }, { 0, 0, 1, 1 })
   -- With one degree of freedom this is Cauchy's distribution.
-  assert_close(student.two_sided(1e-6, 1), 1 - 2 / math.pi * math.atan(1e-6), "t 1e-6")
+  assert_close(student.compute_two_sided(1e-6, 1), 1 - 2 / math.pi * math.atan(1e-6), "t 1e-6")
 end
 
 TestWelch = {}
@@ -49,39 +49,39 @@ TestWelch = {}
 function TestWelch.test_tests_and_intervals()
   lu.assertEquals(#stored.comparisons, 5)
   for i, case in ipairs(stored.comparisons) do
-    local test, what = inference.welch(case.a, case.b), "comparison " .. i
+    local test, what = inference.test_welch(case.a, case.b), "comparison " .. i
     for name, key in pairs({ t = "t", freedom = "df", p = "p", low = "low", high = "high" }) do
       assert_close(test[name], case[key], what .. ": " .. name)
     end
-    assert_close(inference.equivalence(test, case.margin), case.p_equivalence, what .. ": equivalence")
+    assert_close(inference.test_equivalence(test, case.margin), case.p_equivalence, what .. ": equivalence")
   end
 end
 
 function TestWelch.test_samples_that_do_not_vary_have_no_test()
-  local test = inference.welch({ 1, 1, 1 }, { 1, 1 })
+  local test = inference.test_welch({ 1, 1, 1 }, { 1, 1 })
   lu.assertEquals(test, { difference = 0, error = 0 })
-  lu.assertNil(inference.equivalence(test, 1))
+  lu.assertNil(inference.test_equivalence(test, 1))
   -- The mean of three equal numbers has a rounding error, so the standard deviation is not 0.
   for _, value in ipairs({ 0.1, 1.1, 4.35, 97.3, 99.1 }) do
     local same = { value, value, value }
-    lu.assertNil(inference.welch(same, same).p)
+    lu.assertNil(inference.test_welch(same, same).p)
   end
 end
 
 TestHolm = {}
 
 function TestHolm.test_holms_correction_of_p_values()
-  for i, p in ipairs(inference.holm(stored.holm.p)) do
+  for i, p in ipairs(inference.correct_holm(stored.holm.p)) do
     assert_close(p, stored.holm.adjusted[i], "p " .. i)
   end
-  lu.assertEquals(inference.holm({}), {})
-  lu.assertEquals(inference.holm({ 0.04 }), { 0.04 })
+  lu.assertEquals(inference.correct_holm({}), {})
+  lu.assertEquals(inference.correct_holm({ 0.04 }), { 0.04 })
 end
 
 TestBootstrap = {}
 
 local function resampled(items, statistic, seed)
-  return inference.resample(items, statistic, 4000, inference.random(seed))
+  return inference.resample(items, statistic, 4000, inference.make_random(seed))
 end
 
 -- The standard error of a resampled mean is the population's standard deviation over the root of n.
@@ -91,13 +91,13 @@ function TestBootstrap.test_spread_and_interval_of_a_mean()
   local error = statistics.sd(items) * math.sqrt(9 / 10) / math.sqrt(10)
   lu.assertAlmostEquals(statistics.mean(values), 5, 0.05)
   lu.assertAlmostEquals(statistics.sd(values), error, 0.03)
-  local low, high = inference.interval(values)
+  local low, high = inference.compute_interval(values)
   lu.assertAlmostEquals(low, 5 - 1.96 * error, 0.1)
   lu.assertAlmostEquals(high, 5 + 1.96 * error, 0.1)
 end
 
 function TestBootstrap.test_the_seed_decides()
-  local drawing, drawn = inference.random(1), {}
+  local drawing, drawn = inference.make_random(1), {}
   for i = 1, 5 do
     drawn[i] = drawing(100)
   end

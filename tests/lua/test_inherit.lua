@@ -146,7 +146,7 @@ function TestInherit.test_a_run_s_spec_keeps_its_meaning()
     for _, layers in ipairs({ 0, 1 }) do
       if layers > 0 or not encoding:find("encoder") and not encoding:find("geometric") then
         local plan = make_plan(encoding, layers)
-        local again = assert(project:plan(support.write("again.lua", assert(respec.text(plan.resolved)))))
+        local again = assert(project:plan(support.write("again.lua", assert(respec.write_spec(plan.resolved)))))
         lu.assertEquals(again.plan.digest, plan.digest, encoding)
       end
     end
@@ -160,7 +160,7 @@ local function check_written_spec(encoding, model)
     .. encoding .. ", model = { heads = 2, width = 16, feedforward = 32, " .. model
     .. " }, train = { use = 'quick' } }"))
   if spec then
-    local again, message = project:resolve(support.write("inherit.lua", assert(respec.text(spec.resolved))))
+    local again, message = project:resolve(support.write("inherit.lua", assert(respec.write_spec(spec.resolved))))
     lu.assertTrue(again ~= nil, message)
     lu.assertEquals(again.resolved, spec.resolved, encoding .. " " .. model)
   end
@@ -226,11 +226,12 @@ function TestInherit.test_an_encoding_must_be_a_table()
 end
 
 function TestInherit.test_plan_has_a_line_for_each_family()
-  local text = plan_page.text(make_plan("{ kind = 'alibi_causal' }"))
+  local text = plan_page.format_page(make_plan("{ kind = 'alibi_causal' }"))
   lu.assertStrContains(text, "encoding    encoder: score = x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - "
     .. "abs(x.distance))\n            decoder: queries see themselves and the keys before them; score = x.score + "
     .. "x.slope * x.distance\n            cross: no positional encoding\n")
-  lu.assertStrContains(plan_page.text(make_plan("{ kind = 'none' }")), "\n            cross: no positional encoding\n")
+  lu.assertStrContains(plan_page.format_page(make_plan("{ kind = 'none' }")),
+    "\n            cross: no positional encoding\n")
 end
 
 support.run()

@@ -18,12 +18,12 @@ TestInside = {}
 
 function TestInside.test_the_first_link_of_a_path_is_found()
   local out = folders("way")
-  lu.assertNil(inside.link(out, out .. "/a/run"))
-  lu.assertNil(inside.link(out, out .. "/a/none/deeper"))
-  lu.assertEquals(inside.link(out, out .. "/link"), out .. "/link")
-  lu.assertEquals(inside.link(out, out .. "/link/run/file"), out .. "/link")
+  lu.assertNil(inside.find_link(out, out .. "/a/run"))
+  lu.assertNil(inside.find_link(out, out .. "/a/none/deeper"))
+  lu.assertEquals(inside.find_link(out, out .. "/link"), out .. "/link")
+  lu.assertEquals(inside.find_link(out, out .. "/link/run/file"), out .. "/link")
   assert(lfs.link(out, out .. "-link", true)) -- the folder itself may be a link
-  lu.assertNil(inside.link(out .. "-link", out .. "-link/a/run"))
+  lu.assertNil(inside.find_link(out .. "-link", out .. "-link/a/run"))
 end
 
 function TestInside.test_nothing_goes_through_a_link()
@@ -34,7 +34,7 @@ function TestInside.test_nothing_goes_through_a_link()
     function() return inside.move(out, out .. "/link/run", out .. "/a/other") end,
     function() return inside.move(out, out .. "/a/run", out .. "/link/other") end,
     function() return inside.make_directory(out, out .. "/link/new") end,
-    function() return inside.clear(out, out .. "/link/run/file") end,
+    function() return inside.make_parent(out, out .. "/link/run/file") end,
   }) do
     local done, message = call()
     lu.assertNil(done)
@@ -57,10 +57,10 @@ end
 function TestInside.test_other_entries_are_removed_before_a_file_is_written()
   local out, theirs = folders("clear")
   assert(lfs.link(theirs .. "/run/file", out .. "/a/log.txt", true))
-  lu.assertNotNil(inside.clear(out, out .. "/a/log.txt"))
+  lu.assertNotNil(inside.make_parent(out, out .. "/a/log.txt"))
   lu.assertNil(lfs.symlinkattributes(out .. "/a/log.txt", "mode"))
-  lu.assertNotNil(inside.clear(out, out .. "/new/deep/log.txt"))
-  lu.assertNotNil(inside.clear(out, out .. "/a/run/mine"))
+  lu.assertNotNil(inside.make_parent(out, out .. "/new/deep/log.txt"))
+  lu.assertNotNil(inside.make_parent(out, out .. "/a/run/mine"))
   lu.assertEquals(support.read(out .. "/a/run/mine"), "m")
 end
 

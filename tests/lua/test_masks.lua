@@ -31,7 +31,7 @@ end
 
 -- Rows of a head as text, with 1 for a visible key.
 local function ones(facets, name, T, S)
-  local rows = mask_page.cells(find_family(make_plan(facets), name), T, S)[1]
+  local rows = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1]
   local words = {}
   for i, row in ipairs(rows) do
     local cells = {}
@@ -45,7 +45,7 @@ end
 
 -- Rows of a head with the values added to scores, "." for a hidden key.
 local function gains(facets, name, T, S)
-  local rows, words = mask_page.cells(find_family(make_plan(facets), name), T, S)[1], {}
+  local rows, words = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1], {}
   for i, row in ipairs(rows) do
     local cells = {}
     for j, value in ipairs(row) do
@@ -137,7 +137,7 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
     value[distance] = distance * 0.5 - 0.25
     list[#list + 1] = line(1, distance, value[distance])
   end
-  local rows = mask_page.cells(find_family(make_plan(cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
+  local rows = mask_page.list_cells(find_family(make_plan(cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
   for i = 0, 5 do
     for j = 0, 6 do
       lu.assertEquals(rows[i + 1][j + 1], value[j - i] or false, ("%d %d"):format(i, j))
@@ -150,7 +150,7 @@ function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
   local function heads(choice)
     local family = find_family(make_plan(two:format(choice), 4), "cross")
     local words = {}
-    for h, rows in ipairs(mask_page.cells(family, 2, 3)) do
+    for h, rows in ipairs(mask_page.list_cells(family, 2, 3)) do
       local cells = {}
       for _, row in ipairs(rows) do
         for _, cell in ipairs(row) do
@@ -215,7 +215,7 @@ local function expected(family, is_self)
   for _, shape in ipairs(SHAPES) do
     local T, S = shape[1], is_self and shape[1] or shape[2]
     words[#words + 1] = ("%d %d"):format(T, S)
-    for _, rows in ipairs(mask_page.cells(family, T, S)) do
+    for _, rows in ipairs(mask_page.list_cells(family, T, S)) do
       for _, row in ipairs(rows) do
         local cells = {}
         for j, value in ipairs(row) do

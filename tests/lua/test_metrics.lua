@@ -38,19 +38,19 @@ function TestMetrics.test_the_default_follows_model_and_paper()
     { new_study("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
       { metric = "accuracy", above = 95 } },
   }) do
-    local scored = metrics.scored(case[1], case[2])
+    local scored = metrics.complete_scored(case[1], case[2])
     lu.assertEquals({ scored.split, scored.select or "", scored.metric, scored.generalises }, { "test", "", case[3],
       case[4] })
   end
   local mixed = new_study("encoder")
   mixed.cells[2] = new_study("decoder").cells[1]
-  lu.assertEquals(metrics.scored(mixed, {}).metric, "exact_match")
+  lu.assertEquals(metrics.complete_scored(mixed, {}).metric, "exact_match")
 end
 
 -- The run.json of a run in a folder records the kind of its model; earlier trainers recorded no decoding.
 function TestMetrics.test_runs_without_a_study()
   local found = { cells = { { runs = { { facts = {} }, { facts = { spec = { model = { kind = "decoder" } } } } } } } }
-  lu.assertEquals(metrics.scored(found, {}).metric, "exact_match")
+  lu.assertEquals(metrics.complete_scored(found, {}).metric, "exact_match")
 end
 
 function TestMetrics.test_chance_belongs_to_token_accuracies()
@@ -65,16 +65,16 @@ end
 function TestMetrics.test_scores_have_the_unit_of_their_metric()
   local evaluation = { lengths = { 5, 6 }, accuracy = { 0.5, 0.75 }, exact_match = { "0.25", "" },
     loss = { "0.5", "1.5" } }
-  lu.assertEquals({ runs.percent(evaluation, "accuracy"), runs.percent(evaluation, "loss") }, { 62.5, 1 })
-  lu.assertNil(runs.percent(evaluation, "exact_match"))
-  lu.assertNil(runs.percent(evaluation, "accuracy_teacher_forced"))
+  lu.assertEquals({ runs.compute_mean(evaluation, "accuracy"), runs.compute_mean(evaluation, "loss") }, { 62.5, 1 })
+  lu.assertNil(runs.compute_mean(evaluation, "exact_match"))
+  lu.assertNil(runs.compute_mean(evaluation, "accuracy_teacher_forced"))
 end
 
 -- The least loss is the best: of the rates, and of the runs.
 function TestMetrics.test_the_least_loss_is_the_best()
   local study = reports.make_study("loss", reports.SCORES, { split = "test", metric = "loss" })
   local s = study.cells[1].summary
-  lu.assertEquals({ s.max, s.best.mean, entries.metric(study) }, { 0.5, 0.5, "loss" })
+  lu.assertEquals({ s.max, s.best.mean, entries.name_metric(study) }, { 0.5, 0.5, "loss" })
   lu.assertEquals({ metrics.is_better("loss", 0.4, 0.5), metrics.is_better("loss", 0.5, 0.4),
     metrics.is_better("accuracy", 0.5, 0.4), metrics.is_better("accuracy", 0.4, nil) }, { true, false, true, true })
 end
@@ -87,7 +87,7 @@ function TestMetrics.test_share_of_runs_that_generalise()
   lu.assertEquals(get_share({ generalises = { metric = "accuracy", above = 96 } }), 2 / 6)
   lu.assertEquals(get_share({ generalises = { metric = "exact_match", above = 24 } }), 1)
   lu.assertEquals(get_share({}), 0) -- all lines have an exact match of 0.25
-  lu.assertEquals(metrics.criterion_text({ metric = "exact_match", above = 99.9 }), "exact match above 99.9%")
+  lu.assertEquals(metrics.format_criterion({ metric = "exact_match", above = 99.9 }), "exact match above 99.9%")
 end
 
 function TestMetrics.test_names_of_metrics()

@@ -92,7 +92,7 @@ function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
     lu.assertNil(seen[plan.model_digest], path)
     seen[plan.model_digest] = path
     if not plan.own_network then
-      local text = assert(respec.text(plan.resolved))
+      local text = assert(respec.write_spec(plan.resolved))
       lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest, path)
     end
   end

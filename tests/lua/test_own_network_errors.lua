@@ -203,9 +203,10 @@ function TestErrors.test_unused_fields_are_reported()
     lu.assertTrue(result == nil, set)
     lu.assertStrContains(message, ("model.%s: is read by nothing in net.lua"):format(name))
     local reading = with_block(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
-    lu.assertStrContains(plan_page.text(good(reading, { "model." .. set, "model.kind=decoder" })), "network net.lua")
+    lu.assertStrContains(plan_page.format_page(good(reading, { "model." .. set, "model.kind=decoder" })),
+      "network net.lua")
   end
-  local text = plan_page.text(good(with_block(FULL)))
+  local text = plan_page.format_page(good(with_block(FULL)))
   lu.assertStrContains(text, "\nmodel       2 layers, width 16, float32, network net.lua")
 end
 
@@ -224,8 +225,8 @@ function TestErrors.test_words_of_compilers_are_refused_as_names()
   end
   local plan = good(with_block([[local o = b:product("o", b:norm("ouble", h), 16)
 b:output(b:add(h, b:activation("act", o, "gelu")))]]))
-  lu.assertStrContains(plan_page.text(plan), " d_o ")
-  lu.assertStrContains(plan_page.text(plan), " d_ouble ")
+  lu.assertStrContains(plan_page.format_page(plan), " d_o ")
+  lu.assertStrContains(plan_page.format_page(plan), " d_ouble ")
   local _, message = planned(with_block([[local o = b:product("o", h, 16)
 b:output(b:add(o, b:norm("d_o", o)))]]))
   lu.assertStrContains(message, "d_o is what the gradient of o is called")

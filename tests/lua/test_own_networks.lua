@@ -195,7 +195,7 @@ function TestOwn.test_two_streams_are_refused()
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
-  local text, why = respec.text(good(PLAIN).resolved)
+  local text, why = respec.write_spec(good(PLAIN).resolved)
   lu.assertNil(text)
   lu.assertEquals(why, "its network is a file of the user's own, net.lua")
 end
@@ -207,8 +207,8 @@ function TestOwn.test_a_study_varies_options()
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }, axes = { { name = "kind",
     values = { { name = "gelu", spec = { model = { options = { kind = "gelu" } } } },
       { name = "relu", spec = {} } } } } }]])
-  local gelu = grid.cell(project, path .. ":gelu", {})
-  local relu = grid.cell(project, path .. ":relu", {})
+  local gelu = grid.plan_cell(project, path .. ":gelu", {})
+  local relu = grid.plan_cell(project, path .. ":relu", {})
   lu.assertEquals(gelu.plan.resolved.model.options, { kind = "gelu" })
   lu.assertNil(relu.plan.resolved.model.options)
   lu.assertNil(relu.plan.network_identity)
@@ -234,7 +234,7 @@ end
 function TestOwn.test_a_network_may_have_no_attention_or_two()
   local none = good(with_block(FULL))
   lu.assertEquals(none.attentions, {})
-  lu.assertStrContains(plan_page.text(none), "no positional encoding")
+  lu.assertStrContains(plan_page.format_page(none), "no positional encoding")
   local two = good(with_block([[
   local a = b:norm("n", b:add(h, b:attention("self", h, h)))
   b:output(b:norm("m", b:add(a, b:attention("self", a, a, { name = "far" }))))]]), { "encoding.rotation.kind=rope" })
@@ -242,7 +242,7 @@ function TestOwn.test_a_network_may_have_no_attention_or_two()
   lu.assertEquals({ two.attentions[1].PREFIX, two.attentions[2].PREFIX }, { "SELF_", "FAR_" })
   lu.assertEquals(two.attentions[2].rotation, two.attentions[1].rotation)
   lu.assertEquals(two.trace_sites[3].name, "layers.0.far")
-  lu.assertStrContains(plan_page.text(two), "\n  layers.0.far.query.weight ")
+  lu.assertStrContains(plan_page.format_page(two), "\n  layers.0.far.query.weight ")
 end
 
 support.run()

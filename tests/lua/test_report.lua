@@ -88,13 +88,13 @@ end
 
 -- Labels replace names of values in tables and figures; items that are added do not change the names of files.
 function TestPage.test_labels_and_names_of_files()
-  local study, own = make_study("named", SCORES), open_study.study
+  local study, own = make_study("named", SCORES), open_study.open
   local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   local curves = { kind = "curves", panels = "task", lines = "encoding", labels = { rope = "RoPE" }, width = 85 }
   local function files_of(name, list)
-    study.report, study.problems, open_study.study = list, {}, function() return study end
+    study.report, study.problems, open_study.open = list, {}, function() return study end
     report.run({ project = project, runs = root, out = root .. name, say = function() end, no_cache = true })
-    open_study.study = own
+    open_study.open = own
     return support.read(root .. name .. "/curves-encoding-task.gnuplot"), support.read(root .. name .. "/index.html"),
       support.read(root .. name .. "/tables.tex")
   end
@@ -212,7 +212,7 @@ end
 function TestPage.test_base64_of_all_lengths()
   for bytes, text in pairs({ [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foobar = "Zm9vYmFy",
     ["\255\n\0\251"] = "/woA+w==" }) do
-    lu.assertEquals(study_analyses.base64(bytes), text)
+    lu.assertEquals(study_analyses.encode_base64(bytes), text)
   end
 end
 
@@ -262,7 +262,7 @@ TestReadings = {}
 
 local function read_answers(spec)
   local map = {}
-  for _, item in ipairs(readings.of({ facts = { spec = spec } })) do
+  for _, item in ipairs(readings.list({ facts = { spec = spec } })) do
     map[item.question] = item.answer
   end
   return map
@@ -279,7 +279,7 @@ end
 -- Runs record which labels are in their loss; runs on files do so only if a label was masked.
 function TestReadings.test_labels_in_the_loss()
   local function answer(loss, data)
-    for _, item in ipairs(readings.of({ facts = { spec = make_spec("bucket_sort"), loss = loss, data = data } })) do
+    for _, item in ipairs(readings.list({ facts = { spec = make_spec("bucket_sort"), loss = loss, data = data } })) do
       if item.question == "labels in the loss" then
         return item.answer
       end
@@ -306,7 +306,7 @@ end
 TestSettings = {}
 
 function TestSettings.test_next_to_the_paper_s()
-  local list = settings.of(make_study("settings", SCORES), published.read(project, "ruoss_2023/setting"))
+  local list = settings.list(make_study("settings", SCORES), published.read(project, "ruoss_2023/setting"))
   local map = {}
   for _, item in ipairs(list) do
     map[item.what] = item
@@ -324,7 +324,7 @@ end
 function TestSettings.test_the_task_of_a_study_of_encodings()
   local study = make_study("settings_task", SCORES)
   study.axes = { { name = "encoding", values = { "rope" } } }
-  local first = settings.of(study)[1]
+  local first = settings.list(study)[1]
   lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
 end
 
@@ -342,7 +342,7 @@ function TestSettings.test_other_axes_and_models()
     facts = { spec = spec, data = { train = "latin_square", by = { "vectors" } } } })
   local root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
   local map = {}
-  for _, item in ipairs(settings.of(cells.of_folder(root))) do
+  for _, item in ipairs(settings.list(cells.read_folder(root))) do
     map[item.what] = item.ours
   end
   lu.assertEquals({ map.model, map["training lengths"], map["test lengths"] }, {

@@ -19,7 +19,7 @@ local root, reads
 
 TestRemembered = {}
 
-local own = { draw = draw.run, study = open_study.study, getenv = os.getenv }
+local own = { draw = draw.run, study = open_study.open, getenv = os.getenv }
 
 local function place(name)
   return ("%s/%s"):format(root, name)
@@ -45,7 +45,7 @@ end
 -- test. All cases wait together until their files are old enough.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
-  open_study.study = function(...)
+  open_study.open = function(...)
     reads = reads + 1
     return own.study(...)
   end
@@ -254,11 +254,11 @@ function TestRemembered.testWhatIsObserved()
   lu.assertEquals(found[folder .. "/nothing"], "absent")
   lu.assertEquals(found[folder], "names/./../file")
   lu.assertNil(found[folder .. "/made"])
-  lu.assertFalse(dependencies.hold(found))
+  lu.assertFalse(dependencies.are_unchanged(found))
   os.remove(folder .. "/made")
-  lu.assertTrue(dependencies.hold(found))
-  lu.assertFalse(dependencies.settled(found, os.time()))
-  lu.assertTrue(dependencies.settled(found, os.time() + 9))
+  lu.assertTrue(dependencies.are_unchanged(found))
+  lu.assertFalse(dependencies.are_settled(found, os.time()))
+  lu.assertTrue(dependencies.are_settled(found, os.time() + 9))
   lu.assertErrorMsgContains("on purpose", dependencies.observe, function()
     error("on purpose", 0)
   end)
@@ -266,7 +266,7 @@ function TestRemembered.testWhatIsObserved()
 end
 
 function TestRemembered.testZZLast_restores_replaced_functions()
-  draw.run, open_study.study = own.draw, own.study
+  draw.run, open_study.open = own.draw, own.study
   rawset(os, "getenv", own.getenv)
 end
 

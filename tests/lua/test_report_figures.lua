@@ -23,7 +23,7 @@ TestFigures = {}
 local CURVES = { kind = "curves", panels = "task", lines = "encoding" }
 
 function TestFigures.test_curves_by_length()
-  local figure = figures.by_length(make_study("figure", SCORES), CURVES)
+  local figure = figures.make_by_length(make_study("figure", SCORES), CURVES)
   lu.assertEquals(#figure.panels, 2)
   local panel = figure.panels[1]
   lu.assertEquals(panel.marks, { { 10 } })
@@ -42,7 +42,7 @@ end
 function TestFigures.test_exact_matches_instead_of_accuracy()
   local study = make_study("exact", SCORES, { split = "test", select = "test", metric = "exact_match" })
   lu.assertEquals(study.cells[1].summary.max, 25.0)
-  local panel = figures.by_length(study, CURVES).panels[1]
+  local panel = figures.make_by_length(study, CURVES).panels[1]
   lu.assertEquals(panel.ylabel, "exact match")
   lu.assertEquals(panel.curves[1].points[1][2], 25.0)
 end
@@ -67,13 +67,13 @@ local function while_training(name, data, encodings)
       root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
     end
   end
-  return cells.of_folder(root)
+  return cells.read_folder(root)
 end
 
 -- Epochs of 10 steps: each whole epoch occurs once, for any number of lines about it.
 function TestFigures.test_accuracy_while_training()
   local item = { kind = "progress", lines = "encoding" }
-  local figure = figures.by_epoch(while_training("epochs", { epoch_batches = 10 }), item)
+  local figure = figures.make_by_epoch(while_training("epochs", { epoch_batches = 10 }), item)
   local titles = {}
   for i, panel in ipairs(figure.panels) do
     titles[i] = panel.title
@@ -85,13 +85,14 @@ function TestFigures.test_accuracy_while_training()
   lu.assertEquals(second.points, { { 1, 35 }, { 2, 60 } })
   lu.assertEquals({ mean.points, mean.title }, { { { 1, 30 }, { 2, 55 } }, "rand_rope" })
   lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
-  lu.assertStrContains(curves.script({ name = "progress1", title = figure.title, panels = figure.panels,
+  lu.assertStrContains(curves.make_script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
   -- If runs do not record epochs, the axis has steps, and the accuracy is that of windows.
-  figure = figures.by_epoch(while_training("steps"), { kind = "progress", lines = "encoding", splits = { "epoch" } })
+  figure = figures.make_by_epoch(while_training("steps"), { kind = "progress", lines = "encoding",
+    splits = { "epoch" } })
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
   lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
-  lu.assertNil(figures.by_epoch(make_study("nothing", SCORES), item))
+  lu.assertNil(figures.make_by_epoch(make_study("nothing", SCORES), item))
 end
 
 -- A panel for each value of an axis and each set; a loss that falls far has a logarithmic axis.
@@ -105,7 +106,7 @@ function TestFigures.test_loss_while_training()
     end
   end
   local item = { kind = "progress", panels = "task", lines = "encoding", splits = { "loss", "epoch" } }
-  local figure = figures.by_epoch(study, item)
+  local figure = figures.make_by_epoch(study, item)
   local titles = {}
   for i, panel in ipairs(figure.panels) do
     titles[i] = panel.title
@@ -115,32 +116,33 @@ function TestFigures.test_loss_while_training()
   lu.assertEquals({ figure.title, figure.panels[1].y.log, figure.panels[3].y.log }, {
     "Loss and accuracy while training", 10, nil })
   lu.assertEquals(figure.panels[1].curves[4].points, { { 10, 2 }, { 20, 0.01 } })
-  lu.assertStrContains(curves.script({ name = "x", title = "", panels = { figure.panels[1] } }), "set logscale y 10")
+  lu.assertStrContains(curves.make_script({ name = "x", title = "", panels = { figure.panels[1] } }),
+    "set logscale y 10")
   item.splits = { "loss" }
-  figure = figures.by_epoch(study, item)
+  figure = figures.make_by_epoch(study, item)
   lu.assertEquals({ figure.title, figure.panels[2].title }, { "Loss while training", "bucket_sort" })
 end
 
 -- Numbers on an axis have shades in their order, names have their fixed colours.
 function TestFigures.test_colours_along_an_axis()
-  local styles = colours.along({ "2", "0.1", "0.5" })
+  local styles = colours.choose_styles_along({ "2", "0.1", "0.5" })
   lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#3b528b",
     "#21918c" })
   lu.assertEquals({ styles["0.1"].dark, styles["2"].dark }, { "#fde725", "#21918c" })
   for _, names in ipairs({ { "rope", "2" }, { "2d-fixed", "0.2", "1", "2" }, { "1", "none", "2", "3" } }) do
-    lu.assertEquals(colours.along(names), colours.all(names))
+    lu.assertEquals(colours.choose_styles_along(names), colours.choose_styles(names))
   end
-  lu.assertEquals(colours.along({ "2" }), colours.all({ "2" }))
+  lu.assertEquals(colours.choose_styles_along({ "2" }), colours.choose_styles({ "2" }))
   local study = while_training("widths", nil, { "32", "64" })
-  local lengths = figures.by_length(study, CURVES).legend
+  local lengths = figures.make_by_length(study, CURVES).legend
   lu.assertEquals({ lengths[1].style.colour, lengths[2].style.colour }, { "#440154", "#21918c" })
-  lu.assertEquals(figures.by_epoch(study, { kind = "progress", lines = "encoding" }).legend, lengths)
+  lu.assertEquals(figures.make_by_epoch(study, { kind = "progress", lines = "encoding" }).legend, lengths)
 end
 
 function TestFigures.test_runs_evaluated_beyond_training_alone()
   local text = eval_line(100, "beyond", 20, 0.5) .. eval_line(100, "beyond", 30, 0.25)
   local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })
-  local figure = figures.by_length(cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
+  local figure = figures.make_by_length(cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
 end
 
@@ -151,7 +153,7 @@ function TestFigures.test_digits_have_their_frame()
   local text = eval_line(100, "test", 6, 0.5):gsub('"length"', '"digits"')
   local dir = write_run("digits", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
     facts = { data = { train = "addition", by = { "digits" } }, spec = spec } })
-  local figure = figures.by_length(cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
+  local figure = figures.make_by_length(cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
   lu.assertEquals({ figure.panels[1].xlabel, figure.title }, { "significant digits, in a frame of 61",
     "Accuracy by significant digits, in a frame of 61" })
 end
@@ -164,22 +166,22 @@ function TestFigures.test_curves_along_another_axis()
   local text = line("train", 1, 1) .. line("train", 2, 1) .. line("test", 1, 0.75) .. line("test", 2, 0.5)
   local dir = write_run("vectors", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
     facts = { data = { train = "latin_square", by = { "vectors" } } } })
-  local study = cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
-  local figure = figures.by_length(study, CURVES)
+  local study = cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+  local figure = figures.make_by_length(study, CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 1, 75.0 }, { 2, 50.0 } })
   lu.assertEquals({ figure.panels[1].xlabel, #figure.panels[1].marks, figure.title }, { "vectors", 0,
     "Accuracy by vectors" })
   local path = support.write("vectors.csv", "")
   local file = assert(io.open(path, "wb"))
-  assert(report_csv.files(study)[2].write(file))
+  assert(report_csv.make_files(study)[2].write(file))
   file:close()
   lu.assertStrContains(support.read(path), ",100,test,2,50,1,,0.5,,0.25,,,,,0.5,,vectors\n")
 end
 
 function TestFigures.test_script_is_whole()
-  local figure = figures.by_length(make_study("script", SCORES), CURVES)
+  local figure = figures.make_by_length(make_study("script", SCORES), CURVES)
   figure.name = "curves1"
-  local text = curves.script(figure)
+  local text = curves.make_script(figure)
   lu.assertStrContains(text, "set output 'curves1.svg'")
   lu.assertStrContains(text, "set output 'curves1.pdf'")
   lu.assertStrContains(text, "set output 'curves1.png'")
@@ -218,11 +220,11 @@ local function timed_study()
     end
     study.cells[#study.cells + 1] = cell
   end
-  return cells.of_study(study, here:match("^(.*)/[^/]+/[^/]+/[^/]+$"))
+  return cells.read_study(study, here:match("^(.*)/[^/]+/[^/]+/[^/]+$"))
 end
 
 function TestFigures.test_time_to_a_threshold()
-  local figure, model = figures.by_time(timed_study(), { kind = "time", lines = "encoding", slow = "relative",
+  local figure, model = figures.make_by_time(timed_study(), { kind = "time", lines = "encoding", slow = "relative",
     fast = "rand-relative", published = 35.4, threshold = 90 })
   lu.assertEquals(#figure.panels[1].curves, 8)
   local texts = {}
@@ -237,7 +239,7 @@ end
 function TestFigures.test_steps_and_time_to_a_threshold()
   local function get_texts(threshold)
     local item, texts = { kind = "reached", rows = "encoding", threshold = threshold }, {}
-    local model = time_to_threshold.table(timed_study(), item)
+    local model = time_to_threshold.make_table(timed_study(), item)
     for i, row in ipairs(model.rows) do
       texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
     end
@@ -257,7 +259,7 @@ function TestFigures.test_scores_along_an_axis()
   for i, cell in ipairs(study.cells) do
     cell.key = { task = cell.key.task, range = ({ "1024", "2048" })[(i - 1) % 2 + 1] }
   end
-  local figure = figures.along_axis(study, { kind = "axis", x = "range", lines = "task" })
+  local figure = figures.make_along_axis(study, { kind = "axis", x = "range", lines = "task" })
   local curve = figure.panels[1].curves[1]
   lu.assertEquals({ curve.title, #curve.points, curve.points[1][1], curve.points[2][1] },
     { "even_pairs", 2, 1024, 2048 })
@@ -265,7 +267,7 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertAlmostEquals(curve.band[2][2], 95, 1e-9)
   lu.assertAlmostEquals(curve.band[2][3], 99, 1e-9)
   lu.assertStrContains(figure.caption, "bands: from the least to the most seed")
-  figure = figures.along_axis(study, { kind = "axis", x = "range", lines = "task", show = "max" })
+  figure = figures.make_along_axis(study, { kind = "axis", x = "range", lines = "task", show = "max" })
   curve = figure.panels[1].curves[1]
   lu.assertEquals({ curve.title, figure.panels[1].curves[2].title }, { "even_pairs, best", "even_pairs, mean" })
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
@@ -278,7 +280,7 @@ function TestFigures.test_scores_along_an_axis_in_any_order()
   for i, cell in ipairs(study.cells) do
     cell.key = { dropout = ({ "0.5", "0", "?", "?" })[i] }
   end
-  local panel = figures.along_axis(study, { kind = "axis", x = "dropout" }).panels[1]
+  local panel = figures.make_along_axis(study, { kind = "axis", x = "dropout" }).panels[1]
   lu.assertEquals({ panel.curves[1].points[1][1], panel.curves[1].points[2][1] }, { 0, 0.5 })
   lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "median", nil, true })
 end
@@ -291,8 +293,8 @@ function TestFigures.test_pages_agree()
     cell.key.encoding = i % 2 == 1 and "my-4" or "my-8"
   end
   local item = { kind = "curves", panels = "task", lines = "encoding" }
-  local whole = figures.by_length(study, item).legend[2]
-  local page = figures.by_length(cells.within(study, nil, { encoding = { "my-8" } }), item).legend[1]
+  local whole = figures.make_by_length(study, item).legend[2]
+  local page = figures.make_by_length(cells.select(study, nil, { encoding = { "my-8" } }), item).legend[1]
   lu.assertEquals({ page, whole.title }, { whole, "my-8" })
 end
 
@@ -300,13 +302,13 @@ TestPicture = {}
 
 -- Bands need three seeds; at each length they are the quartiles of all runs of the best rate.
 function TestPicture.test_bands_are_quartiles()
-  local panel = figures.by_length(make_study("bands", SCORES), CURVES).panels[1]
+  local panel = figures.make_by_length(make_study("bands", SCORES), CURVES).panels[1]
   local bold = panel.curves[4]
   lu.assertEquals({ #bold.band, bold.band[2][1], bold.cell, bold.line }, { 3, 20, 1, "rope" })
   lu.assertAlmostEquals(bold.band[2][2], 52, 1e-9)
   lu.assertAlmostEquals(bold.band[2][3], 54, 1e-9)
   lu.assertEquals({ panel.shade, panel.marks }, { { 1, 10 }, { { 10 } } })
-  local script = curves.script({ name = "x", title = "", panels = { panel } })
+  local script = curves.make_script({ name = "x", title = "", panels = { panel } })
   lu.assertStrContains(script, "$band4 << EOD\n5 99 99\n20 52 54\n30 50 52\nEOD")
   lu.assertStrContains(script, "$band4 using 1:2:3 notitle with filledcurves")
 end
@@ -318,7 +320,7 @@ function TestPicture.test_scales_fit_the_curves()
     for x, y in ipairs({ ... }) do
       panel.curves[1].points[x] = { x, y }
     end
-    scales.fit(panel)
+    scales.fit_panel(panel)
     return panel
   end
   lu.assertEquals(make_panel(true, 99, 99.5, 60).y, { 0, 100, zoom = true })
@@ -327,14 +329,14 @@ function TestPicture.test_scales_fit_the_curves()
   lu.assertEquals(make_panel(false, 2, 1, 0.01).y.log, 10)
   lu.assertEquals(make_panel(false, 2, 1, 0).y, { 0, 2.1 })
   local zoomed = make_panel(true, 99, 99.5, 60).y
-  lu.assertStrContains(scales.label("accuracy", zoomed), "zoomed")
-  lu.assertEquals({ scales.step(100), scales.step(11) }, { 50.0, 5.0 })
+  lu.assertStrContains(scales.make_label("accuracy", zoomed), "zoomed")
+  lu.assertEquals({ scales.choose_step(100), scales.choose_step(11) }, { 50.0, 5.0 })
 end
 
 -- The pictures of a figure on a page, drawn by gnuplot; nil if it is not installed.
 local function list_pictures(figure)
-  local files = { { path = figure.name .. ".gnuplot", text = curves.script(figure) } }
-  local problem, pictures = draw.add(files, { figure.name }, { curves.page(figure) })
+  local files = { { path = figure.name .. ".gnuplot", text = curves.make_script(figure) } }
+  local problem, pictures = draw.add(files, { figure.name }, { curves.make_page(figure) })
   if problem then
     lu.assertStrContains(problem, "to install it: apt-get install gnuplot-nox")
     lu.skip(problem)
@@ -345,15 +347,15 @@ end
 
 -- The page's figure has every number in a table, whose columns link to runs, and a description of the picture.
 function TestPicture.test_figure_of_the_page()
-  local figure = figures.by_length(make_study("page", SCORES), CURVES)
+  local figure = figures.make_by_length(make_study("page", SCORES), CURVES)
   figure.name = "curves"
-  local body = figure_page.body(figure, {})
+  local body = figure_page.make_body(figure, {})
   lu.assertNil(hostile.problem_of_xml(body))
   lu.assertStrContains(body, '<th scope="col" data-line="1"><a href="#cell-1">rope</a></th>')
   lu.assertStrContains(body, '<th scope="row">20</th><td data-line="1">53.00 <small>(52.00 to 54.00)</small></td>')
   lu.assertStrContains(body, '<details class="numbers" open="open">')
   lu.assertNil(body:find("<svg", 1, true))
-  body = figure_page.body(figure, list_pictures(figure))
+  body = figure_page.make_body(figure, list_pictures(figure))
   lu.assertNil(hostile.problem_of_xml(body))
   lu.assertStrContains(body, 'aria-label="even_pairs: token accuracy in percent by length. rope: 99.00 at 5, 51.00 at '
     .. '30; rand-rope: 99.00 at 5, 96.00 at 30."')
@@ -369,14 +371,14 @@ end
 -- Names of foreign runs are escaped on the page, also within gnuplot's pictures.
 function TestPicture.test_names_of_lines_are_text()
   for i, text in ipairs(hostile.TEXTS) do
-    local style = colours.of(text)
+    local style = colours.choose_style(text)
     local panel = { title = text, xlabel = text, ylabel = text, x = { 0, 1 }, y = { 0, 1 }, levels = { { 1, text } },
       curves = { { points = { { 0, 1 }, { 1, 0 } }, style = style, title = text, line = text } } }
     local figure = { name = "hostile", panels = { panel }, caption = text,
       legend = { { title = text, style = style } } }
-    lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, {})), text)
+    lu.assertNil(hostile.problem_of_xml(figure_page.make_body(figure, {})), text)
     if i % 6 == 0 then
-      lu.assertNil(hostile.problem_of_xml(figure_page.body(figure, list_pictures(figure))), text)
+      lu.assertNil(hostile.problem_of_xml(figure_page.make_body(figure, list_pictures(figure))), text)
     end
   end
 end

@@ -22,11 +22,10 @@ local SCORES, project = reports.SCORES, reports.project
 
 TestViews = {}
 
-local TABLE = { kind = "table", value = "mean", rows = "task", columns = "encoding",
-  published = "ruoss_2023/table4" }
+local TABLE = { kind = "table", value = "mean", rows = "task", columns = "encoding", published = "ruoss_2023/table4" }
 
 local function mean_table(name)
-  local model = score_tables.table(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
+  local model = score_tables.tabulate(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
   model.name = "table1"
   return model
 end
@@ -43,8 +42,8 @@ function TestViews.test_ours_the_papers_and_the_difference()
 end
 
 function TestViews.test_a_table_of_hours()
-  local model = score_tables.table(make_study("hours", SCORES), { kind = "table", value = "hours", rows = "task",
-    columns = "encoding" })
+  local model = score_tables.tabulate(make_study("hours", SCORES), { kind = "table", value = "hours",
+    rows = "task", columns = "encoding" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
 end
 
@@ -74,7 +73,7 @@ end
 function TestViews.test_one_axis()
   local study = to_study({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
   local list = assert(items.check(study, true))
-  local model = score_tables.table(study, list[2])
+  local model = score_tables.tabulate(study, list[2])
   model.name = "table1"
   lu.assertEquals(table_text.render(model, 60), table.concat({
     "Accuracy in percent, the best of all seeds and learning", "rates\n", "width  best", "-----------",
@@ -82,8 +81,8 @@ function TestViews.test_one_axis()
   lu.assertEquals({ model.rows[1].cells[1].best, model.rows[2].cells[1].best, #model.rows }, { true, false, 3 })
   lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & best \\\\\n\\midrule\n"
     .. "32 & \\textbf{30.0} \\\\\n8 & 10.0 \\\\\n16 & 20.0 \\\\\n\\bottomrule")
-  lu.assertStrContains(html.table(model), '<tr><th scope="col">width</th><th scope="col">best</th></tr>')
-  lu.assertStrContains(html.table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
+  lu.assertStrContains(html.make_table(model), '<tr><th scope="col">width</th><th scope="col">best</th></tr>')
+  lu.assertStrContains(html.make_table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
 end
 
 -- The runs of a study whose examples are finite: training, held out and validation by vectors, for two rates.
@@ -120,7 +119,7 @@ local function puzzle_study(name, scored)
     end
     study.cells[#study.cells + 1] = cell
   end
-  return cells.of_study(study, here)
+  return cells.read_study(study, here)
 end
 
 -- Single lengths, in the scored metric; values that the paper lacks are blank, and values that it quotes are below.
@@ -128,7 +127,7 @@ function TestViews.test_single_lengths()
   local study = make_study("numbers", SCORES)
   local item = { kind = "numbers", rows = "encoding", at = { 20, 30, 40 }, where = { task = "even_pairs" },
     names = { encoding = { ["rand-rope"] = "theirs" } } }
-  local model = numbers.table(study, item)
+  local model = numbers.make_table(study, item)
   lu.assertEquals(model.columns, { { title = "length 20" }, { title = "length 30" }, { title = "length 40" } })
   local first = study.cells[1].summary.best
   lu.assertEquals(model.rows[1].cells[1].value, first.mean + 1)
@@ -136,7 +135,7 @@ function TestViews.test_single_lengths()
   lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].missing }, { { "missing" }, true })
   local paper = assert(published.parse("encoding,task,length,accuracy,quoted\ntheirs,even_pairs,20,60.0,\n"
     .. "best,even_pairs,30,52.0,somebody\nbest,even_pairs,all,51,somebody\n"))
-  model = numbers.table(study, item, paper)
+  model = numbers.make_table(study, item, paper)
   lu.assertEquals({ model.rows[1].cells[1].texts[2], model.rows[2].cells[1].texts[2] }, { "", "60.0" })
   lu.assertEquals({ #model.rows, model.rows[3].title, model.rows[3].cells[1].texts, model.rows[3].cells[2].texts },
     { 3, "best (quoted)", { "", "", "" }, { "", "52.0", "" } })
@@ -145,14 +144,14 @@ end
 
 -- Computed by hand: means 2, 6 and 4 of 3, 3 and 2 scores; mean squares within 1.2, between 12; n0 = (8 - 22 / 8) / 2.
 function TestViews.test_spread_within_and_between()
-  local actual = spread.of_groups({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
+  local actual = spread.compute({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
   lu.assertEquals({ actual.mean, actual.groups, actual.runs }, { 4.0, 3, 8 })
   lu.assertAlmostEquals(actual.within ^ 2, 6 / 5, 1e-12)
   lu.assertAlmostEquals(actual.between ^ 2, (12 - 6 / 5) / (5.25 / 2), 1e-12)
-  lu.assertEquals(spread.of_groups({ { 1, 3 }, { 2, 2 } }).between, 0.0)
-  lu.assertNil(spread.of_groups({ { 1 }, { 2 } }).within)
+  lu.assertEquals(spread.compute({ { 1, 3 }, { 2, 2 } }).between, 0.0)
+  lu.assertNil(spread.compute({ { 1 }, { 2 } }).within)
   local item = { kind = "spread", rows = "encoding", of = "task" }
-  local model = spread.table(make_study("spread", SCORES), item)
+  local model = spread.make_table(make_study("spread", SCORES), item)
   lu.assertEquals({ #model.rows, model.columns[4].title }, { 2, "runs of tasks" })
   lu.assertEquals(model.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
 end
@@ -160,7 +159,7 @@ end
 -- Joined over an axis: one cell of the runs of all its values, at the rate that is best for all.
 function TestViews.test_over_an_axis()
   local study = make_study("over", SCORES)
-  local joined = cells.over(study, "task")
+  local joined = cells.merge_axis(study, "task")
   lu.assertEquals({ #joined.cells, #joined.axes, joined.axes[1].name }, { 2, 1, "encoding" })
   lu.assertEquals(joined.cells[1].summary.asked, study.cells[1].summary.asked + study.cells[3].summary.asked)
   lu.assertEquals(joined.cells[1].summary.max, math.max(study.cells[1].summary.max, study.cells[3].summary.max or 0))
@@ -173,21 +172,22 @@ function TestViews.test_sets_side_by_side()
   local study = puzzle_study("sets", { split = "validation", select = "train" })
   local paper = assert(published.parse("encoding,train_mean,train_sd,validation_mean,validation_sd\n"
     .. "learned,99.0,0.0,61.0,4.0\n"))
-  local model = score_tables.splits(study,
+  local model = score_tables.tabulate_sets(study,
     { kind = "splits", rows = "encoding", splits = { "train", "test", "validation" } }, paper)
   lu.assertEquals(model.rows[1].cells[1].texts, { "98.0 ± 1.4", "1.0", "99.0 ± 0.0", "-1.0" })
   lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
   lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
   -- The batches' mean in the last epoch is next to the share of right training examples; the paper has one number.
-  local both = score_tables.splits(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
+  local both = score_tables.tabulate_sets(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } },
+    paper)
   lu.assertEquals(both.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
   lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
   lu.assertEquals(model.about, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on the "
     .. "set train, by the best mean over seeds.")
-  lu.assertEquals(score_tables.table(study, { kind = "table", value = "max", rows = "encoding" }).about,
+  lu.assertEquals(score_tables.tabulate(study, { kind = "table", value = "max", rows = "encoding" }).about,
     "Mean over 2 values of vectors 1..2, on the set validation.")
   model.name = "splits1"
   lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
@@ -204,7 +204,7 @@ function TestViews.test_further_axes_are_pages()
   local titles, shown = {}, {}
   for _, item in ipairs(assert(items.check(study, true))) do
     if item.kind == "table" and item.value == "max" then
-      local model = score_tables.table(study, item)
+      local model = score_tables.tabulate(study, item)
       titles[#titles + 1] = model.title:match("%((.*)%)$")
       for i = 1, 2 do
         for _, cell in ipairs(model.rows[i].cells) do
@@ -220,9 +220,9 @@ end
 function TestViews.test_numbers_are_labelled_with_their_axis()
   local study = to_study({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
     { 1, 2 })
-  local model = score_tables.table(study, { kind = "table", value = "max", rows = "task", columns = "width" })
+  local model = score_tables.tabulate(study, { kind = "table", value = "max", rows = "task", columns = "width" })
   lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "width 8", "width 16" })
-  lu.assertEquals(score_tables.key_text(study, study.cells[2]), "width 16")
+  lu.assertEquals(score_tables.format_key(study, study.cells[2]), "width 16")
 end
 
 -- The unit is that of the longest time; next to a paper's times it is hours.
@@ -230,7 +230,7 @@ function TestViews.test_times_have_a_unit_that_fits()
   local study = to_study({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
   local function make_model(first, second, file)
     study.cells[1].summary.hours.mean, study.cells[2].summary.hours.mean = first, second
-    return score_tables.table(study, { kind = "table", value = "hours", rows = "width" }, file)
+    return score_tables.tabulate(study, { kind = "table", value = "hours", rows = "width" }, file)
   end
   local model = make_model(2.5 / 3600, 5 / 3600)
   lu.assertStrContains(model.title, "Seconds of training")
@@ -259,7 +259,7 @@ end
 local function find_best(item)
   local file = type(item.published) == "table" and item.published.file or item.published
   item.kind, item.value, item.rows = "best", "max", "task"
-  return score_tables.best(paper_only(), item, assert(published.read(project, file)))
+  return score_tables.tabulate_best(paper_only(), item, assert(published.read(project, file)))
 end
 
 -- Figures that the paper's text derives from its tables.
@@ -366,13 +366,13 @@ function TestItems.test_only_some_values()
     { kind = "table", value = "max", rows = "width", pages = "task", only = { width = { 16 } } } }
   local list = assert(items.check(study))
   lu.assertEquals({ #list, list[1].where, list[2].where }, { 4, { width = "8" }, { width = "32" } })
-  local shown = cells.within(study, list[3].where, list[3].only)
+  local shown = cells.select(study, list[3].where, list[3].only)
   lu.assertEquals({ #shown.cells, shown.axes[1].values, shown.axes[2].values }, { 1, { "16" }, { "a" } })
-  lu.assertEquals(score_tables.table(shown, list[3]).rows[1].title, "16")
+  lu.assertEquals(score_tables.tabulate(shown, list[3]).rows[1].title, "16")
   study.axes[1].values, study.scale = { "8" }, "small"
   list = assert(items.check(study))
   lu.assertEquals({ #list, list[2].only }, { 3, { width = {} } })
-  lu.assertEquals(#cells.within(study, list[2].where, list[2].only).cells, 0)
+  lu.assertEquals(#cells.select(study, list[2].where, list[2].only).cells, 0)
 end
 
 function TestItems.test_names_may_be_numbers()
@@ -425,24 +425,24 @@ function TestRenderers.test_a_table_as_latex()
 end
 
 function TestRenderers.test_a_table_as_html()
-  assert_golden("table.html", html.table(mean_table("html")) .. "\n")
+  assert_golden("table.html", html.make_table(mean_table("html")) .. "\n")
   local model = mean_table("heading")
-  lu.assertStrContains(html.table(model, model.title), "<caption>Mean over 2 lengths")
+  lu.assertStrContains(html.make_table(model, model.title), "<caption>Mean over 2 lengths")
   lu.assertEquals(escape.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 
 function TestRenderers.test_csv_fields_survive()
   for _, field in ipairs({ "plain", "a,b", 'say "x"', "", '"', "a,\"b\",c" }) do
     local line = escape.csv(field) .. "," .. escape.csv("end")
-    lu.assertEquals(published.fields(line), { field, "end" })
+    lu.assertEquals(published.split_line(line), { field, "end" })
   end
-  lu.assertNil(published.fields('"open'))
+  lu.assertNil(published.split_line('"open'))
 end
 
 function TestRenderers.test_csv_files()
   local study = make_study("csv", SCORES)
   local dir = support.write("csv_out/x", ""):match("^(.*)/")
-  lu.assertNotNil(write.files(dir, report_csv.files(study)))
+  lu.assertNotNil(write.files(dir, report_csv.make_files(study)))
   local all = assert(published.parse(support.read(dir .. "/runs.csv")))
   lu.assertEquals(#all.rows, 24)
   lu.assertEquals({ all.rows[1].task, all.rows[1].encoding, all.rows[1].state, all.rows[1].score },

@@ -195,11 +195,11 @@ end
 -- The choice in the arguments of a job that continues with the same cells.
 function TestChoice.test_as_words()
   local _, _, options = list_chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
-  local words = choice.command(options.choice, options.study)
+  local words = choice.make_words(options.choice, options.study)
   lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",
     "encoding=none,rope" })
   _, _, options = list_chosen({ "" })
-  lu.assertEquals(choice.command(options.choice, "s"), { "s" })
+  lu.assertEquals(choice.make_words(options.choice, "s"), { "s" })
 end
 
 function TestChoice.test_messages_on_wrong_choices()

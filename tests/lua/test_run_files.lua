@@ -129,7 +129,7 @@ function TestDamage.test_messages_name_the_damaged_line()
   local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good,
     metrics = '{"step":1,"loss":1}\n{"step":2,"loss":{"a":1}}\n{"step":3,"loss":1}\n' }))
   lu.assertEquals({ run.state, run.damaged }, { "evaluated", nil })
-  lu.assertEquals(runs.metrics(run), {})
+  lu.assertEquals(runs.read_metrics(run), {})
   lu.assertEquals(run.notes, { "metrics.jsonl: line 2: loss: found an object; expected a number that is finite" })
   lu.assertTrue(run.damaged)
 end
@@ -177,7 +177,7 @@ function TestDamage.test_lines_across_blocks()
   end
   local dir = write_run("blocks", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) .. '{"step":4' })
   local notes = {}
-  lu.assertNil(run_files.evaluations(dir, notes, function(row)
+  lu.assertNil(run_files.read_evaluations(dir, notes, function(row)
     expected = expected + 1
     lu.assertEquals(row.step, expected)
   end))
@@ -196,7 +196,7 @@ function TestDamage.test_a_loss_that_is_not_a_number_is_no_damage()
   local run = runs.read(write_run("nan", "rr", 1, 0.1, { exit = 0, eval = scored(50):gsub('"loss":0.5', '"loss":null'),
     metrics = '{"step":1,"loss":null,"grad_norm":1}\n' }))
   lu.assertEquals({ run.state, run.test.loss, run.notes }, { "evaluated", { "", "" }, {} })
-  lu.assertEquals(runs.metrics(run), { { step = 1, grad_norm = 1 } })
+  lu.assertEquals(runs.read_metrics(run), { { step = 1, grad_norm = 1 } })
 end
 
 TestPlaces = {}
@@ -210,11 +210,11 @@ function TestPlaces.test_entries_that_are_not_regular_files()
     os.remove(dir .. "/" .. name)
     assert(os.execute(("mkfifo '%s/%s'"):format(dir, name)))
     local run = runs.read(dir)
-    local list = runs.metrics(run)
+    local list = runs.read_metrics(run)
     lu.assertEquals({ run.damaged, #list }, { true, name == "metrics.jsonl" and 0 or 1 })
     lu.assertEquals(run.notes[1]:match("^[^;]*"), name .. ": found a named pipe")
     lu.assertEquals(#run_files.find(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), 1)
-    lu.assertNil(run_files.last_metrics(dir) and name == "metrics.jsonl" or nil)
+    lu.assertNil(run_files.read_last_metrics(dir) and name == "metrics.jsonl" or nil)
     support.clean()
   end
   local dir = write_run("device", "rr", 1, 0.1, { exit = 0 })
@@ -234,7 +234,7 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
       :match("^(.*)/[^/]*/[^/]*/[^/]*$")
   end
   local notes = {}
-  for _, cell in ipairs(cells.of_folder(root).cells) do
+  for _, cell in ipairs(cells.read_folder(root).cells) do
     notes[#notes + 1] = cell.runs[1].notes[1]
   end
   lu.assertEquals(notes, { 'run.json: id: found "other_run"; expected "run_1", the folder it lies in',
@@ -245,16 +245,16 @@ end
 
 -- The folder's name of a run that was trained on a file contains the file's digest.
 function TestPlaces.test_names_contain_the_digest_of_the_training_file()
-  lu.assertEquals(run_files.named("lr0.1-seed3"), { rate = "0.1", seed = "3" })
-  lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
-  lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd-overfit4").data, "0123abcd")
-  lu.assertEquals(run_files.named("lr0.1-seed3-overfit4"), { rate = "0.1", seed = "3" })
+  lu.assertEquals(run_files.parse_name("lr0.1-seed3"), { rate = "0.1", seed = "3" })
+  lu.assertEquals(run_files.parse_name("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
+  lu.assertEquals(run_files.parse_name("lr1e-05-seed3-data0123abcd-overfit4").data, "0123abcd")
+  lu.assertEquals(run_files.parse_name("lr0.1-seed3-overfit4"), { rate = "0.1", seed = "3" })
   local dir = write_run("named", "a_run", 1, 0.1, { exit = 0, facts = { data = { train_sha256 = "0123abcdef" } } })
-  local place = run_files.place(dir)
+  local place = run_files.split_path(dir)
   place.name = place.name .. "-data0123abcd"
-  lu.assertEquals(run_files.facts(dir, place).seed, 1)
+  lu.assertEquals(run_files.read_facts(dir, place).seed, 1)
   place.name = place.name:gsub("abcd$", "abcc")
-  lu.assertEquals({ run_files.facts(dir, place) }, { nil,
+  lu.assertEquals({ run_files.read_facts(dir, place) }, { nil,
     'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as its folder is called' })
 end
 
@@ -276,7 +276,7 @@ function TestPlaces.test_records_of_sweeps()
   support.write("records/list.json", "[1]")
   support.write("records/bad.json", '{"study":"s","path":"s.lua","set":[1]}')
   assert(os.execute(("mkfifo '%s/pipe.json'"):format(root)))
-  local list, problems = run_files.records(root)
+  local list, problems = run_files.read_records(root)
   lu.assertEquals(#list, 1)
   lu.assertEquals({ list[1].study, list[1].scale, list[1].set }, { "s", nil, { "a=1" } })
   lu.assertEquals(#problems, 1)
@@ -317,7 +317,7 @@ end
 
 function TestVerbs.test_a_sweep_counts_it_as_damaged()
   local _, bad = make_root()
-  local state, damage = ledger.state(bad, { steps = 100, conditions = {} }, {})
+  local state, damage = ledger.read_state(bad, { steps = 100, conditions = {} }, {})
   lu.assertEquals(state, "damaged")
   lu.assertStrContains(damage, 'id: found "../../x"')
 end
@@ -386,7 +386,7 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
   support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/trainer", "#!/bin/sh\ntouch " .. touched .. "\n")
   os.execute(("chmod +x '%s/trainer'"):format(dir))
   local provided
-  local code, message = stop.catch(trained_run.trainer, reports.project, run, nil, function(path)
+  local code, message = stop.catch(trained_run.find_trainer, reports.project, run, nil, function(path)
     provided = path
   end)
   lu.assertEquals(code, 1)
@@ -399,7 +399,7 @@ end
 function TestTrained.test_a_trainer_of_the_named_spec()
   local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
   local run = assert(trained_run.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
-  local trainer = trained_run.trainer(reports.project, run, nil, function(from)
+  local trainer = trained_run.find_trainer(reports.project, run, nil, function(from)
     return from .. ".built"
   end, nil, path)
   lu.assertEquals(trainer, path .. ".built/trainer")
@@ -421,7 +421,7 @@ function TestTrained.test_settings_of_a_run_are_set_again()
     lu.assertEquals(spec and spec.plan.digest, result.plan.digest, of)
     lu.assertEquals(assert(reports.project:plan(path, again)).plan.digest, result.plan.digest)
     lu.assertEquals(#again > 0, #sets > 0)
-    local trainer = trained_run.trainer(reports.project, run, nil, function(_, given)
+    local trainer = trained_run.find_trainer(reports.project, run, nil, function(_, given)
       return table.concat(given, " ")
     end, { "x.y=1" }, path)
     lu.assertStrContains(trainer, table.concat(again, " ") .. (#again > 0 and " " or "") .. "x.y=1/trainer")
@@ -434,7 +434,7 @@ function TestTrained.test_respec_has_every_field_of_training()
     "optimizer = { kind = 'sgd' }, schedule = { kind = 'linear' }" }) do
     local text = ("return { task = { kind = 'even_pairs' }, train = { steps = 90, %s } }"):format(train)
     local resolved = assert(support.check(support.write("again.lua", text)))
-    local again = assert(support.check(support.write("again.lua", (assert(respec.text(resolved))))))
+    local again = assert(support.check(support.write("again.lua", (assert(respec.write_spec(resolved))))))
     lu.assertEquals(again, resolved)
   end
 end
@@ -448,13 +448,13 @@ function TestTrained.test_respec_takes_no_code()
     ["it has the field \"use\""] = { use = "x.lua" },
     ["it has the field \"encoding.a = 1, b\""] = { encoding = { ["a = 1, b"] = 1 } },
   }) do
-    local text, message = respec.text(spec)
+    local text, message = respec.write_spec(spec)
     lu.assertNil(text)
     lu.assertStrContains(message, what)
   end
   for _, formula in ipairs({ "x.score -- end", "x.score + x['y']", "x.score end, a = function(x) return 1",
     "(function() return 1 end)()", "x.score\n", 'x.score + #"a"' }) do
-    lu.assertNil((respec.text({ encoding = { score = formula } })), formula)
+    lu.assertNil((respec.write_spec({ encoding = { score = formula } })), formula)
   end
 end
 

@@ -41,7 +41,7 @@ local function run(action, paths, more)
 end
 
 local function seeds(text)
-  local list, message = where.select(rows.of(root).rows, text)
+  local list, message = where.select(rows.read(root).rows, text)
   if not list then
     return message
   end
@@ -75,8 +75,8 @@ end
 function TestRuns.test_relative_folders()
   local here = lfs.currentdir()
   assert(lfs.chdir(root .. "/bucket_sort_rope"))
-  local found = assert(rows.of("."))
-  local one = assert(rows.of(reports.DIGEST .. "/lr0.1-seed0"))
+  local found = assert(rows.read("."))
+  local one = assert(rows.read(reports.DIGEST .. "/lr0.1-seed0"))
   assert(lfs.chdir(here))
   lu.assertEquals({ #found.rows, #one.rows, one.rows[1].seed }, { 2, 1, 0 })
 end
@@ -120,7 +120,7 @@ function TestRuns.test_removed_runs_leave_no_empty_folders()
 end
 
 function TestRuns.test_a_held_run_is_not_removed()
-  local row = rows.of(root).rows[1]
+  local row = rows.read(root).rows[1]
   row.state = "running"
   local done, message = require("lab.runs.alter").remove(root, { row })
   lu.assertNil(done)
@@ -152,7 +152,7 @@ function TestRuns.test_rename_moves_the_folder_and_its_facts()
   local code, message = run("rename", { root .. "/bucket_sort_none" }, { name = "bucket_sort_plain" })
   lu.assertEquals({ code, message }, { 0 })
   local dir = ("%s/bucket_sort_plain/%s/lr0.5-seed0"):format(root, reports.DIGEST)
-  local facts = assert(run_files.facts(dir, run_files.place(dir)))
+  local facts = assert(run_files.read_facts(dir, run_files.split_path(dir)))
   lu.assertEquals({ facts.id, facts.spec.id }, { "bucket_sort_plain", "bucket_sort_plain" })
   lu.assertEquals(seeds("id=bucket_sort_plain"), "plain0")
 end

@@ -21,7 +21,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.test.accuracy, { 0.75, 0.625 })
   lu.assertEquals(run.train.accuracy, { 1.0 })
   lu.assertEquals(run.during, { { step = 100, mean = { accuracy = 0.4, exact_match = 0.25, loss = 0.5 } } })
-  lu.assertEquals(runs.score(run), 68.75)
+  lu.assertEquals(runs.get_score(run), 68.75)
   lu.assertEquals(run.notes, {})
 end
 
@@ -48,7 +48,7 @@ function TestRuns.test_splits()
   local run = runs.read(write_run("splits", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
     eval = validation .. eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5)
     .. eval_line(100, "in_distribution", 20, 0.75) .. eval_line(100, "beyond", 30, 0.25) }))
-  lu.assertEquals({ run.state, run.notes, runs.score(run) }, { "evaluated", {}, 25.0 })
+  lu.assertEquals({ run.state, run.notes, runs.get_score(run) }, { "evaluated", {}, 25.0 })
   lu.assertEquals({ run.train.lengths, run.between.lengths, run.test.lengths }, { { 4, 20 }, { 12 }, { 30 } })
   lu.assertEquals({ run.train.split, run.between.split, run.test.split }, { "in_distribution", "between", "beyond" })
   lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 4 }, { 0.0 } })
@@ -62,7 +62,7 @@ function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
   spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
   local run = runs.read(write_run("gaps", "rr", 1, 0.1, { facts = { spec = spec },
     eval = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5) }))
-  lu.assertEquals({ run.state, run.test.split, runs.score(run), run.train.accuracy },
+  lu.assertEquals({ run.state, run.test.split, runs.get_score(run), run.train.accuracy },
     { "evaluated", "between", 50.0, { 1.0 } })
   lu.assertNil(run.within)
 end
@@ -79,7 +79,7 @@ function TestRuns.test_state_of_a_run_by_its_files()
   for i, case in ipairs(cases) do
     local run = runs.read(write_run("states", "rr", i, 0.1, case[2]))
     lu.assertEquals(run.state, case[1])
-    lu.assertEquals(runs.score(run) ~= nil, case[1] == "evaluated")
+    lu.assertEquals(runs.get_score(run) ~= nil, case[1] == "evaluated")
   end
   lu.assertNil(runs.read("no/such/folder"))
 end
@@ -90,7 +90,7 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
   local run = runs.read(write_run("within", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
     eval = eval_line(100, "in_distribution", 20, 0.5)
       .. eval_line(100, "in_distribution", 30, 0.25) }))
-  lu.assertEquals({ run.state, run.within, run.test.split, runs.score(run) },
+  lu.assertEquals({ run.state, run.within, run.test.split, runs.get_score(run) },
     { "evaluated", true, "in_distribution", 37.5 })
 end
 
@@ -110,26 +110,26 @@ end
 
 function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
   local run = data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
-  local within, beyond = runs.evaluation(run, "in_distribution"), runs.evaluation(run, "beyond")
+  local within, beyond = runs.get_evaluation(run, "in_distribution"), runs.get_evaluation(run, "beyond")
   lu.assertEquals({ within.lengths, within.split, within.accuracy }, { { 4, 5 }, "in_distribution", { 0.75, 0.25 } })
-  lu.assertEquals({ beyond.lengths, beyond.split, runs.score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
-  lu.assertEquals({ run.test.lengths, run.test.split, runs.score(run) }, { { 4, 5, 9, 12 }, "test", 43.75 })
-  lu.assertEquals(runs.lengths(run, "train"), { 3, 4, 5 })
+  lu.assertEquals({ beyond.lengths, beyond.split, runs.get_score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
+  lu.assertEquals({ run.test.lengths, run.test.split, runs.get_score(run) }, { { 4, 5, 9, 12 }, "test", 43.75 })
+  lu.assertEquals(runs.get_lengths(run, "train"), { 3, 4, 5 })
   lu.assertNil(run.within)
 end
 
 function TestRuns.test_a_file_without_longer_examples_is_scored_within()
   local all = { 3, 4, 5, 9, 12 }
   local run = data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
-  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, false, 43.75 })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, false, 43.75 })
   run = data_run("same", "train", { train_lengths = all, data = { train = "t" } })
-  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 43.75 })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 43.75 })
 end
 
 function TestRuns.test_invalid_lengths_are_damage()
   local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
   lu.assertEquals(run.notes, { 'run.json: train_lengths[2]: found "4"; expected an integer from 1 to 100000' })
-  lu.assertEquals(runs.lengths(run, "train"), {})
+  lu.assertEquals(runs.get_lengths(run, "train"), {})
 end
 
 -- A line of an evaluation by other axes than length.
@@ -140,10 +140,11 @@ end
 -- Means over the examples with one number on the first axis, for any other fields, and over all of them. There is no
 -- score without examples, nor of a metric that a line lacks.
 function TestRuns.test_percent_of_missing_values()
-  lu.assertNil(runs.percent(nil))
-  lu.assertNil(runs.percent({ lengths = {}, accuracy = {} }))
-  lu.assertNil(runs.percent({ lengths = { 5, 6 }, accuracy = { 0.5, 1 }, exact_match = { "0.5", "" } }, "exact_match"))
-  lu.assertEquals(runs.percent({ lengths = { 5, 6 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
+  lu.assertNil(runs.compute_mean(nil))
+  lu.assertNil(runs.compute_mean({ lengths = {}, accuracy = {} }))
+  lu.assertNil(runs.compute_mean({ lengths = { 5, 6 }, accuracy = { 0.5, 1 }, exact_match = { "0.5", "" } },
+    "exact_match"))
+  lu.assertEquals(runs.compute_mean({ lengths = { 5, 6 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
 end
 
 -- Lines have no set if evaluations during training have only one; seconds continue to the last step.
@@ -155,7 +156,7 @@ function TestRuns.test_one_set_during_training_and_seconds_of_the_last_step()
     metrics = '{"step":40,"seconds":4}\n', facts = { spec = spec, step = 50, train_seconds = 6 } }))
   lu.assertEquals(run.during[1].sets, { validation = { accuracy = 0.5, exact_match = 0.25, loss = 0.5 } })
   lu.assertEquals(run.during[1].mean, run.during[1].sets.validation)
-  lu.assertEquals(runs.clock(run), { { 40, 4 }, { 50, 6 } })
+  lu.assertEquals(runs.read_clock(run), { { 40, 4 }, { 50, 6 } })
 end
 
 function TestRuns.test_several_axes_are_joined_on_the_first()
@@ -168,7 +169,7 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
       .. by_line(50, "during", '{"vectors":1}', 0.5, ',"set":"test"')
       .. by_line(50, "during", '{"vectors":1}', 1, ',"set":"train"') }))
   lu.assertEquals({ run.state, run.axis, run.damaged }, { "evaluated", "vectors", nil })
-  lu.assertEquals({ run.test.lengths, run.test.accuracy, runs.score(run) }, { { 1, 2 }, { 0.75, 0.25 }, 50.0 })
+  lu.assertEquals({ run.test.lengths, run.test.accuracy, runs.get_score(run) }, { { 1, 2 }, { 0.75, 0.25 }, 50.0 })
   lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 1, 2 }, { 1.0, 0.75 } })
   lu.assertEquals(#run.validation.conditions, 3)
   lu.assertEquals(run.validation.conditions[3].by, { vectors = 2, puzzle = 4 })
@@ -176,14 +177,14 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals(run.during, { { step = 50, mean = run.during[1].sets.test, sets = {
     test = { accuracy = 0.5, exact_match = 0.25, loss = 0.5 },
     train = { accuracy = 1.0, exact_match = 0.25, loss = 0.5 } } } })
-  lu.assertEquals({ runs.score(run, "test", "exact_match"), runs.score_on(run, "validation", "exact_match"),
-    runs.score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
+  lu.assertEquals({ runs.get_score(run, "test", "exact_match"), runs.get_score_on(run, "validation", "exact_match"),
+    runs.get_score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "train", '{"vectors":1}', 0.5) }))
-  lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 50.0 })
+  lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 50.0 })
   run = runs.read(write_run("third", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "validation", '{"vectors":1,"puzzle":2}', 0.5) }))
-  lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
+  lu.assertEquals({ run.state, runs.get_score(run) }, { "evaluated", 50.0 })
 end
 
 -- Frames other than the training frame are separate, for any digits; the score excludes them.
@@ -193,7 +194,7 @@ function TestRuns.test_frames_are_separate()
     eval = by_line(100, "test", '{"digits":1,"frame":0}', 0) .. by_line(100, "test", '{"digits":1}', 1)
       .. by_line(100, "test", '{"digits":2}', 0.5) .. by_line(100, "test", '{"digits":2,"frame":80}', 0.25)
       .. by_line(100, "test", '{"digits":70,"frame":80}', 0) }))
-  lu.assertEquals({ run.state, run.test.lengths, run.test.accuracy, runs.score(run) },
+  lu.assertEquals({ run.state, run.test.lengths, run.test.accuracy, runs.get_score(run) },
     { "evaluated", { 1, 2 }, { 1.0, 0.5 }, 75.0 })
   lu.assertEquals(#run.test.conditions, 5)
 end
@@ -208,14 +209,14 @@ function TestRuns.test_noise_levels_are_separate()
       .. by_line(100, "validation", '{"vectors":1,"noise":0.5}', 0.25)
       .. by_line(100, "validation", '{"vectors":2,"noise":0.5}', 0) }))
   lu.assertEquals({ run.state, run.notes }, { "evaluated", {} })
-  lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.score(run) },
+  lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.get_score(run) },
     { { 1, 2 }, { 1.0, 0.5 }, 75.0 })
-  lu.assertEquals(runs.percent(runs.under_noise(run, 0.5, "validation")), 12.5)
-  lu.assertEquals(runs.percent(runs.under_noise(run, 0, "test")), 75.0)
-  lu.assertNil(runs.under_noise(run, 1, "validation"))
+  lu.assertEquals(runs.compute_mean(runs.get_noisy(run, 0.5, "validation")), 12.5)
+  lu.assertEquals(runs.compute_mean(runs.get_noisy(run, 0, "test")), 75.0)
+  lu.assertNil(runs.get_noisy(run, 1, "validation"))
   run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
     eval = by_line(100, "beyond", '{"length":41,"noise":0.5}', 0.5) .. eval_line(100, "beyond", 41, 1) }))
-  lu.assertEquals({ run.test.accuracy, runs.percent(runs.under_noise(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
+  lu.assertEquals({ run.test.accuracy, runs.compute_mean(runs.get_noisy(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
 -- Finer conditions have examples of their own if a number on the first axis is itself a condition.
@@ -284,8 +285,8 @@ function TestRuns.test_lines_in_the_current_form()
   lu.assertEquals({ run.between.split, run.between.lengths }, { "between", { 7 } })
   lu.assertEquals({ run.validation.accuracy, run.in_distribution.ended_early }, { { 1 }, { 0.25 } })
   lu.assertEquals({ run.beyond.exact_match_low, run.beyond.exact_match_high }, { { 0.125 }, { 0.375 } })
-  lu.assertEquals({ runs.score(run), runs.score(run, "test", "accuracy_teacher_forced"),
-    runs.score(run, "between", "exact_match") }, { 50.0, 75.0, 25.0 })
+  lu.assertEquals({ runs.get_score(run), runs.get_score(run, "test", "accuracy_teacher_forced"),
+    runs.get_score(run, "between", "exact_match") }, { 50.0, 75.0, 25.0 })
   for i, line in ipairs(lines) do
     lines[i] = line:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
   end
@@ -330,7 +331,7 @@ function TestRuns.test_lines_without_counted_labels()
   local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = new_line("beyond", 20, nothing) .. new_line("beyond", 30) }))
   lu.assertEquals({ run.notes, run.beyond.uncounted }, { {}, { true, false } })
-  lu.assertEquals({ runs.score(run), runs.score(run, "test", "exact_match") }, { 50.0, 25.0 })
+  lu.assertEquals({ runs.get_score(run), runs.get_score(run, "test", "exact_match") }, { 50.0, 25.0 })
   run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
     eval = new_line("beyond", 20, { accuracy = false }) }))
   lu.assertEquals(run.notes, { "eval.jsonl: line 1: accuracy: found nothing; expected a number from 0 to 1" })
@@ -346,7 +347,7 @@ function TestRuns.test_parts_of_two_axes()
       .. by_line(100, "test", '{"digits":9,"carry":5}', 0, ',"beyond":["digits","carry"]') }))
   local scores = {}
   for i, name in ipairs({ "in_distribution", "beyond", "beyond carry", "beyond digits", "beyond carry and digits" }) do
-    scores[i] = runs.score(run, name)
+    scores[i] = runs.get_score(run, name)
   end
   lu.assertEquals(scores, { 100.0, 31.25, 50.0, 25.0, 0.0 }) -- 31.25: the mean over digits
   lu.assertEquals({ runs.is_beyond(run, "test"), runs.is_beyond(run, "in_distribution") }, { true, false })
@@ -359,12 +360,12 @@ function TestRuns.test_scores_of_a_file_count_examples()
   local run = runs.read(write_run("weighted", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
     .. eval_line(100, "test", 9, 0, BEYOND):gsub('"examples":50', '"examples":150') }))
-  lu.assertEquals({ runs.score(run), runs.score(run, "in_distribution") }, { 25.0, 100.0 })
+  lu.assertEquals({ runs.get_score(run), runs.get_score(run, "in_distribution") }, { 25.0, 100.0 })
   -- A limit changes the number of evaluated examples, not the weight of a length.
   run = runs.read(write_run("capped", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
     .. eval_line(100, "test", 9, 0, BEYOND .. ',"of":450') }))
-  lu.assertEquals({ runs.score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
+  lu.assertEquals({ runs.get_score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
 end
 
 function TestRuns.test_a_torn_line_is_skipped_and_reported()
@@ -389,7 +390,7 @@ function TestRuns.test_clock_skips_a_torn_line()
   local dir = write_run("clock", "rr", 1, 0.1, { exit = 0,
     metrics = '{"step":10,"loss":1,"seconds":2.5}\n{"step":20,"loss":1,"seconds":5}\n{"step":30,"sec' })
   local run = runs.read(dir)
-  lu.assertEquals(runs.clock(run), { { 10, 2.5 }, { 20, 5 } })
+  lu.assertEquals(runs.read_clock(run), { { 10, 2.5 }, { 20, 5 } })
   lu.assertEquals(run.notes, { "metrics.jsonl: line 3 is torn, skipped" })
 end
 

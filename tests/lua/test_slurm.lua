@@ -35,7 +35,7 @@ function TestSites.test_defaults_of_a_site()
 end
 
 function TestSites.test_times_in_slurms_format()
-  local seconds = site_module.seconds
+  local seconds = site_module.parse_time
   lu.assertEquals({ seconds("1:02:03"), seconds("1-00:00:01"), seconds("100:00:00") }, { 3723, 86401, 360000 })
   for _, text in ipairs({ "30", "10:00", "1:60:00", "1:00:60", "1-24:00:00", "x", "" }) do
     lu.assertNil(seconds(text), text)
@@ -107,19 +107,19 @@ local function show(groups)
 end
 
 function TestPacking.test_groups_are_rectangles_of_what_is_missing()
-  lu.assertEquals(show(packing.groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
+  lu.assertEquals(show(packing.make_groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
     { "a 0.1,0.2 0:1 4", "a 0.1,0.2 2:3 4", "a 0.1,0.2 4:4 2" })
-  lu.assertEquals(show(packing.groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }, { ["lr0.2-seed2"] = true }) }, 9)),
+  lu.assertEquals(show(packing.make_groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }, { ["lr0.2-seed2"] = true }) }, 9)),
     { "a 0.1 0:4 5", "a 0.2 0:1 2", "a 0.2 3:4 2" })
-  lu.assertEquals(show(packing.groups({ make_cell("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
+  lu.assertEquals(show(packing.make_groups({ make_cell("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
     { "a 1,2 7:7 2", "a 1,2 8:8 2", "a 3 7:7 1", "a 3 8:8 1" })
-  lu.assertEquals(#packing.groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
+  lu.assertEquals(#packing.make_groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
 end
 
 function TestPacking.test_runs_with_a_folder_are_apart()
   local cell = make_cell("a", { 1 }, { 0, 3 })
   cell.missing[2].again, cell.missing[3].again = true, true
-  local groups = packing.groups({ cell }, 4)
+  local groups = packing.make_groups({ cell }, 4)
   lu.assertEquals(show(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
   lu.assertEquals({ groups[1].again, groups[3].again }, { false, true })
 end
@@ -133,7 +133,7 @@ local function timed(list)
 end
 
 local function pack(list, most, least)
-  return packing.tasks(timed(list), { least = least or 1, most = most, seconds = 60 })
+  return packing.make_tasks(timed(list), { least = least or 1, most = most, seconds = 60 })
 end
 
 local function loads(tasks)
@@ -181,7 +181,7 @@ local JOB = { name = "probe-1", tasks = 7, folder = "/r/.slurm/1", runs = "/r", 
 function TestScript.test_head_of_a_job_script()
   local site = assert(read_site([[return { partition = "p", account = "a", time = "1-00:00:00", gpus = 1, cpus = 3,
     memory = "2G", options = { "--exclusive" }, prologue = { "module load x" }, scratch = "/s/$USER" }]]))
-  local text = script.text(site, JOB, "BODY\n")
+  local text = script.make_script(site, JOB, "BODY\n")
   lu.assertEquals(text, [[
 #!/bin/bash -l
 #SBATCH --job-name=probe-1
@@ -223,7 +223,7 @@ end
 function TestScript.test_a_failed_line_of_the_prologue_is_reported()
   local function run(line)
     local site = assert(read_site(('return { time = "1:00:00", prologue = { %q } }'):format(line)))
-    local path = support.write("job.sh", script.text(site, JOB, "false\necho trains\n"))
+    local path = support.write("job.sh", script.make_script(site, JOB, "false\necho trains\n"))
     return shell.capture({ "sh", "-c", 'exec bash "$1" 2>&1', "sh", path })
   end
   local output, code = run("modul load cuda/12 2>/dev/null")
@@ -237,14 +237,15 @@ function TestScript.test_a_failed_line_of_the_prologue_is_reported()
 end
 
 function TestScript.test_fields_that_a_site_omits_are_absent()
-  local text = script.text(assert(read_site('return { time = "1:00:00" }')), JOB, "")
+  local text = script.make_script(assert(read_site('return { time = "1:00:00" }')), JOB, "")
   for _, word in ipairs({ "partition", "account", "qos", "gres", "mem", "TMPDIR", "module" }) do
     lu.assertNil(text:find(word, 1, true), word)
   end
 end
 
 local function tasks()
-  local groups = packing.groups({ make_cell("a", { 0.001 }, { 0, 2 }), make_cell("b", { 1e-05, 0.5 }, { 3, 3 }) }, 2)
+  local groups = packing.make_groups({ make_cell("a", { 0.001 }, { 0, 2 }), make_cell("b", { 1e-05, 0.5 }, { 3, 3 }) },
+    2)
   for _, group in ipairs(groups) do
     group.defaults, group.item, group.flags = "00ff", { copy = group.cell.id .. "-77" }, { "--data=/a b/c.jsonl" }
   end
@@ -253,7 +254,7 @@ local function tasks()
 end
 
 function TestScript.test_list_and_back()
-  local text = script.list({ cpus = 2, gpus = 0 }, tasks())
+  local text = script.make_list({ cpus = 2, gpus = 0 }, tasks())
   lu.assertEquals(text, [[
 1 new a 0123456789abcdef 00ff a-77 'lr0.001-seed0 lr0.001-seed1' --threads 2 --seeds 0:1 --learning-rate 0.001 ]]
     .. [[--device cpu '--data=/a b/c.jsonl'
@@ -263,7 +264,7 @@ function TestScript.test_list_and_back()
     .. [['--data=/a b/c.jsonl'
 ]])
   local at = "/0123456789abcdef/lr"
-  lu.assertEquals(script.runs_of(text), { ["a" .. at .. "0.001-seed0"] = 1, ["a" .. at .. "0.001-seed1"] = 1,
+  lu.assertEquals(script.parse_list(text), { ["a" .. at .. "0.001-seed0"] = 1, ["a" .. at .. "0.001-seed1"] = 1,
     ["b" .. at .. "1e-05-seed3"] = 1, ["b" .. at .. "0.5-seed3"] = 1, ["a" .. at .. "0.001-seed2"] = 2 })
 end
 
@@ -286,8 +287,8 @@ local function submitted()
   local out = support.write("out/here", ""):match("^(.*)/")
   local dir, n = records.open(out)
   local study = { name = "probe", path = "probe.lua", scale = "small", set = {} }
-  support.write("out/.slurm/" .. n .. "/record.json", records.text(study, { real = "/s.lua" }, "probe-1"))
-  support.write("out/.slurm/" .. n .. "/runs.txt", script.list({ cpus = 2, gpus = 0 }, tasks()))
+  support.write("out/.slurm/" .. n .. "/record.json", records.format_record(study, { real = "/s.lua" }, "probe-1"))
+  support.write("out/.slurm/" .. n .. "/runs.txt", script.make_list({ cpus = 2, gpus = 0 }, tasks()))
   return out, dir
 end
 
@@ -299,7 +300,7 @@ function TestQueue.test_records_of_submitted_jobs()
     { 1, "probe", "small", nil, "probe-1", false })
   lu.assertEquals(select(2, records.open(out)), 2)
   lu.assertEquals(#records.list(out), 1) -- the second was never submitted, so it has no record
-  local live = records.in_queue(list, queue.parse("probe-1|12|2|PENDING||Priority\nother|13|1|RUNNING|n|\n"))
+  local live = records.find_queued_runs(list, queue.parse("probe-1|12|2|PENDING||Priority\nother|13|1|RUNNING|n|\n"))
   local count = 0
   for _, at in pairs(live) do
     count = count + 1
@@ -311,22 +312,22 @@ end
 
 function TestQueue.test_one_sweep_at_a_time()
   local out = submitted()
-  local release = assert(records.take(out))
-  local second, message = records.take(out)
+  local release = assert(records.claim(out))
+  local second, message = records.claim(out)
   lu.assertNil(second)
   lu.assertStrContains(message, "another sweep is submitting jobs for this folder")
   lu.assertStrContains(message, out .. "/.slurm/submitting")
   release()
-  lu.assertNotNil(records.take(out))
+  lu.assertNotNil(records.claim(out))
   release() -- a second time: it belongs to another process now
-  lu.assertNil(records.take(out))
+  lu.assertNil(records.claim(out))
 end
 
 function TestQueue.test_files_of_attempts()
   local out = submitted()
   local dir = "a/0123456789abcdef/lr0.001-seed2"
   local run = { dir = dir, state = "absent" }
-  lu.assertNil(attempts.state(out, run))
+  lu.assertNil(attempts.read_state(out, run))
   local function attempt(name, step)
     local place = ("out/a/0123456789abcdef/.attempts/%s/%s/"):format(name, dir)
     support.write(place .. "window.jsonl", ('{"step":5,"x":1}\n{"step":%d,"x":1}\n'):format(step))
@@ -335,8 +336,8 @@ function TestQueue.test_files_of_attempts()
   attempt("12-1", 20)
   attempt("12-2", 40)
   attempt("12-3", 30)
-  lu.assertEquals(attempts.best(out, run).step, 40)
-  lu.assertEquals(attempts.state(out, run), "stopped")
+  lu.assertEquals(attempts.find_best(out, run).step, 40)
+  lu.assertEquals(attempts.read_state(out, run), "stopped")
 end
 
 -- A trainer of level v3 that ends at step 50. Existing attempts of a run: one of another level with more steps, and one
@@ -384,7 +385,7 @@ function TestQueue.test_reason_why_a_run_of_a_task_failed()
   local out = submitted()
   local run = { dir = "a/0123456789abcdef/lr0.001-seed2", learning_rate = 1e-3, seed = 2 }
   local dir = out .. "/a/0123456789abcdef/.attempts/12_2-1/" .. run.dir
-  lu.assertNil(attempts.words(out, run, dir))
+  lu.assertNil(attempts.find_error(out, run, dir))
   local function error_line(words)
     return "learning rate 0.001, seed 2: error: " .. words .. "\n"
   end
@@ -395,8 +396,8 @@ function TestQueue.test_reason_why_a_run_of_a_task_failed()
     .. task_line("b: not all of lr0.001-seed2 is done (the trainer's exit code: 1)") .. error_line("the loss is nan")
     .. task_line("a: not all of lr0.001-seed1 lr0.001-seed2 is done (the trainer's exit code: 1)")
     .. error_line("of a third"))
-  lu.assertEquals(attempts.words(out, run, dir), "the loss is nan")
-  lu.assertNil(attempts.words(out, run, out .. "/" .. run.dir))
+  lu.assertEquals(attempts.find_error(out, run, dir), "the loss is nan")
+  lu.assertNil(attempts.find_error(out, run, out .. "/" .. run.dir))
 end
 
 support.run()

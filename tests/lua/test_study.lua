@@ -169,7 +169,7 @@ function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
     [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }
   for rate, text in pairs(texts) do
-    lu.assertEquals(grid.shortest(rate), text)
+    lu.assertEquals(grid.format_shortest(rate), text)
   end
 end
 
@@ -202,10 +202,10 @@ end
 function TestGrid.test_one_cell_as_a_spec()
   local path = probe()
   local whole = expand(path).cells[3].spec
-  local spec = grid.cell(project, path .. ":parity_check_tilted", {})
+  local spec = grid.plan_cell(project, path .. ":parity_check_tilted", {})
   lu.assertEquals(spec.plan.digest, whole.plan.digest)
-  lu.assertEquals(grid.cell(project, path .. ":short:parity_check_rand_rope", {}).resolved.train.steps, 5)
-  local nothing, message = grid.cell(project, path .. ":parity_check_titled", {})
+  lu.assertEquals(grid.plan_cell(project, path .. ":short:parity_check_rand_rope", {}).resolved.train.steps, 5)
+  local nothing, message = grid.plan_cell(project, path .. ":parity_check_titled", {})
   lu.assertNil(nothing)
   lu.assertStrContains(message, "did you mean parity_check_tilted?")
 end
@@ -264,7 +264,7 @@ end
 function TestStudies.test_that_share_a_cell_have_its_source_digest()
   local digests, cuda = {}, {}
   for i, name in ipairs({ "ruoss_table1", "ruoss_figure4" }) do
-    local spec = grid.cell(project, name .. ":small:parity_check_rand_relative", {})
+    local spec = grid.plan_cell(project, name .. ":small:parity_check_rand_relative", {})
     local files
     files, digests[i] = project:files(spec.plan, true)
     for _, file in ipairs(files) do
@@ -283,7 +283,7 @@ end
 function TestStudies.test_cells_of_other_names_have_one_source_digest()
   local digests, cuda = {}, {}
   for seed = 0, 1 do
-    local spec = grid.cell(project, "duan_table1:small:successor_vanilla_" .. seed, {})
+    local spec = grid.plan_cell(project, "duan_table1:small:successor_vanilla_" .. seed, {})
     local files
     files, digests[seed] = project:files(spec.plan, true)
     for _, file in ipairs(files) do
@@ -305,7 +305,7 @@ function TestStudies.test_teachers_train_as_long_as_the_scale_says()
     end
     lu.assertTrue(taught > 0)
   end
-  local cell = grid.cell(project, "abc_controls:successor_teacher_0", {})
+  local cell = grid.plan_cell(project, "abc_controls:successor_teacher_0", {})
   lu.assertEquals(cell.resolved.train.epochs, 256)
 end
 

@@ -37,7 +37,7 @@ local function state(cell, files)
     support.write(run .. name, text)
   end
   local dir = support.write(run .. "lock", ""):match("^(.*)/")
-  local now, words = ledger.state(dir, ledger.wanted(cell), {})
+  local now, words = ledger.read_state(dir, ledger.derive_wanted(cell), {})
   return now, words, dir
 end
 
@@ -97,21 +97,21 @@ function TestLedger.test_answers_of_generative_models()
   local _, words, dir = state(cell, run)
   lu.assertEquals(words, "greedy decoding is requested")
   os.remove(dir .. "/checkpoint.safetensors")
-  lu.assertEquals({ ledger.state(dir, ledger.wanted(cell), {}) }, { "done", "greedy decoding is requested, but there "
-    .. "is no checkpoint to evaluate" })
+  lu.assertEquals({ ledger.read_state(dir, ledger.derive_wanted(cell), {}) }, { "done",
+    "greedy decoding is requested, but there " .. "is no checkpoint to evaluate" })
 end
 
 -- Task lengths below 41 are training lengths; a model without random positions has one draw.
 function TestLedger.test_requested_evaluations_by_length()
   local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
-  lu.assertEquals(ledger.wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
+  lu.assertEquals(ledger.derive_wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
 -- The validation stream is evaluated first: it takes time, but a run is done without its lines.
 function TestLedger.test_validation_takes_time_but_is_not_required()
   local function wanted_with(examples)
-    return ledger.wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
+    return ledger.derive_wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
   local without, with = wanted_with(0), wanted_with(5)
   lu.assertEquals(with.conditions, without.conditions)
@@ -121,18 +121,18 @@ function TestLedger.test_validation_takes_time_but_is_not_required()
   local cell = expand(probe()).cells[2]
   local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
-  lu.assertNil(ledger.progress(dir, ledger.wanted(cell)).evaluated)
+  lu.assertNil(ledger.read_progress(dir, ledger.derive_wanted(cell)).evaluated)
 end
 
 function TestLedger.test_progress_is_counted_in_operations()
   local cell = expand(probe()).cells[2]
-  local wanted = ledger.wanted(cell)
+  local wanted = ledger.derive_wanted(cell)
   local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
-  local far = ledger.progress(dir, wanted)
+  local far = ledger.read_progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
   state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
-  lu.assertEquals(ledger.progress(dir, wanted).accuracy, 0.5) -- of a generative model
+  lu.assertEquals(ledger.read_progress(dir, wanted).accuracy, 0.5) -- of a generative model
 end
 
 TestJobs = {}
@@ -170,7 +170,7 @@ local CLOSING = "trainer: error: 3 of 3 runs failed\n"
 local PROGRESS = "[###.................] 3 runs  step 0 to 10 of 99  1.0 model-steps/s\n"
 
 local function capture(...)
-  return failures.text(support.write("log.txt", table.concat({ ... })), 0, 8)
+  return failures.format_errors(support.write("log.txt", table.concat({ ... })), 0, 8)
 end
 
 function TestFailures.test_failures_of_a_group_are_reported_for_any_order_of_lines()
@@ -185,7 +185,7 @@ end
 -- Failures of one part of a cell, whose other parts write to the same log.
 function TestFailures.test_runs_of_another_part_are_left_out()
   local log = support.write("log.txt", FAILED[1] .. FAILED[2])
-  lu.assertEquals(failures.text(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
+  lu.assertEquals(failures.format_errors(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
     "    learning rate 0.001, seed 10: error: step 2: the loss is nan")
 end
 
@@ -196,9 +196,10 @@ end
 function TestFailures.test_other_failures_show_the_end_of_the_log()
   lu.assertEquals(capture("compiles\n", "trainer: error: no space left\n  hint: room\n"),
     "    trainer: error: no space left\n      hint: room")
-  lu.assertEquals(failures.text(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")
+  lu.assertEquals(failures.format_errors(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2),
+    "    b\n    c")
   lu.assertNil(capture(PROGRESS))
-  lu.assertNil(failures.text("/no/such/log.txt", 0, 8))
+  lu.assertNil(failures.format_errors("/no/such/log.txt", 0, 8))
 end
 
 TestBench = {}
@@ -210,11 +211,11 @@ local function trainer(body)
 end
 
 function TestBench.test_rows_or_the_exit_code()
-  local rows = estimate.bench(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
+  local rows = estimate.run_bench(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
     echo '{"mode":"train","length":5,"steps_per_second":2.5}' && echo '{"mode":"eval","length":5}']]),
     { "--lengths", "5" })
   lu.assertEquals(rows, { { mode = "train", length = 5, steps_per_second = 2.5 }, { mode = "eval", length = 5 } })
-  lu.assertEquals({ estimate.bench(trainer("exit 4"), {}) }, { nil, 4 })
+  lu.assertEquals({ estimate.run_bench(trainer("exit 4"), {}) }, { nil, 4 })
 end
 
 support.run()

@@ -97,10 +97,10 @@ end
 
 function TestStages.test_a_waiting_cell_is_no_spec()
   local path = expand_text()
-  local nothing, message = grid.cell(project, path .. ":teacher_1_taken", {})
+  local nothing, message = grid.plan_cell(project, path .. ":teacher_1_taken", {})
   lu.assertNil(nothing)
   lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
-  lu.assertEquals(grid.cell(project, path .. ":teacher_1_plain", {}).resolved.train.steps, 7)
+  lu.assertEquals(grid.plan_cell(project, path .. ":teacher_1_plain", {}).resolved.train.steps, 7)
 end
 
 function TestStages.test_a_verb_s_output_is_read_like_a_spec()

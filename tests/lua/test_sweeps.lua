@@ -23,7 +23,7 @@ return { title = "p", base = { task = { kind = "parity_check" }, model = { use =
   "none" }, train = { steps = 70, batch = 4, lengths = { 1, 4 }, log_every = 10 }, eval = { lengths = { 3, 4 },
   examples = 8 } }, axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]])))
   local cell = study.cells[1]
-  cell.wanted = ledger.wanted(cell)
+  cell.wanted = ledger.derive_wanted(cell)
   for key, value in pairs(more or {}) do
     cell.wanted[key] = value
   end
@@ -105,17 +105,17 @@ end
 function TestRunProgress.test_work_of_a_run_in_epochs()
   local cell, run = probe_cell()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
-  cell.wanted = ledger.wanted(cell)
+  cell.wanted = ledger.derive_wanted(cell)
   lu.assertNil(cell.wanted.total)
   local spec = reports.make_spec("parity_check")
   local dir = support.write("run_progress/epochs/run.json", json.encode({ id = cell.id, digest = cell.spec.plan.digest,
     seed = 0, learning_rate = 1e-3, spec = spec, data = { epoch_batches = 9 } })):match("^(.*)/")
   support.write("run_progress/epochs/metrics.jsonl", '{"step":27}\n')
-  lu.assertEquals(ledger.progress(dir, cell.wanted).work, 0)
-  ledger.learn(cell, dir)
+  lu.assertEquals(ledger.read_progress(dir, cell.wanted).work, 0)
+  ledger.learn_steps(cell, dir)
   lu.assertEquals({ cell.wanted.total, cell.wanted.steps }, { 54, nil })
-  lu.assertEquals(ledger.progress(dir, cell.wanted).work, cell.wanted.train_work / 2)
-  run.state, run.progress = "running", ledger.progress(dir, cell.wanted)
+  lu.assertEquals(ledger.read_progress(dir, cell.wanted).work, cell.wanted.train_work / 2)
+  run.state, run.progress = "running", ledger.read_progress(dir, cell.wanted)
 end
 
 TestProgressText = {}
@@ -146,12 +146,12 @@ local function finish_half(run, i, _, k)
 end
 
 local function show(study, lines, columns, failed)
-  return progress_text.lines(study, { title = "probe", failures = failed or {}, lines = lines, columns = columns,
+  return progress_text.format(study, { title = "probe", failures = failed or {}, lines = lines, columns = columns,
     seconds_left = function() return 75 end })
 end
 
 function TestProgressText.test_sums_of_work_and_runs()
-  local total, list = progress_text.totals(make_grid(3, 2, finish_half), 99)
+  local total, list = progress_text.sum_up(make_grid(3, 2, finish_half), 99)
   lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
   lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },
     { 700, 1200, 7 / 12, 5, 50, 0.5 })
@@ -164,14 +164,15 @@ function TestProgressText.test_unknown_work()
     finish_half(run, i, j, k)
     cell.wanted = i > 1 and { work = 0 } or cell.wanted
   end
-  local total = progress_text.totals(make_grid(3, 2, unknown), 99)
+  local total = progress_text.sum_up(make_grid(3, 2, unknown), 99)
   lu.assertEquals({ total.work, total.gone }, { 1200, 700 })
-  total = progress_text.totals(make_grid(3, 2, function(run, i, j, k, cell)
+  total = progress_text.sum_up(make_grid(3, 2, function(run, i, j, k, cell)
     finish_half(run, i, j, k)
     cell.wanted = { work = 0 }
   end), 99)
   lu.assertEquals({ total.share, total.is_known }, { 0.5, false })
-  lu.assertEquals(progress_text.bar(0.9999) .. progress_text.bar(1), "[###################.][####################]")
+  lu.assertEquals(progress_text.format_bar(0.9999) .. progress_text.format_bar(1),
+    "[###################.][####################]")
 end
 
 -- Words for ended runs: those that a sweep continues, and those that it leaves unchanged.
@@ -224,7 +225,7 @@ end
 
 -- The remaining time follows from the work done since the start; before any is done, from the rate.
 function TestProgressText.test_time_left()
-  local clock = progress_text.clock()
+  local clock = progress_text.make_clock()
   local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
   lu.assertEquals(clock(sums, 50), 100)
   sums.gone = 200
@@ -247,9 +248,9 @@ end
 function TestProgressText.test_why_a_run_failed()
   local log = support.write("log.txt", "learning rate 0.001, seed 3: error: step 2: the loss is nan\n  more\n"
     .. "learning rate 0.001, seed 4: error: step 9: no\n[###...] 3 runs\n")
-  local lines = failures.last_lines(log)
-  lu.assertEquals(failures.of_run(lines, { learning_rate = 1e-3, seed = 3 }), "step 2: the loss is nan")
-  lu.assertNil(failures.of_run(lines, { learning_rate = 1e-2, seed = 3 }))
+  local lines = failures.read_last_lines(log)
+  lu.assertEquals(failures.find_error(lines, { learning_rate = 1e-3, seed = 3 }), "step 2: the loss is nan")
+  lu.assertNil(failures.find_error(lines, { learning_rate = 1e-2, seed = 3 }))
 end
 
 TestSetAside = {}
@@ -263,7 +264,7 @@ function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
     damage = "torn" }
-  lu.assertTrue(set_aside.runs(out, { wanted = { steps = 70, conditions = {} } }, { run }))
+  lu.assertTrue(set_aside.move_damaged(out, { wanted = { steps = 70, conditions = {} } }, { run }))
   lu.assertEquals({ run.state, run.words, run.damage }, { "absent", nil, nil })
   lu.assertNil(lfs.attributes(out .. "/probe", "mode"))
 end

@@ -28,7 +28,7 @@ local function with_folder(use)
 end
 
 local has_lapack = with_folder(function(folder)
-  return stop.catch(procrustes.helper, reports.project, folder) ~= 4
+  return stop.catch(procrustes.build_helper, reports.project, folder) ~= 4
 end)
 if not has_lapack then
   print("skip: Procrustes distances: no LAPACK to link (liblapack-dev)")
@@ -37,7 +37,7 @@ end
 TestCorrelation = {}
 
 function TestCorrelation.test_ranks_of_equal_numbers_are_shared()
-  lu.assertEquals(correlation.ranks({ 3, 1, 3, 2, 3 }), { 4, 1, 4, 2, 4 })
+  lu.assertEquals(correlation.compute_ranks({ 3, 1, 3, 2, 3 }), { 4, 1, 4, 2, 4 })
   -- Computed by hand: the formula by d^2 is wrong with ties; Pearson of the ranks 1 2.5 2.5 4 and 1 3 2 4.
   lu.assertAlmostEquals(correlation.spearman({ 10, 20, 20, 30 }, { 1, 8, 5, 9 }), 4.5 / math.sqrt(4.5 * 5), 1e-12)
 end
@@ -55,7 +55,7 @@ TestSinusoids = {}
 
 -- Rows that the paper's code prints, and its cosine of the two schemes.
 function TestSinusoids.test_rows_of_the_papers_code()
-  local line, grid = position_tables.line(16, 160), position_tables.grid(16, 4, 160)
+  local line, grid = position_tables.compute_line(16, 160), position_tables.compute_grid(16, 4, 160)
   local function assert_from(values, first, wanted)
     for i, value in ipairs(wanted) do
       lu.assertAlmostEquals(values[6 * 160 + first + i], value, 5e-7)
@@ -73,12 +73,12 @@ function TestSinusoids.test_runs_without_a_stored_table()
   local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.make_file({}, {})))
   local function of(positions, additive)
     additive.kind = additive.kind or "sinusoid"
-    return assert(position_tables.of(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
+    return assert(position_tables.read(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
       additive = additive } }, 16, 4))[1]
   end
   lu.assertEquals(of("grid", { at = "block", channels = "interleaved" }), { block = "block", rows = 16, columns = 16,
-    values = position_tables.grid(16, 4, 16) })
-  lu.assertEquals(of("index", { channels = "interleaved" }).values, position_tables.line(16, 16))
+    values = position_tables.compute_grid(16, 4, 16) })
+  lu.assertEquals(of("index", { channels = "interleaved" }).values, position_tables.compute_line(16, 16))
   local halves = of("index", {})
   lu.assertEquals(halves.block, "input")
   lu.assertAlmostEquals(halves.values[3 * 16 + 1], math.sin(3), 1e-12)
@@ -98,7 +98,7 @@ end
 
 function TestProcrustes.test_fixed_schemes()
   if not has_lapack then return lu.skip("no LAPACK") end
-  local line, grid = position_tables.line(16, 160), position_tables.grid(16, 4, 160)
+  local line, grid = position_tables.compute_line(16, 160), position_tables.compute_grid(16, 4, 160)
   local result = measure({ rows = 16, columns = 160 }, grid, { line, grid })
   lu.assertAlmostEquals(result[1].distance, 13.17327, 5e-6)
   lu.assertAlmostEquals(result[1].nuclear, 1193.2325, 5e-5)
@@ -123,7 +123,7 @@ end
 
 function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   if not has_lapack then return lu.skip("no LAPACK") end
-  local grid, tables, wanted = position_tables.grid(16, 4, 160), {}, { 34.2, 33.4, 51, 92 }
+  local grid, tables, wanted = position_tables.compute_grid(16, 4, 160), {}, { 34.2, 33.4, 51, 92 }
   for i, sigma in ipairs({ 0.1, 0.2, 1, 2 }) do
     tables[i] = normal(16 * 160, sigma)
   end
@@ -144,7 +144,7 @@ function TestProcrustes.test_untrained_tables_correlate_with_published_accuracie
     end
   end
   lu.assertEquals(#tables, 20)
-  for i, one in ipairs(measure({ rows = 16, columns = 160 }, position_tables.grid(16, 4, 160), tables)) do
+  for i, one in ipairs(measure({ rows = 16, columns = 160 }, position_tables.compute_grid(16, 4, 160), tables)) do
     norms[i], distances[i] = one.norm, one.distance
   end
   lu.assertAlmostEquals(correlation.pearson(distances, accuracy), -0.98, 0.01)
@@ -177,7 +177,7 @@ end
 
 function TestProcrustes.test_the_rotation_attains_the_distance()
   if not has_lapack then return lu.skip("no LAPACK") end
-  local reference, noise_table = position_tables.grid(16, 4, 160), normal(16 * 160, 0.3)
+  local reference, noise_table = position_tables.compute_grid(16, 4, 160), normal(16 * 160, 0.3)
   local result, difference = measure({ rows = 16, columns = 160 }, reference, { noise_table }, true)[1], 0
   for i, value in ipairs(result.rotated) do
     difference = difference + (value - reference[i]) ^ 2
@@ -190,7 +190,7 @@ function TestProcrustes.test_without_lapack()
   local root = support.write("nolapack/Makefile", "build/tools/procrustes:\n\t@echo cannot find -llapack; exit 1\n")
     :match("^(.*)/Makefile$")
   local code, message = with_folder(function(folder)
-    return stop.catch(procrustes.helper, project_module.new(root), folder)
+    return stop.catch(procrustes.build_helper, project_module.new(root), folder)
   end)
   lu.assertEquals(code, 4)
   lu.assertStrContains(message, "A program with LAPACK, which this analysis needs, cannot be built:\ncannot find")
@@ -214,7 +214,7 @@ local function add_run(sigma, seed, percent, start)
     facts = { spec = spec }, eval = reports.scored(percent)
       .. reports.eval_line(100, "validation", 20, percent / 100) })
   local function checkpoint(name, share)
-    local grid, list = position_tables.grid(16, 4, 16), {}
+    local grid, list = position_tables.compute_grid(16, 4, 16), {}
     for block = 0, sigma and 1 or -1 do
       local values = normal(18 * 16, sigma * (1 + block) * (1 + seed / 100))
       for i, value in ipairs(grid) do
@@ -268,7 +268,7 @@ function TestVerb.test_written_distances_of_position_tables()
   local rows = read("tables.csv")
   lu.assertEquals(select(2, rows:gsub("\n", "")), 1 + 12 + 10 + 2)
   lu.assertStrContains(rows, "learn_1,1,0.1,start,layers.1,")
-  local line, grid = position_tables.line(16, 16, true), position_tables.grid(16, 4, 16)
+  local line, grid = position_tables.compute_line(16, 16, true), position_tables.compute_grid(16, 4, 16)
   lu.assertStrContains(rows, ("line,1,0.1,trained,input,%.9g,"):format(correlation.norm(line)))
   lu.assertStrContains(rows, (",%.9g,60\n"):format(correlation.cosine(line, grid)))
   local correlations = read("correlations.csv")

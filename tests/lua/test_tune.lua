@@ -138,7 +138,7 @@ function TestRemembered.test_stored_choices_are_used_and_printed_by_plan()
     lu.assertEquals(tuned.apply(project, plan), {})
     lu.assertEquals({ get_value(plan, 1, "product_tile") }, { "8x3", "tuned 2026-11-23" })
     lu.assertEquals({ get_value(plan, 2, "product_tile") }, { "6x2", "model" })
-    local page = require("lab.pages.plan_page").text(plan)
+    local page = require("lab.pages.plan_page").format_page(plan)
     lu.assertStrContains(page, "product_tile             8x3                       x86-64-v4: tuned here on 2026-11-23")
     lu.assertStrContains(page, "x86-64: model: the fewest loads per multiply-add with 16 registers")
     local other = plan_text("model.width=128")
@@ -221,10 +221,10 @@ function TestSearch.test_out_of_time_keeps_what_was_found()
 end
 
 function TestSearch.test_result_is_the_median_and_its_error()
-  local result = measure.result({ 1.1, 0.9, 1.0, 5, 1.05 })
+  local result = measure.summarise({ 1.1, 0.9, 1.0, 5, 1.05 })
   lu.assertEquals(result.gain, 1.05)
   lu.assertAlmostEquals(result.noise, 1.4826 * 1.2533 * 0.05 / math.sqrt(5), 1e-12)
-  lu.assertEquals(measure.median({ 4, 1 }), 2.5)
+  lu.assertEquals(measure.compute_median({ 4, 1 }), 2.5)
 end
 
 TestTune = {}
@@ -253,7 +253,7 @@ local function tuned_by(gain_of, compiles, seconds)
   local now, trainers, lines, compared, code, message = 1000, {}, {}, {}, nil, nil
   with_fields({
     { os, "time", function() return now end },
-    { measure, "trainer", function(_, values)
+    { measure, "build", function(_, values)
       local name = tuning.format(values)
       now, trainers[name] = now + (trainers[name] and 0 or compiles), true
       return name
@@ -427,7 +427,7 @@ end
 function TestRemembered.test_a_study_reports_each_invalid_file_once()
   local build, overview, log = require("render.builds.build"), require("lab.study.run.overview"), {}
   with_fields({ { tuned, "apply", function() return { "strange" } end },
-    { overview, "say", function(...) log[#log + 1] = table.concat({ ... }) end },
+    { overview, "print", function(...) log[#log + 1] = table.concat({ ... }) end },
     { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
     { build, "is_compiled", function() return true end } }, function()
     local cells, request = {}, { target = "cpu" }

@@ -315,7 +315,7 @@ function TestValidate.test_lines_come_back_from_a_run()
     lines = { { head = 0, direction = 1, line = 0, value = 0.1 } }, encoder = { lines = { list = {} } },
     positions = { kind = "cyclic", period = 3 }, additive = { kind = "sinusoid" },
     cross = { lines = { list = {} }, mask = { kind = "antidiagonal", width = 1 } } } }]])
-  lu.assertEquals((accept(assert(respec.text(resolved)))), resolved)
+  lu.assertEquals((accept(assert(respec.write_spec(resolved)))), resolved)
 end
 
 function TestValidate.test_accepted_specs_may_have_warnings()

@@ -52,7 +52,7 @@ function TestValidation.test_the_trainer_gets_its_arguments()
   local function render_text(more)
     local resolved, info = check_spec(10, "{ 1, 3 }", more)
     local plan = assert(plan_module.build(resolved, info))
-    return plan.defaults.text, plan_page.text(plan)
+    return plan.defaults.text, plan_page.format_page(plan)
   end
   local text, page = render_text()
   lu.assertStrContains(text, "\neval.validation_lengths 1,2,3\neval.validation_examples 128\n")

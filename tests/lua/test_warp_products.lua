@@ -28,7 +28,7 @@ local function device_text(plan)
 end
 
 local function choice(plan, what)
-  return lists.filter(plan_page.json(plan).choices, function(one) return one.what == what end)[1]
+  return lists.filter(plan_page.make_json(plan).choices, function(one) return one.what == what end)[1]
 end
 
 TestWarpProducts = {}

@@ -9,7 +9,7 @@ local project = require("project").new(".")
 local sets = { table.unpack(arg, 3) }
 local spec = assert(project:plan(arg[1], sets))
 local run = { info = { seed = 0, learning_rate = 0.001 }, metadata = { step = "0" } }
-local facts = assert(pytorch.facts(spec, run, project:network(spec)))
+local facts = assert(pytorch.derive_facts(spec, run, project:network(spec)))
 local text, err = render.render("python/model.py.tpl", facts, function(...)
   return project:template(...)
 end)

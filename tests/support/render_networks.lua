@@ -67,11 +67,11 @@ local NOISE = { [false] = "NO_NOISE", absolute = "ABSOLUTE", relative = "RELATIV
 local project = require("project").new(".")
 local list, planned = {}, {}
 local function add_memory(plan)
-  local block = memory.of(plan).largest_block
+  local block = memory.derive(plan).largest_block
   for _, level in ipairs(levels) do
     planned[#planned + 1] = { id = plan.id, level = level.name, first = block.size[1], second = block.size[2] or 0,
-      sequences = block.sequences, workspace = memory.workspace(plan, block.size, block.sequences, level),
-      shared = memory.shared(plan, block.size, level), tables = memory.tables(plan, block.size) }
+      sequences = block.sequences, workspace = memory.count_workspace(plan, block.size, block.sequences, level),
+      shared = memory.count_shared(plan, block.size, level), tables = memory.count_tables(plan, block.size) }
   end
 end
 

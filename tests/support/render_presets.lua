@@ -25,7 +25,7 @@ local function add(name, encoding, model, task)
   local path = write(name .. ".lua", ("return { encoding = { %s }, model = { %s, %s }, task = { %s }, %s }"):format(
     encoding, model or "layers = 2", SIZES, task or 'kind = "reverse_string"', LENGTHS))
   local spec = assert(project:plan(path))
-  local facts = assert(pytorch.facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} },
+  local facts = assert(pytorch.derive_facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} },
     project:network(spec)))
   write(name .. ".py", assert(render.render("python/model.py.tpl", facts, function(...)
     return project:template(...)

@@ -34,12 +34,12 @@ local analyses = {
 -- Opens the runs or the study. Returns them, and the usual parent and name of the output folder.
 local function open(options)
   if type(options.runs) == "string" then
-    local study = must(1, open_study.study(options, ""))
-    options.study, options.damage = study, sheets.damage(study)
-    return study, options.runs, study_analyses.folder(options.what, study.name)
+    local study = must(1, open_study.open(options, ""))
+    options.study, options.damage = study, sheets.describe_damage(study)
+    return study, options.runs, study_analyses.name_folder(options.what, study.name)
   end
-  local runs = lists.map(options.runs, source.run)
-  local labels = trained_run.labels(runs)
+  local runs = lists.map(options.runs, source.open_run)
+  local labels = trained_run.make_labels(runs)
   return lists.map(runs, function(run, i)
     return source.open(run, lists.merge(options, { label = labels[i] }))
   end), runs[1].dir, options.what
@@ -51,10 +51,10 @@ local function analyze(options, folder)
   local out = must(1, write.choose_folder(parent, name, options.out))
   local files = analyses[what].run(opened, options)
   local picture = type(files.picture) == "string" and files.picture
-    or panels.script(lists.merge(files.picture, { name = what }))
+    or panels.make_script(lists.merge(files.picture, { name = what }))
   lists.append(files, { { path = what .. ".gnuplot", text = picture } })
   if files.tables then
-    local said = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.shown(one) end)
+    local said = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.render(one) end)
     lists.map(said, options.say)
     lists.append(files, { { path = what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
   end
@@ -66,7 +66,7 @@ local function analyze(options, folder)
 end
 
 function M.run(options)
-  local code, message = source.in_folder(analyze, options)
+  local code, message = source.call_in_folder(analyze, options)
   if options.damage then
     return code ~= 0 and code or 1, message and message .. "\n" .. options.damage or options.damage
   end

@@ -22,7 +22,7 @@ local function analyze(source, length, options)
     local all = source:read(file, ("n%d.%s.attention"):format(length, site), (options.sequence - 1) * size, size)
     local rows, columns = math.min(crop, shape[3]), math.min(crop, shape[4])
     return { site = site, rows = rows, columns = columns,
-      values = source_module.maximum(all, shape, 1, shape[2], rows, columns) }
+      values = source_module.take_maximum(all, shape, 1, shape[2], rows, columns) }
   end)
 end
 
@@ -45,14 +45,14 @@ function M.run(sources, options)
       local row = { label = ("%s, length %d"):format(source.label, length) }
       for l, layer in ipairs(layers) do
         add(lines, matrices, run, source, length, layer, l - 1)
-        row[l] = heat.weights(layer.values, layer.rows, ("layer %d"):format(l))
+        row[l] = heat.draw_weights(layer.values, layer.rows, ("layer %d"):format(l))
       end
       rows[#rows + 1] = row
       options.say(("%s: %s of %d x %d"):format(row.label, wording.count(#layers, "layer"), layers[1].rows,
         layers[1].columns))
     end
   end
-  return { sheets.csv("attention.csv", "run length layer query key weight", lines),
+  return { sheets.to_csv("attention.csv", "run length layer query key weight", lines),
     { path = "attention.safetensors", text = (safetensors.make_file(matrices, metadata)) },
     picture = { title = "Attention: the largest weight of any head", note = "queries down, keys right; colours from 0 "
       .. "to the panel's largest", panel = 200, rows = rows } }

@@ -21,7 +21,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local number = sheets.number
+local number = sheets.format_number
 
 local MOST_NAMED = 12 -- cells in a message
 local APART = 0.05    -- least gap between two clumps of seeds, as a share of the metric's full scale
@@ -30,7 +30,8 @@ local APART = 0.05    -- least gap between two clumps of seeds, as a share of th
 -- passed: whether each seed generalises.
 local function is_clumped(group, passed)
   local function range(of)
-    return scales.range({ lists.map(group.scores, function(score, i) return passed[i] == of and score or nil end) })
+    return scales.find_range({ lists.map(group.scores, function(score, i) return passed[i] == of and score
+      or nil end) })
   end
   local good_low, good_high = range(true)
   local bad_low, bad_high = range(false)
@@ -44,19 +45,19 @@ local function judge_seeds(group, split)
   local passed, count = {}, 0
   group.judged = 0
   for i, run in ipairs(group.runs) do
-    passed[i] = metrics.generalises(runs.score(run, split, group.criterion.metric), group.criterion)
+    passed[i] = metrics.generalises(runs.get_score(run, split, group.criterion.metric), group.criterion)
     group.judged, count = group.judged + (passed[i] ~= nil and 1 or 0), count + (passed[i] and 1 or 0)
   end
   group.generalise, group.clumped = count, is_clumped(group, passed)
   if group.judged > 0 then
-    group.share_low, group.share_high = exact.interval(count, group.judged, inference.ERROR)
+    group.share_low, group.share_high = exact.compute_interval(count, group.judged, inference.ERROR)
   end
 end
 
 -- Adds statistics of each group. Resampled means are stored by group: groups are resampled independently, so that the
 -- differences of these means are the resampled differences of a pair.
 local function describe(groups, metric, criterion, options)
-  local drawing = inference.random(options.seed)
+  local drawing = inference.make_random(options.seed)
   for _, group in ipairs(groups) do
     group.metric, group.criterion = metric, criterion
     judge_seeds(group, options.split)
@@ -64,14 +65,14 @@ local function describe(groups, metric, criterion, options)
     if group.sd then
       group.error = group.sd / math.sqrt(#group.scores)
       group.means = inference.resample(group.scores, statistics.mean, options.resamples, drawing)
-      group.low, group.high = inference.interval(group.means)
+      group.low, group.high = inference.compute_interval(group.means)
     end
   end
 end
 
 local function pair_of(a, b)
-  local pair = { a = a, b = b, test = inference.welch(a.scores, b.scores) }
-  pair.low, pair.high = inference.interval(lists.map(a.means, function(mean, i) return mean - b.means[i] end))
+  local pair = { a = a, b = b, test = inference.test_welch(a.scores, b.scores) }
+  pair.low, pair.high = inference.compute_interval(lists.map(a.means, function(mean, i) return mean - b.means[i] end))
   return pair
 end
 
@@ -79,9 +80,10 @@ end
 -- if the scores of both groups vary and form one clump. The permutation test has its own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
-  pair.permutation, pair.splits, pair.least = exact.permutation(a.scores, b.scores, options.resamples,
-    inference.random(options.seed))
-  pair.fisher = a.judged > 0 and b.judged > 0 and exact.fisher(a.generalise, a.judged, b.generalise, b.judged) or nil
+  pair.permutation, pair.splits, pair.least = exact.test_permutation(a.scores, b.scores, options.resamples,
+    inference.make_random(options.seed))
+  pair.fisher = a.judged > 0 and b.judged > 0 and exact.test_fisher(a.generalise, a.judged, b.generalise, b.judged)
+    or nil
   local smooth = inference.varies(a.scores) and inference.varies(b.scores) and not a.clumped and not b.clumped
   local all_equal = not pair.test.p and pair.permutation == 1
   pair.raw = smooth and pair.test.p or not all_equal and pair.permutation or nil
@@ -122,11 +124,11 @@ local function judge(list, options)
   for _, pair in ipairs(list) do
     test_exactly(pair, options)
     pair.margin = options.margin
-    pair.p_equivalence = options.margin and inference.equivalence(pair.test, options.margin)
+    pair.p_equivalence = options.margin and inference.test_equivalence(pair.test, options.margin)
   end
   for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
     local tested = lists.filter(list, function(pair) return pair[of] end)
-    for i, corrected in ipairs(inference.holm(lists.map(tested, function(pair) return pair[of] end))) do
+    for i, corrected in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[of] end))) do
       tested[i][key] = corrected
     end
   end
@@ -137,11 +139,11 @@ end
 
 local function stop_without_pairs(groups, split)
   local counts = lists.map(groups, function(group)
-    return ("%s: %d"):format(escape.plain(cell_groups.title(group)), #group.scores)
+    return ("%s: %d"):format(escape.plain(cell_groups.format_title(group)), #group.scores)
   end)
   local more = #counts - MOST_NAMED
   local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
-  stop.with(1, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of "
+  stop.exit(1, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of "
     .. "two cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found))
 end
 
@@ -151,21 +153,21 @@ end
 -- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
 -- generalise: how many of them generalise; share_low, share_high: the exact interval of their share; clumped: whether
 -- the seeds form two clumps.
---   A pair has a, b (groups of a set); test: that of a - b (inference.welch); method: the deciding test, "Welch" or
--- "permutation"; raw, p: its p before and after Holm's correction; these are nil if all seeds of both groups have one
--- score; low, high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers of
--- seeds; lowest, reachable: the least p of the deciding test, 0 for Welch's, before and after correction; permutation,
--- splits: p and number of splits of the permutation test; fisher, fisher_p: Fisher's p before and after correction;
--- p_equivalence, equivalence: with a margin, the p of equivalence before and after correction; margin; verdict. A
--- correction is over all pairs. Groups without two scores are in no pair.
+--   A pair has a, b (groups of a set); test: that of a - b (inference.test_welch); method: the deciding test, "Welch"
+-- or "permutation"; raw, p: its p before and after Holm's correction; these are nil if all seeds of both groups have
+-- one score; low, high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers
+-- of seeds; lowest, reachable: the least p of the deciding test, 0 for Welch's, before and after correction;
+-- permutation, splits: p and number of splits of the permutation test; fisher, fisher_p: Fisher's p before and after
+-- correction; p_equivalence, equivalence: with a margin, the p of equivalence before and after correction; margin;
+-- verdict. A correction is over all pairs. Groups without two scores are in no pair.
 function M.compare(study, options)
-  local axis = cell_groups.axis(study, options.axis)
-  local sets = cell_groups.sets(study, axis, options.split)
-  local groups = cell_groups.of(sets)
+  local axis = cell_groups.choose_axis(study, options.axis)
+  local sets = cell_groups.list_sets(study, axis, options.split)
+  local groups = cell_groups.list_groups(sets)
   cell_groups.check_reference(groups, options.reference, "value")
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.of[metric].unit ~= "percent" then
-    stop.with(1, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
+    stop.exit(1, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
       options.above, metrics.of[metric].title))
   elseif options.above then
     criterion = { metric = metric, above = options.above }
@@ -177,8 +179,8 @@ function M.compare(study, options)
   end
   judge(list, options)
   return { axis = axis, metric = metric, criterion = criterion, sets = sets, groups = groups, pairs = list,
-    grid = cell_groups.grid(groups, options.split), answers = captions.answers(study),
-    notes = cell_groups.notes(study, groups, options.split) }
+    grid = cell_groups.find_usual_grid(groups, options.split), answers = captions.name_answers(study),
+    notes = cell_groups.list_notes(study, groups, options.split) }
 end
 
 -- ---- output ----
@@ -199,7 +201,8 @@ end
 local function scored_text(result, options)
   local of = metrics.of[result.metric]
   local places = lists.collect(result.groups, function(group)
-    return lists.map(group.runs, function(run) return captions.place(run, runs.evaluation(run, options.split)) end)
+    return lists.map(group.runs, function(run) return captions.name_examples(run, runs.get_evaluation(run,
+      options.split)) end)
   end)
   return ("%s in %s, %s, %s"):format(of.title:gsub("^%l", string.upper), of.unit, result.grid.text,
     table.concat(lists.drop_repeats(places), " or "))
@@ -217,17 +220,17 @@ end
 local function notes_of(result)
   return lists.append(lists.map(result.groups, function(group)
     return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
-      cell_groups.title(group), share_text(group)) or nil
+      cell_groups.format_title(group), share_text(group)) or nil
   end), result.notes)
 end
 
 local function groups_table(result, options)
   local form = metrics.of[result.metric].factor == 100 and "%.2f" or "%.4f"
-  return sheets.table({ name = "groups", title = scored_text(result, options) .. ", at the last step",
+  return sheets.tabulate({ name = "groups", title = scored_text(result, options) .. ", at the last step",
     about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
     .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
     .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
-    metrics.criterion_text(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
+    metrics.format_criterion(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
     "generalise", "exact interval", "learning rate" }, rows = lists.map(result.groups, function(group)
       return { titled(group, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form, group.mean),
         number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low, group.high),
@@ -239,7 +242,7 @@ end
 local function pairs_table(result, options)
   local margin = options.margin and ("the margin of equivalence is %g %s"):format(options.margin, unit_text(result))
     or "without a margin nothing is called equivalent"
-  return sheets.table({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
+  return sheets.tabulate({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
     unit_text(result), wording.count(#result.pairs, "pair")), about = "the verdict is that of Welch's two-sided t test "
     .. "if the seeds of both cells vary and form one clump, otherwise that of the permutation test; "
     .. "equivalence is by two one-sided t tests; each p is corrected by Holm's method over all pairs; " .. margin,
@@ -263,21 +266,21 @@ local function notes_on_seeds(result)
 end
 
 local function shares_table(result)
-  return sheets.table({ name = "shares", title = "Seeds that generalise, and tests without an assumption on the "
+  return sheets.tabulate({ name = "shares", title = "Seeds that generalise, and tests without an assumption on the "
     .. "distribution", about = ("a seed generalises with %s; Fisher's exact test compares the shares, the permutation "
     .. "test the means; both are two-sided; least p: the smallest p that these numbers of seeds allow"):format(
-    metrics.criterion_text(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)", "p Fisher",
-    "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
+    metrics.format_criterion(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)",
+    "p Fisher", "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
       return { pair_title(pair), share_text(pair.a), share_text(pair.b), p_text(pair.fisher_p), p_text(pair.fisher),
         p_text(pair.permutation), p_text(pair.least) }
     end), notes = notes_on_seeds(result) })
 end
 
 local function seeds_csv(groups, split)
-  return sheets.csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed step "
+  return sheets.to_csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed step "
     .. "metric=group.metric score folder=run.dir", lists.collect(groups, function(group)
       return lists.map(group.runs, function(run, i)
-        return { group = group, run = run, step = runs.evaluation(run, split).step, score = group.scores[i] }
+        return { group = group, run = run, step = runs.get_evaluation(run, split).step, score = group.scores[i] }
       end)
     end))
 end
@@ -295,7 +298,7 @@ local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=co
 function M.run(study, options)
   local result = M.compare(study, options)
   local models = { groups_table(result, options), pairs_table(result, options), shares_table(result) }
-  return { sheets.csv("compare.csv", PAIR, result.pairs), sheets.csv("groups.csv", GROUP, result.groups),
+  return { sheets.to_csv("compare.csv", PAIR, result.pairs), sheets.to_csv("groups.csv", GROUP, result.groups),
     seeds_csv(result.groups, options.split), { path = "compare.tex", text = table.concat(lists.map(models,
     table_latex.render), "\n") }, tables = models, picture = strips(("Every seed, by %s"):format(result.axis),
     ("%s; points: seeds; bars: means and 95%% intervals"):format(scored_text(result, options)), result.sets) }

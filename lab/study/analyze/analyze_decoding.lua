@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local mask_page = require("lab.pages.mask_page")
 local sheets = require("lab.study.analyze.sheets")
 local source_module = require("lab.study.analyze.source")
-local stop = require("lab.stop").with
+local stop = require("lab.stop").exit
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
@@ -98,7 +98,7 @@ local function attentions(source, trace, front, streams, layers)
       local queries, keys = sides(site, streams, shape)
       local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
-        one.heads[head] = source_module.maximum(values, shape, head, head, #one.writes, #one.reads)
+        one.heads[head] = source_module.take_maximum(values, shape, head, head, #one.writes, #one.reads)
       end
       list[#list + 1] = one
     end
@@ -148,7 +148,7 @@ local function biases(one, project, given)
       local keys = one.streams[family.keys.stream + 1]
       if kind == "lines" or kind == "window" or kind == "antidiagonal" then
         list[#list + 1] = { site = family.name, writes = writes, reads = keys.reads,
-          heads = mask_page.cells(family, #writes, keys.tokens) }
+          heads = mask_page.list_cells(family, #writes, keys.tokens) }
       end
     end
     return true
@@ -164,7 +164,7 @@ end
 local function attention_row(one, attention, font, words)
   local row = { label = ("%s: %s%s"):format(one.source.label, attention.site, words) }
   return lists.append(row, lists.map(attention.heads, function(head, h)
-    return heat.letter(heat.weights(head, #attention.writes, ("head %d"):format(h - 1)), attention, font)
+    return heat.add_symbols(heat.draw_weights(head, #attention.writes, ("head %d"):format(h - 1)), attention, font)
   end))
 end
 
@@ -172,7 +172,7 @@ local function bias_row(one, bias, font)
   local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
   return lists.append(row, lists.map(bias.heads, function(head, h)
     local title = #bias.heads > 1 and ("head %d"):format(h - 1) or "all heads"
-    return heat.letter(heat.open_cells(title, { rows = #head, values = lists.collect(head, function(cells)
+    return heat.add_symbols(heat.draw_open(title, { rows = #head, values = lists.collect(head, function(cells)
       return lists.map(bias.reads, function(_, j) return cells[j] or -math.huge end)
     end) }), bias, font)
   end))
@@ -197,7 +197,7 @@ end
 -- ---- the files ----
 
 local function csv(list)
-  return sheets.csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
+  return sheets.to_csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
     .. "wrong", lists.collect(list, function(one)
       return lists.map(one.answer, function(symbol, i)
         return { of = one, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }

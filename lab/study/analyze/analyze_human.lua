@@ -17,7 +17,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local number, must = sheets.number, require("lab.stop").must
+local number, must = sheets.format_number, require("lab.stop").must
 
 local PEOPLE, PERFECT = "people", "always right"
 local ACROSS = 5 -- panels in a row of the picture
@@ -90,7 +90,7 @@ local function similarity_of(drawn, point)
     local values = lists.map(drawn, function(one) return one[measure] end)
     local of = { value = (point or { [measure] = statistics.mean(values) })[measure] }
     if of.value and #values > 0 then
-      of.low, of.high = inference.interval(values)
+      of.low, of.high = inference.compute_interval(values)
     end
     result[measure] = of
   end
@@ -101,12 +101,12 @@ end
 local function similarity(human, accuracy, bases, options)
   return similarity_of(inference.resample(bases, function(list)
     return compare(human, accuracy, numbers_in(list))
-  end, options.resamples, inference.random(options.seed)), compare(human, accuracy, numbers_in(bases)))
+  end, options.resamples, inference.make_random(options.seed)), compare(human, accuracy, numbers_in(bases)))
 end
 
 -- Returns the similarity between random halves of the participants: means and quantiles over the random splits.
 local function halves(participants, puzzles, options)
-  local drawing, list = inference.random(options.seed), {}
+  local drawing, list = inference.make_random(options.seed), {}
   for split = 1, options.resamples do
     local order = lists.join(participants, {})
     for i = #order, 2, -1 do
@@ -114,8 +114,8 @@ local function halves(participants, puzzles, options)
       order[i], order[j] = order[j], order[i]
     end
     local middle = #order // 2
-    list[split] = compare(human_data.means(table.move(order, 1, middle, 1, {}), puzzles.count),
-      human_data.means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
+    list[split] = compare(human_data.compute_means(table.move(order, 1, middle, 1, {}), puzzles.count),
+      human_data.compute_means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
   end
   return similarity_of(list)
 end
@@ -140,16 +140,16 @@ end
 -- together.
 local function set_against(groups, options)
   local puzzles = puzzles_of(groups, options.split)
-  local participants = options.trials and human_data.trials(options.trials, puzzles)
-  local human = options.human and human_data.accuracy(options.human, options.column, puzzles)
-    or human_data.means(participants, puzzles.count)
+  local participants = options.trials and human_data.read_trials(options.trials, puzzles)
+  local human = options.human and human_data.read_accuracy(options.human, options.column, puzzles)
+    or human_data.compute_means(participants, puzzles.count)
   local bases, always = bases_of(puzzles, options), {}
   puzzles.kept = numbers_in(bases)
   for puzzle = 1, puzzles.count do
     always[puzzle] = 1.0
   end
   local compared = lists.map(groups, function(group)
-    group.accuracy = human_data.means(lists.map(group.by_run, function(accuracy)
+    group.accuracy = human_data.compute_means(lists.map(group.by_run, function(accuracy)
       return { share = accuracy }
     end), puzzles.count)
     group.similarity = similarity(human, group.accuracy, bases, options)
@@ -181,7 +181,7 @@ local function similarity_table(result, options)
       return { number("%.4f", of.value), number("%.3f to %.3f", of.low, of.high) }
     end))
   end)
-  return sheets.table({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
+  return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
     #result.puzzles.kept, wording.count(result.bases, "base")), about = ("split %s, means over seeds; composite: mean "
     .. "of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d resamples "
     .. "of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds", "cosine",
@@ -191,18 +191,18 @@ local function similarity_table(result, options)
 end
 
 local function vectors_table(result)
-  return sheets.table({ name = "vectors", title = "Accuracy by vectors", about = "mean ± sd (n - 1) over participants "
-    .. "or seeds; for humans without trials, only the mean", heads = lists.join({ "", "humans or seeds" },
-    lists.map(result.vectors, function(of) return of.key > 0 and wording.count(of.key, "vector") or "all" end)),
-    rows = lists.map(result.everybody, function(item)
+  return sheets.tabulate({ name = "vectors", title = "Accuracy by vectors",
+    about = "mean ± sd (n - 1) over participants " .. "or seeds; for humans without trials, only the mean",
+    heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(of) return of.key > 0
+    and wording.count(of.key, "vector") or "all" end)), rows = lists.map(result.everybody, function(item)
       return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(of)
-        return sheets.mean_and_sd("%.3f", of.values)
+        return sheets.format_mean("%.3f", of.values)
       end))
     end) })
 end
 
 local function puzzles_csv(result, options)
-  return sheets.csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.collect(result.groups,
+  return sheets.to_csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.collect(result.groups,
     function(group)
       return lists.map(result.puzzles.kept, function(puzzle)
         return { group = group, puzzle = puzzle, base = (puzzle - 1) // options.copies + 1,
@@ -213,7 +213,7 @@ end
 
 -- Makes a cell's panel of puzzles; each number of vectors is a group of points.
 local function puzzles_panel(result, group)
-  return scatter.panel(lists.map(result.vectors, function(puzzles)
+  return scatter.draw(lists.map(result.vectors, function(puzzles)
     local shown = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
     return { x = lists.map(shown, function(puzzle) return result.human[puzzle] end),
       y = lists.map(shown, function(puzzle) return group.accuracy[puzzle] end) }
@@ -224,7 +224,7 @@ end
 local function vectors_panel(item)
   local set = { x = lists.map(item.vectors, function(of) return of.vectors end),
     y = lists.map(item.vectors, function(of) return statistics.mean(of.values) end) }
-  return scatter.panel({ set }, item.name, { style = "linespoints", x = { set.x[1] - 0.2, set.x[#set.x] + 0.2, 1 },
+  return scatter.draw({ set }, item.name, { style = "linespoints", x = { set.x[1] - 0.2, set.x[#set.x] + 0.2, 1 },
     y = SHARES })
 end
 
@@ -232,9 +232,9 @@ local function picture(result)
   local of_puzzles = lists.map(result.groups, function(group) return puzzles_panel(result, group) end)
   local by_vectors = lists.map(result.everybody, vectors_panel)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
-    panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.rows(of_puzzles, ACROSS, "Each puzzle: right: "
-      .. "share of humans with the correct answer; up: share of seeds; lighter: more vectors"), panels.rows(by_vectors,
-      ACROSS, "Accuracy by vectors")) }
+    panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(of_puzzles, ACROSS,
+      "Each puzzle: right: " .. "share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
+      panels.arrange(by_vectors, ACROSS, "Accuracy by vectors")) }
 end
 
 local CSV = "cell=name seeds=count" .. table.concat(lists.map(MEASURES, function(measure)
@@ -242,12 +242,12 @@ local CSV = "cell=name seeds=count" .. table.concat(lists.map(MEASURES, function
 end))
 
 function M.run(study, options)
-  local groups = lists.filter(cell_groups.all(study, options.split), function(group)
+  local groups = lists.filter(cell_groups.list_all(study, options.split), function(group)
     return #group.runs > 0
   end)
   local result = set_against(groups, options)
-  return { sheets.csv("human.csv", CSV, result.compared), puzzles_csv(result, options),
-    sheets.csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
+  return { sheets.to_csv("human.csv", CSV, result.compared), puzzles_csv(result, options),
+    sheets.to_csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
       lists.collect(result.everybody, function(item) return item.vectors end)),
     picture = picture(result), tables = { similarity_table(result, options), vectors_table(result) } }
 end

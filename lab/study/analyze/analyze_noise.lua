@@ -20,7 +20,7 @@ local M = {}
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   local axis = options.axis or first and first.name
-  return cell_groups.sets(study, axis and cell_groups.axis(study, axis), options.split)
+  return cell_groups.list_sets(study, axis and cell_groups.choose_axis(study, axis), options.split)
 end
 
 -- Returns settings of a spec, as for --set, that give its trainer this noise.
@@ -33,10 +33,10 @@ end
 -- group.drops if evaluation applies dropout. The spec of a run needs no noise: a trainer of the same model with noise
 -- evaluates its checkpoint.
 local function evaluate(group, options)
-  local from = source.of_group(group, options, noise_of(options))
+  local from = source.open_group(group, options, noise_of(options))
   group.drops = from.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
-    from.run = source.run(run.dir)
+    from.run = source.open_run(run.dir)
     local split = from.run.info.data and options.split or nil
     local rows = from:evaluate({ "--lengths", options.length, "--examples", options.examples, "--draws", options.draws,
       split and "--splits", split })
@@ -63,14 +63,15 @@ local function accuracy_table(set, options, notes)
   local rows = lists.map(set.groups, function(group)
     notes[#notes + 1] = group.drops and ("%s: evaluation applies dropout, as set in its spec"):format(group.name) or nil
     return lists.join({ group.name, ("%d"):format(#group.runs) }, lists.map(options.noise, function(_, i)
-      return sheets.mean_and_sd("%.1f", percents(group, i))
+      return sheets.format_mean("%.1f", percents(group, i))
     end))
   end)
-  return sheets.table({ name = "noise", title = "Accuracy in percent by noise on embeddings" .. (set.name ~= "" and ", "
-    .. set.name or ""), about = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
-    .. "of %d draws"):format(options.length, options.split, deviation_text(options), options.draws), heads = lists.join(
-    { "cell", "seeds" }, lists.map(options.noise, function(deviation) return ("%g"):format(deviation) end)),
-    rows = rows, notes = notes })
+  return sheets.tabulate({ name = "noise", title = "Accuracy in percent by noise on embeddings" .. (set.name ~= ""
+    and ", " .. set.name or ""),
+    about = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
+    .. "of %d draws"):format(options.length, options.split, deviation_text(options), options.draws),
+    heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
+    function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })
 end
 
 -- Adds a group's mean as a bold curve, and its seeds as faint curves.
@@ -86,8 +87,8 @@ local function add_curves(panel, group, style, options)
 end
 
 local function picture(sets, options)
-  local names = lists.drop_repeats(lists.get_names(cell_groups.of(sets)))
-  local styles, from, to = colours.along(names), options.noise[1], options.noise[#options.noise]
+  local names = lists.drop_repeats(lists.get_names(cell_groups.list_groups(sets)))
+  local styles, from, to = colours.choose_styles_along(names), options.noise[1], options.noise[#options.noise]
   local drawn = lists.map(sets, function(set)
     local panel = { title = set.name, xlabel = "noise on embeddings, " .. deviation_text(options), ylabel = "accuracy",
       x = { from, math.max(to, from + 1e-3) }, y = { 0, 100 }, percent = true, curves = {} }
@@ -96,20 +97,21 @@ local function picture(sets, options)
     end
     return panel
   end)
-  return curves.script({ name = "noise", panels = drawn, legend = lists.map(names, function(name)
+  return curves.make_script({ name = "noise", panels = drawn, legend = lists.map(names, function(name)
     return { title = name, style = styles[name] }
   end) })
 end
 
 function M.run(study, options)
-  local sets, notes = cell_groups.with_runs(sets_of(study, options), options.split)
+  local sets, notes = cell_groups.drop_unscored(sets_of(study, options), options.split)
   local lines = {}
   options.mode = options.relative and "relative" or "absolute"
-  for _, group in ipairs(cell_groups.of(sets)) do
+  for _, group in ipairs(cell_groups.list_groups(sets)) do
     evaluate(group, options)
     lists.append(lines, lists.collect(group.by_run, function(of_run) return of_run end))
   end
-  return { sheets.csv("noise.csv", "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
+  return { sheets.to_csv("noise.csv",
+    "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
     .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = picture(sets, options),
     tables = lists.map(sets, function(set, i) return accuracy_table(set, options, i == #sets and notes or {}) end) }
 end

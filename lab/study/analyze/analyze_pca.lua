@@ -10,7 +10,7 @@ local scales = require("lab.study.report.figures.scales")
 local scatter = require("lab.study.analyze.pictures.scatter")
 local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
-local stop = require("lab.stop").with
+local stop = require("lab.stop").exit
 
 local M = {}
 
@@ -141,7 +141,7 @@ end
 
 -- Returns the gnuplot lines of an axis for lists of numbers; flat: they are all 0.
 local function axis(letter, flat, numbers)
-  return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fitting(letter, numbers)
+  return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fit_axis(letter, numbers)
 end
 
 local function panel(site, at, last)
@@ -181,8 +181,8 @@ function M.run(sources, options)
   local results = lists.map(sources, function(source) return analyze(source, options) end)
   say_results(results, options)
   local summary, points = csv_lines(results)
-  return { sheets.csv("pca.csv", "run=of.run site=of.site length=of.length sequence position pc1 pc2", points),
-    sheets.csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
+  return { sheets.to_csv("pca.csv", "run=of.run site=of.site length=of.length sequence position pc1 pc2", points),
+    sheets.to_csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
     picture = { title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
       options.lengths[1]), note = "grey: points of the fit; colours: other sequences, by token", panel = 190,
       settings = SETTINGS, rows = rows_of(results, options.lengths) } }

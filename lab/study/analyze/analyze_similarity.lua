@@ -20,7 +20,7 @@ local write = require("base.write")
 
 local M = {}
 
-local number, mean = sheets.number, statistics.mean
+local number, mean = sheets.format_number, statistics.mean
 
 local ALL = -1
 local FULL = "full" -- attention without a mask
@@ -46,8 +46,8 @@ end
 
 -- Opens a source (source.lua) that evaluates and traces the models of a group.
 local function source_of(group, options)
-  group.without_dropout = source.run(group.runs[1].dir).info.spec.eval.dropout == true
-  return source.of_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
+  group.without_dropout = source.open_run(group.runs[1].dir).info.spec.eval.dropout == true
+  return source.open_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
 end
 
 -- Returns the attention maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
@@ -61,7 +61,7 @@ local function maps_of(from, file, length)
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]
       if maps[name] ~= shape[k] then
-        stop.with(1, ("%s: its attentions differ in shape: %s has %d %s, another %d"):format(from.run.dir, site,
+        stop.exit(1, ("%s: its attentions differ in shape: %s has %d %s, another %d"):format(from.run.dir, site,
           shape[k], name, maps[name]))
       end
     end
@@ -77,14 +77,14 @@ end
 -- Traces all runs of a group and adds their maps to the models.
 local function trace(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
-    from.run = source.run(run.dir)
+    from.run = source.open_run(run.dir)
     local split = from.run.info.data and options.split or nil
     local file = from:trace("attention", { "--lengths", options.length, "--examples", options.examples,
       split and "--split", split }, { checkpoint = step == "start" and from:untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = maps_of(from, file, options.length)
     if models[1] and shape_text(models[1]) ~= shape_text(maps) then
-      stop.with(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
+      stop.exit(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
         shape_text(models[1]), models[1].run.dir))
     end
     maps.run, maps.group = run, group
@@ -155,7 +155,7 @@ local function take(step, floors, a, b, layer, cosine, divergence)
 end
 
 local function compare(groups, models, options)
-  local program = source.tool(options.project, options.folder, "similarity", { what = "A program",
+  local program = source.build_tool(options.project, options.folder, "similarity", { what = "A program",
     expected = "a C compiler and make" })
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
@@ -195,7 +195,7 @@ local function shown_name(group)
 end
 
 local function matrix_table(groups, step, measure, title)
-  return sheets.table({ name = measure, title = ("%s of attention, %s"):format(title, STEP[step.step]), about =
+  return sheets.tabulate({ name = measure, title = ("%s of attention, %s"):format(title, STEP[step.step]), about =
     step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal of different seeds; *: masked "
     .. "attention", heads = lists.join({ "cell" }, lists.map(groups, shown_name)), rows = lists.map(groups, function(a)
       return lists.join({ shown_name(a) }, lists.map(groups, function(b)
@@ -208,11 +208,11 @@ local function levels_table(groups, step, notes)
   local rows = lists.map(groups, function(group)
     local ceiling, floor = between(step, group, group, ALL), between(step, group, nil, ALL)
     local levels = lists.map({ ceiling.cosine, floor.cosine, ceiling.divergence, floor.divergence }, function(values)
-      return sheets.mean_and_sd("%.3f", values)
+      return sheets.format_mean("%.3f", values)
     end)
     return { shown_name(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
-  return sheets.table({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
+  return sheets.tabulate({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
     "ceiling: other seeds of the same cell; floor: uniform attention under the same mask; mean ± sd (n - 1) over pairs "
     .. "or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)", heads = { "cell",
     "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" }, rows = rows,
@@ -223,17 +223,19 @@ end
 local function csv_files(groups, steps)
   local lines = {}
   for _, step in ipairs(steps) do
-    for _, pair in ipairs(cell_groups.pairs(groups)) do
+    for _, pair in ipairs(cell_groups.list_pairs(groups)) do
       for layer = ALL, step.layers - 1 do
         lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step, layer = layer == ALL and "all" or layer,
           found = between(step, pair.a, pair.b, layer), floor = between(step, pair.a, nil, layer) }
       end
     end
   end
-  return sheets.csv("similarity.csv", "a=a.name b=b.name step layer pairs=count:found.cosine cosine=mean:found.cosine "
+  return sheets.to_csv("similarity.csv",
+    "a=a.name b=b.name step layer pairs=count:found.cosine cosine=mean:found.cosine "
     .. "cosine_sd=sd:found.cosine divergence=mean:found.divergence divergence_sd=sd:found.divergence mask_a=a.mask "
     .. "mask_b=b.mask", lines),
-    sheets.csv("levels.csv", "cell=a.name step layer mask=a.mask seeds=count:a.runs ceiling_cosine=mean:found.cosine "
+    sheets.to_csv("levels.csv",
+      "cell=a.name step layer mask=a.mask seeds=count:a.runs ceiling_cosine=mean:found.cosine "
       .. "floor_cosine=mean:floor.cosine ceiling_divergence=mean:found.divergence "
       .. "floor_divergence=mean:floor.divergence", lists.filter(lines, function(line) return line.a == line.b end))
 end
@@ -243,7 +245,7 @@ local function panel(groups, step, measure, sign, title, range)
   local values = lists.collect(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0) end)
   end)
-  return heat.panel(values, #groups, title, range, lists.map(groups, shown_name))
+  return heat.draw(values, #groups, title, range, lists.map(groups, shown_name))
 end
 
 local function picture(groups, steps)
@@ -261,7 +263,7 @@ end
 -- Returns the correlations of accuracy with the cosine to a reference, as lines of text.
 local function reference_text(groups, step, reference)
   local others = lists.filter(groups, function(group) return group ~= reference end)
-  local over_runs, over_means = correlation.over(lists.map(others, function(group)
+  local over_runs, over_means = correlation.correlate_samples(lists.map(others, function(group)
     return { y = group.scores, x = lists.map(group.runs, function(run)
       return mean(lists.map(step.of_run[run], function(one) return one.group == reference and one.cosine or nil end))
     end) }
@@ -273,7 +275,7 @@ local function reference_text(groups, step, reference)
 end
 
 function M.run(study, options)
-  local sets, notes = cell_groups.with_runs(cell_groups.sets(study, nil, options.split), options.split)
+  local sets, notes = cell_groups.drop_unscored(cell_groups.list_sets(study, nil, options.split), options.split)
   local groups = sets[1].groups
   cell_groups.check_reference(groups, options.reference, "name")
   for i, group in ipairs(groups) do

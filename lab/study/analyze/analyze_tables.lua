@@ -19,7 +19,7 @@ local table_text = require("lab.study.report.tables.table_text")
 
 local M = {}
 
-local must, number = stop.must, sheets.number
+local must, number = stop.must, sheets.format_number
 
 local STEPS = { "start", "trained" }
 local MEASURES = { "norm", "distance", "unit" }
@@ -36,7 +36,7 @@ local function series_of(group, i, step, options)
   local spec = run.facts.spec
   local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
   local list = (step == "trained" or lfs.attributes(path, "mode") == "file")
-    and position_tables.of(path, spec, options.rows, options.across) or {}
+    and position_tables.read(path, spec, options.rows, options.across) or {}
   return list[1] and lists.update(list, { group = group, run = run, accuracy = group.scores[i], step = step }) or nil
 end
 
@@ -88,8 +88,8 @@ local function measured(groups, options)
   must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
     width))
   result.tables, result.width = tables, width
-  result.reference = options.reference == "line" and position_tables.line(options.rows, width)
-    or position_tables.grid(options.rows, options.across, width)
+  result.reference = options.reference == "line" and position_tables.compute_line(options.rows, width)
+    or position_tables.compute_grid(options.rows, options.across, width)
   for i, measures in ipairs(distances(result, tables, options)) do
     lists.update(tables[i], measures)
   end
@@ -123,11 +123,11 @@ local function correlations_at(result, at)
   local samples = lists.map(learned, function(group)
     return values_of(result, group, at.step, at.measure, at.block)
   end)
-  local all, means = correlation.over(lists.filter(samples, function(sample) return #sample.x > 0 end))
+  local all, means = correlation.correlate_samples(lists.filter(samples, function(sample) return #sample.x > 0 end))
   local list = { lists.update(all, { over = "all runs" }), lists.update(means, { over = "means of cells" }) }
   for i, group in ipairs(learned) do
     if #values_of(result, group, at.step, "norm", at.block).x > 0 then -- a table of zeros lacks some measures
-      list[#list + 1] = lists.update(correlation.both(samples[i].x, samples[i].y), { over = group.name })
+      list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end
   end
   return lists.map(list, function(one) return lists.update(one, at) end)
@@ -162,7 +162,7 @@ end
 -- of different seeds: a list of { a, b, step, values }.
 local function similarities_of(result)
   return lists.collect(STEPS, function(step)
-    return lists.map(cell_groups.pairs(result.groups), function(pair)
+    return lists.map(cell_groups.list_pairs(result.groups), function(pair)
       local ones, others, values = series_at(result, pair.a, step), series_at(result, pair.b, step), {}
       for i, one in ipairs(ones) do
         for j = pair.a == pair.b and i + 1 or 1, #others do
@@ -188,11 +188,11 @@ local function distances_table(result, options)
   local rows = lists.map(result.groups, function(group)
     local row = { group.name, ("%d"):format(group.count), number("%.2f", statistics.mean(group.scores)) }
     return lists.append(row, lists.map(COLUMNS, function(column)
-      return sheets.mean_and_sd(column.measure == "unit" and "%.4f" or "%.2f", values_of(result, group,
+      return sheets.format_mean(column.measure == "unit" and "%.4f" or "%.2f", values_of(result, group,
         column.step, column.measure, "mean").x)
     end))
   end)
-  return sheets.table({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
+  return sheets.tabulate({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
     :format(REFERENCE[options.reference]), about = ("min |A Q - B| over orthogonal Q, of the first %d positions; means "
     .. "over blocks, then mean ± sd (n - 1) over seeds; accuracy in percent, split %s"):format(options.rows,
     options.split), heads = heads, rows = rows, notes = result.notes })
@@ -210,7 +210,7 @@ local function correlations_table(list)
     end
     return row
   end)
-  return sheets.table({ name = "correlations", title = "Correlation with accuracy: Pearson, and Spearman (ranks)",
+  return sheets.tabulate({ name = "correlations", title = "Correlation with accuracy: Pearson, and Spearman (ranks)",
     about = "of learned tables; the accuracy is that of the trained model, also in rows of step 0", heads = heads,
     rows = rows })
 end
@@ -242,7 +242,7 @@ local function similarity_table(result, list, step)
     end)
     return number("%.4f", statistics.mean(pair.values))
   end
-  return sheets.table({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
+  return sheets.tabulate({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
     about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds",
     heads = lists.join({ "cell" }, lists.get_names(result.groups)), rows = lists.map(result.groups, function(a)
       return lists.join({ a.name }, lists.map(result.groups, function(b) return mean_of(a, b) end))
@@ -251,7 +251,7 @@ end
 
 -- Makes a panel of the points of all runs. pearson: their correlation, or nil.
 local function points_panel(result, step, measure, pearson)
-  return scatter.panel(lists.map(result.groups, function(group)
+  return scatter.draw(lists.map(result.groups, function(group)
     return values_of(result, group, step, measure, "mean")
   end), ("%s, r = %s"):format(MEASURE[measure], number("%.2f", pearson)))
 end
@@ -260,11 +260,11 @@ local function picture(result, correlations, options)
   -- The trained table of each group's first seed and first block.
   local first = lists.map(result.groups, function(group) return series_at(result, group, "trained")[1][1] end)
   local shown = lists.map(distances(result, first, options, true), function(one, i)
-    return heat.panel(one.rotated, options.rows, result.groups[i].name)
+    return heat.draw(one.rotated, options.rows, result.groups[i].name)
   end)
-  table.insert(shown, 1, heat.panel(result.reference, options.rows, REFERENCE[options.reference]))
-  local rows = panels.rows(shown, ACROSS, "Trained tables (first seed, first block), rotated towards the first panel: "
-    .. "positions down, channels across")
+  table.insert(shown, 1, heat.draw(result.reference, options.rows, REFERENCE[options.reference]))
+  local rows = panels.arrange(shown, ACROSS,
+    "Trained tables (first seed, first block), rotated towards the first panel: " .. "positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
       :format(STEP[step]) }, lists.map(MEASURES, function(measure)
@@ -278,13 +278,13 @@ end
 
 function M.run(study, options)
   options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
-  local result = measured(cell_groups.all(study, options.split), options)
+  local result = measured(cell_groups.list_all(study, options.split), options)
   local correlations, similarities = correlations_of(result), similarities_of(result)
   local pearson = of_all(correlations)
-  return { sheets.csv("tables.csv", "cell=of.group.name seed=of.run.seed learning_rate=of.group.rate step=of.step "
+  return { sheets.to_csv("tables.csv", "cell=of.group.name seed=of.run.seed learning_rate=of.group.rate step=of.step "
     .. "block norm distance unit_distance=unit unrotated=plain cosine accuracy=of.accuracy", result.tables),
-    sheets.csv("correlations.csv", "over step block measure points pearson spearman", correlations),
-    sheets.csv("similarity.csv", "a=a.name b=b.name step pairs=count:values mean=mean:values sd=sd:values",
+    sheets.to_csv("correlations.csv", "over step block measure points pearson spearman", correlations),
+    sheets.to_csv("similarity.csv", "a=a.name b=b.name step pairs=count:values mean=mean:values sd=sd:values",
       similarities),
     picture = picture(result, pearson, options), tables = lists.append({ distances_table(result, options),
       correlations_table(correlations), warning_of(pearson) }, lists.map(STEPS, function(step)

@@ -20,7 +20,7 @@ local M = {}
 local must = stop.must
 
 -- Returns the axis of this name; without a name, the last axis with several values.
-function M.axis(study, wanted)
+function M.choose_axis(study, wanted)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   must(1, names[1], "found a single cell; expected several cells to compare")
   wanted = wanted or names[#names]
@@ -42,15 +42,15 @@ local function group_of(study, set, cell, axis, split, metric)
   local group = { set = set, value = cell.key[axis], cell = cell, asked = best.asked, rate = best.rate,
     name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
   group.rates = lists.count(cell.summary.rates, function(rate) return rate.mean end)
-  group.runs = lists.filter(best.runs, function(run) return runs.score(run, split, metric) end)
+  group.runs = lists.filter(best.runs, function(run) return runs.get_score(run, split, metric) end)
   table.sort(group.runs, function(a, b) return a.seed < b.seed end)
-  group.scores = lists.map(group.runs, function(run) return runs.score(run, split, metric) end)
+  group.scores = lists.map(group.runs, function(run) return runs.get_score(run, split, metric) end)
   return group
 end
 
 -- Returns the sets along an axis, with scores of this split in the study's metric. Without an axis: one set of all
 -- cells; the values that distinguish groups name them, and scores are token accuracies.
-function M.sets(study, axis, split)
+function M.list_sets(study, axis, split)
   local by_name = lists.group(study.cells, function(cell) return axis and set_name(study, cell, axis) or "" end)
   return lists.map(by_name, function(cells)
     local set = { name = cells.key }
@@ -62,19 +62,19 @@ function M.sets(study, axis, split)
 end
 
 -- Returns all cells in one list of groups.
-function M.all(study, split)
-  return M.sets(study, nil, split)[1].groups
+function M.list_all(study, split)
+  return M.list_sets(study, nil, split)[1].groups
 end
 
 -- Returns the groups of all sets in one list.
-function M.of(sets)
+function M.list_groups(sets)
   return lists.collect(sets, function(set) return set.groups end)
 end
 
 -- Returns the sets without groups that have no scored run, and without empty sets; and notes on groups in which some
 -- seeds have no score. Ends the analysis if no run has a score.
-function M.with_runs(sets, split)
-  local notes = lists.map(M.of(sets), M.seeds_note)
+function M.drop_unscored(sets, split)
+  local notes = lists.map(M.list_groups(sets), M.describe_missing_seeds)
   local full = lists.map(sets, function(set)
     local groups = lists.filter(set.groups, function(group) return #group.runs > 0 end)
     return #groups > 0 and { name = set.name, groups = groups } or nil
@@ -84,7 +84,7 @@ function M.with_runs(sets, split)
 end
 
 -- Returns all pairs { a, b } of groups, including each group with itself.
-function M.pairs(list)
+function M.list_pairs(list)
   local pairs_of = {}
   for i, a in ipairs(list) do
     for j = i, #list do
@@ -95,13 +95,13 @@ function M.pairs(list)
 end
 
 -- Returns the full title of a group, with the name of its set.
-function M.title(group)
+function M.format_title(group)
   return (group.set.name ~= "" and group.set.name .. ", " or "") .. group.name
 end
 
 -- Returns a note on a group in which some seeds have no score; nil for other groups.
-function M.seeds_note(group)
-  return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.title(group), #group.runs,
+function M.describe_missing_seeds(group)
+  return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.format_title(group), #group.runs,
     group.asked) or nil
 end
 
@@ -111,14 +111,14 @@ function M.check_reference(groups, reference, key)
   if reference and not lists.has(names, reference) then
     names = lists.map(names, escape.plain)
     local hint = nearest.make_hint(reference, names, "%s")
-    stop.with(1, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
+    stop.exit(1, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
       table.concat(names, ", "), hint and "\n  hint: " .. hint or ""))
   end
 end
 
 -- Returns the grid of scores (runs.lua) that most runs of all groups have.
-function M.grid(groups, split)
-  return runs.usual_grid(lists.collect(groups, function(group) return group.runs end), split)
+function M.find_usual_grid(groups, split)
+  return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
 -- Returns notes on rates: for each set of examples that chose rates among several, the number of cells, and a caution
@@ -126,9 +126,9 @@ end
 local function rate_notes(groups, split)
   local chosen = lists.map(groups, function(group)
     local run = group.cell.summary.top
-    local evaluation = group.rates > 1 and run and runs.evaluation(run, group.cell.summary.choice.set)
-    return evaluation and { place = captions.place(run, evaluation), same = evaluation == runs.evaluation(run, split) }
-      or nil
+    local evaluation = group.rates > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
+    return evaluation and { place = captions.name_examples(run, evaluation),
+      same = evaluation == runs.get_evaluation(run, split) } or nil
   end)
   return lists.map(lists.group(chosen, function(one) return one.place end), function(list)
     local biased = lists.find(list, function(one) return one.same end)
@@ -139,17 +139,17 @@ local function rate_notes(groups, split)
 end
 
 -- Returns cautions about the groups, for readers of the tests.
-function M.notes(study, groups, split)
-  local notes, within, usual = {}, 0, M.grid(groups, split)
+function M.list_notes(study, groups, split)
+  local notes, within, usual = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do
-    notes[#notes + 1] = M.seeds_note(group)
-    local grid = runs.usual_grid(group.runs, split)
+    notes[#notes + 1] = M.describe_missing_seeds(group)
+    local grid = runs.find_usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
-      M.title(group), grid.text) or nil
+      M.format_title(group), grid.text) or nil
     within = within + lists.count(group.runs, function(run) return run.within end)
   end
   for _, cell in ipairs(study.cells) do
-    local front = score_tables.key_text(study, cell)
+    local front = score_tables.format_key(study, cell)
     lists.append(notes, lists.map(cell.summary.differences, function(difference)
       return ("%s: its runs differ, %s"):format(front, difference)
     end))

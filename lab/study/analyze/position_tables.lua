@@ -21,7 +21,7 @@ local function put_wave(values, first, width, position, halves)
 end
 
 -- Returns the sinusoids of positions 0 to rows - 1.
-function M.line(rows, width, halves)
+function M.compute_line(rows, width, halves)
   local values = {}
   for position = 0, rows - 1 do
     put_wave(values, position * width + 1, width, position, halves)
@@ -31,7 +31,7 @@ end
 
 -- Returns the vectors of a grid's cells, row by row, with `across` cells in a row: the sinusoid of a cell's column in
 -- the first half of the channels, the sinusoid of its row in the second half.
-function M.grid(rows, across, width, halves)
+function M.compute_grid(rows, across, width, halves)
   local values, half = {}, width // 2
   for cell = 0, rows - 1 do
     put_wave(values, cell * width + 1, half, cell % across, halves)
@@ -55,12 +55,12 @@ end
 local function stored(file, item, rows)
   local has, columns = table.unpack(file.entries[item.name].shape)
   if not columns or has < rows then
-    stop.with(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
+    stop.exit(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
       :format(has) or "one dimension", rows))
   end
   local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
   if lists.find(values, function(value) return value - value ~= 0 end) then
-    stop.with(1, ("%s: %s: has numbers that are not finite"):format(file.path, item.name))
+    stop.exit(1, ("%s: %s: has numbers that are not finite"):format(file.path, item.name))
   end
   return { block = item.block, values = values, rows = rows, columns = columns }
 end
@@ -70,8 +70,8 @@ local function made(spec, rows, across)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
   local halves = additive.channels ~= "interleaved"
-  local values = positions.kind == "grid" and M.grid(rows, across, width, halves)
-    or positions.kind == "index" and M.line(rows, width, halves)
+  local values = positions.kind == "grid" and M.compute_grid(rows, across, width, halves)
+    or positions.kind == "index" and M.compute_line(rows, width, halves)
   if additive.kind ~= "sinusoid" or not values then
     return {}
   end
@@ -80,7 +80,7 @@ end
 
 -- Returns the position tables of a run. path: that of the checkpoint; across: the cells in a row of the grid, if
 -- positions are cells.
-function M.of(path, spec, rows, across)
+function M.read(path, spec, rows, across)
   local file = stop.must(1, safetensors.open(path))
   local list = lists.map(names_in(file), function(item) return stored(file, item, rows) end)
   return #list > 0 and list or made(spec, rows, across)

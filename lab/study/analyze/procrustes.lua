@@ -30,8 +30,9 @@ local function unpacked(bytes, from, count)
 end
 
 -- Returns the path of the helper program.
-function M.helper(project, folder)
-  return source.tool(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
+function M.build_helper(project, folder)
+  return source.build_tool(project, folder, "procrustes", { what = "A program with LAPACK",
+    expected = "liblapack-dev on "
     .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
 end
 
@@ -48,7 +49,7 @@ end
 
 -- tables: a list; rotated: whether to return A Q; folder: for temporary files.
 function M.measure(project, folder, shape, reference, tables, rotated)
-  local helper, path = M.helper(project, folder), folder .. "/tables"
+  local helper, path = M.build_helper(project, folder), folder .. "/tables"
   must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. packed(reference)
     .. table.concat(lists.map(tables, packed))))
   local text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })

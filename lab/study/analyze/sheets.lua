@@ -17,21 +17,21 @@ local MOST_DAMAGED = 5
 
 M.MISSING = "-"
 
-M.table = entries.plain
+M.tabulate = entries.tabulate
 
 -- Formats numbers by `form`; returns MISSING without numbers.
-function M.number(form, ...)
+function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
 
 -- Formats the mean of numbers, with their standard deviation if there are several.
-function M.mean_and_sd(form, values)
+function M.format_mean(form, values)
   local sd = statistics.sd(values)
-  return M.number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
+  return M.format_number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
 end
 
 -- Returns the first rows of a table as text for the screen.
-function M.shown(model)
+function M.render(model)
   local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
     { __index = model })
   local more = #model.rows - #short.rows
@@ -40,7 +40,7 @@ end
 
 local SUMMARIES = { count = function(list) return #list end, mean = statistics.mean, sd = statistics.sd }
 
--- The value of a field, as M.csv describes it.
+-- The value of a field, as M.to_csv describes it.
 local function value_at(row, field)
   local of, path = field:match("^(%a+):(.*)$")
   if of then
@@ -52,21 +52,21 @@ end
 -- Makes a CSV file with a line for each row, a table. columns: words NAME or NAME=FIELD, where FIELD is the row's, by
 -- default NAME, or a path of fields, as in a.name; or count:, mean: or sd: and such a path to a list of numbers.
 -- csv.lua describes their text.
-function M.csv(path, columns, rows)
+function M.to_csv(path, columns, rows)
   local heads, fields = {}, {}
   for name, field in columns:gmatch("([%w_]+)=?(%S*)") do
     heads[#heads + 1], fields[#fields + 1] = name, field ~= "" and field or name
   end
   local lines = lists.map(rows, function(row)
-    return table.concat(lists.map(fields, function(field) return csv.field(value_at(row, field)) end), ",")
+    return table.concat(lists.map(fields, function(field) return csv.format_field(value_at(row, field)) end), ",")
   end)
   return { path = path, text = table.concat(lists.join({ table.concat(heads, ",") }, lines), "\n") .. "\n" }
 end
 
 -- Returns a message on runs that were left out because their files are damaged, or nil.
-function M.damage(study)
-  local _, damaged = open_study.problems(study)
-  return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.listed(damaged, MOST_DAMAGED),
+function M.describe_damage(study)
+  local _, damaged = open_study.list_problems(study)
+  return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.format(damaged, MOST_DAMAGED),
     #damaged > MOST_DAMAGED and ("\n  and %d more"):format(#damaged - MOST_DAMAGED) or "") or nil
 end
 

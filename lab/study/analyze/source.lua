@@ -20,7 +20,7 @@ local write = require("base.write")
 
 local M = {}
 
-local must, stop = stops.must, stops.with
+local must, stop = stops.must, stops.exit
 
 local Source = {}
 Source.__index = Source
@@ -86,7 +86,7 @@ function Source:evaluate(words)
   local out, rows = self.folder .. "/eval", {}
   write.remove_tree(out)
   self:call("eval", lists.append({ "--checkpoint", self.run.checkpoint, "--seed", self.seed, "--out", out }, words))
-  local damage = run_files.evaluations(out, {}, function(row) rows[#rows + 1] = row end)
+  local damage = run_files.read_evaluations(out, {}, function(row) rows[#rows + 1] = row end)
   return damage and stop(1, damage) or rows
 end
 
@@ -120,7 +120,7 @@ end
 
 -- Returns the first rows and columns, row-major, of the element-wise maximum of the heads `first` to `last` of traced
 -- attention. shape: that of the trace, whose last three sizes are heads, queries and keys.
-function M.maximum(values, shape, first, last, rows, columns)
+function M.take_maximum(values, shape, first, last, rows, columns)
   local out, queries, keys = {}, shape[3], shape[4]
   for query = 0, rows - 1 do
     for key = 1, columns do
@@ -135,7 +135,7 @@ function M.maximum(values, shape, first, last, rows, columns)
 end
 
 -- Opens the run at a path.
-function M.run(path)
+function M.open_run(path)
   return (must(1, trained_run.open(path)))
 end
 
@@ -145,9 +145,10 @@ function M.open(run, options)
     local dir, code
     dir, code, files = options.provide(options.cell, options.sets)
     must(code, dir, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
-    trainer = trained_run.program(dir)
+    trainer = trained_run.get_trainer_path(dir)
   else
-    trainer = trained_run.trainer(options.project, run, options.trainer, options.provide, options.sets, options.spec)
+    trainer = trained_run.find_trainer(options.project, run, options.trainer, options.provide, options.sets,
+      options.spec)
   end
   return setmetatable({ run = run, label = options.label, trainer = trainer, files = files or {},
     folder = options.folder, seed = options.seed }, Source)
@@ -155,17 +156,17 @@ end
 
 -- Opens a source for the models of a group (cell_groups.lua), on its first run. sets: settings in addition to those of
 -- the study.
-function M.of_group(group, options, sets)
+function M.open_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
     group.cell.id) or nil
   sets = cell and lists.join(sets, study.set or {}) or sets
-  return M.open(M.run(group.runs[1].dir), lists.merge(options, { cell = cell, sets = #sets > 0 and sets or nil }))
+  return M.open(M.open_run(group.runs[1].dir), lists.merge(options, { cell = cell, sets = #sets > 0 and sets or nil }))
 end
 
 -- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it
 -- is missing or old. need: { what, expected } for the message of a failure.
-function M.tool(project, folder, name, need)
+function M.build_tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
   local code = shell.run(shell.make_command(project.root, project:build_setting(),
     project:build_goal("tools/" .. name)), { output = log, errors_too = true })
@@ -178,7 +179,7 @@ end
 
 -- Calls work(options, folder) with a temporary folder, which is always removed. Returns an exit code, and the message
 -- of a stop.
-function M.in_folder(work, options)
+function M.call_in_folder(work, options)
   local folder, message = shell.make_temporary_folder()
   if not folder then
     return 4, message

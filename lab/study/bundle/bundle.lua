@@ -31,7 +31,7 @@ local M = {}
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local SIDE_BY_SIDE = 4096 -- most runs of a cell in one process, whose threads limit how many train at a time
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
-local say = overview.say
+local say = overview.print
 
 local GLIBC = "glibc: GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc"
 local MUSL = "musl: MIT License, https://musl.libc.org"
@@ -121,7 +121,7 @@ end
 local function line_of(options, group, files)
   local runs = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
-  lists.append(words, grid.flags_of(group, options.device))
+  lists.append(words, grid.make_flags(group, options.device))
   return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
 end
 
@@ -162,7 +162,7 @@ local function needs_of(items)
 end
 
 local function count_cells(study, cells)
-  return overview.count_cells({ cells = cells, ids = study.ids })
+  return overview.format_cell_count({ cells = cells, ids = study.ids })
 end
 
 -- Returns the text files that describe a bundle and run it. bundle: { name (of its folder), needs }.
@@ -181,7 +181,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
     { path = "README.txt", text = assert(write.read(project:path("lab/study/bundle/readme.txt"))):gsub("%${(%l+)}", {
       title = study.title or study.name, cells = count_cells(study, cells), runs = wording.count(runs, "run"),
-      of = overview.title(study), needs = bundle.needs, training = TRAINING[options.device], bundle = bundle.name,
+      of = overview.name_study(study), needs = bundle.needs, training = TRAINING[options.device], bundle = bundle.name,
       out = out, study = study.path .. (study.scale and " --scale " .. study.scale or ""),
       date = os.date("!%Y-%m-%d"), version = assert(write.read(project:path("VERSION"))):gsub("%s+$", ""),
       compiler = tuned.read_compiler(project), levels = items[1].job.levels:gsub(" ", ", "),
@@ -195,7 +195,7 @@ local function fill(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   step(write.make_directory(folder))
   step(write.files(folder, parts.own))
-  step(overview.leave_note({ out = folder .. "/runs", given = options.given }, study))
+  step(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
   local text, missing = make_notice(options.project, parts.archives, folder)
   parts.unlicensed = step(text, missing) and missing
   step(write.files(folder, { { path = "NOTICE", text = text } }))
@@ -217,7 +217,7 @@ end
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.find_static_problem(options.project)
   overview.must(ENVIRONMENT, not problem, problem)
-  return trainers.built(options.project, cells, { target = options.target, levels = options.levels,
+  return trainers.build_all(options.project, cells, { target = options.target, levels = options.levels,
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")
 end
 
@@ -246,7 +246,7 @@ local function find(options)
       wording.count(#study.cells - #cells, "cell"), escape.plain(options.out)))
   end
   local problem = #cells == 0 and ("%s: all cells wait for other cells' runs; nothing was bundled"):format(
-    overview.title(study)) or lost_file(cells)
+    overview.name_study(study)) or lost_file(cells)
   overview.must(INPUT, not problem, problem)
   return study, cells
 end
@@ -260,7 +260,7 @@ local function finish(options, study, cells, items, linking)
   local parts = { items = items, files = {}, archives = list_archives(options.project, linking) }
   local runs
   if needs then
-    parts.own, runs = texts(options, study, items, cells, packing.groups(cells, SIDE_BY_SIDE), parts.files, bundle)
+    parts.own, runs = texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files, bundle)
     local staging = write.make_temporary_name(bundle.out)
     write.remove_tree(staging)
     problem = select(2, stop.catch(fill, options, study, staging, bundle, parts))

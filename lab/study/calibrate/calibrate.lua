@@ -27,7 +27,7 @@ local write = require("base.write")
 
 local M = {}
 
-local must, stop = stops.must, stops.with
+local must, stop = stops.must, stops.exit
 
 local INPUT, ENVIRONMENT = 1, 4
 
@@ -138,7 +138,7 @@ local function write_one(path, text, options)
 end
 
 local function write_specs(job, trace, parts, place)
-  local of, drawing = {}, inference.random(job.options.seed)
+  local of, drawing = {}, inference.make_random(job.options.seed)
   for _, part in ipairs(parts) do
     local kept = { list = lists.collect(part.heads, function(head) return head.kept end), choices = part.choices }
     of[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, drawing)
@@ -151,7 +151,7 @@ local function write_specs(job, trace, parts, place)
   if job.options.init then
     init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(place.out)))
   end
-  local text = student.text({ base = place.base, init = init, lines = of, comment = comment(job, trace),
+  local text = student.write_spec({ base = place.base, init = init, lines = of, comment = comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
   if place.teacher then
     write_one(place.teacher.path, place.teacher.text, job.options)
@@ -165,15 +165,15 @@ local function picture(parts, title)
   for _, part in ipairs(parts) do
     local before, after = { label = part.words .. ": mean attention" }, { label = part.words .. ": bias" }
     for h, head in ipairs(part.heads) do
-      before[h] = heat.open_cells(("head %d"):format(h - 1), part.matrices[h])
-      after[h] = heat.open_cells(#head.kept > 0 and ("head %d"):format(h - 1)
+      before[h] = heat.draw_open(("head %d"):format(h - 1), part.matrices[h])
+      after[h] = heat.draw_open(#head.kept > 0 and ("head %d"):format(h - 1)
         or ("head %d, transparent"):format(h - 1), lines.extend(head.kept, part.rows, part.columns, part.choices,
         part.family == "decoder"))
     end
     rows[#rows + 1], rows[#rows + 2] = before, after
   end
-  return panels.script({ name = "calibration", title = title, note = "queries down, keys right; closed cells are white",
-    panel = 160, rows = rows })
+  return panels.make_script({ name = "calibration", title = title,
+    note = "queries down, keys right; closed cells are white", panel = 160, rows = rows })
 end
 
 -- Writes tables and pictures; returns the reason why no pictures were drawn, or nil.
@@ -181,13 +181,13 @@ local function write_tables(job, trace, parts)
   local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
-    lines.csv(parts),
+    lines.make_csv(parts),
     { path = "attention.safetensors", text = write.read(trace.path) },
     { path = "calibration.gnuplot", text = picture(parts, title) },
   }
   local problem = draw.add(files, { "calibration" })
   must(ENVIRONMENT, write.files(out, files))
-  job.options.say(("%s: calibration.svg, .pdf and .png, lines.csv, attention.safetensors"):format(out))
+  job.options.say(("%s: calibration.svg, .pdf and .png, lines.make_csv, attention.safetensors"):format(out))
   return problem
 end
 
@@ -235,9 +235,9 @@ local function calibrate(run, spec, options, folder)
   local parts, kept = {}, 0
   for i, family in ipairs(FAMILIES) do
     parts[i] = part_of(job, trace, family)
-    kept = kept + lines.kept(parts[i])
+    kept = kept + lines.count_kept(parts[i])
   end
-  for _, line in ipairs(lines.text(parts)) do
+  for _, line in ipairs(lines.format_lines(parts)) do
     options.say(line)
   end
   local problem = write_tables(job, trace, parts)
@@ -250,7 +250,7 @@ local function calibrate(run, spec, options, folder)
 end
 
 local function with_run(options, folder)
-  local run = source_module.run(options.run)
+  local run = source_module.open_run(options.run)
   check(run, run.info.spec.model)
   trained_run.use_spec(options.project, run, options.spec, function(spec)
     return calibrate(run, spec, options, folder)
@@ -267,7 +267,7 @@ function M.run(options)
       .. "  expected: --positions keep, the default with --init"
   end
   options.positions = options.positions or options.init and "keep" or "none"
-  return source_module.in_folder(with_run, options)
+  return source_module.call_in_folder(with_run, options)
 end
 
 return M

@@ -56,7 +56,7 @@ local function sums(matrix, direction, choices)
 end
 
 -- Returns the lines with their values, { line, value, cells }, without lines that are too short.
-function M.lines(matrix, direction, choices)
+function M.list_lines(matrix, direction, choices)
   local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
   return lists.map(sums(matrix, direction, choices), function(entry)
     local value = choices.line == "mean" and entry.sum / entry.cells or entry.sum
@@ -75,8 +75,8 @@ end
 -- Statistics of one direction of one head: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
 -- }: count is the number of values in the statistics; alike: no line can stand out, because all have one value; kept
 -- are { line, value, raw, z }, value being that of the bias. Lines get a z if there is one.
-function M.direction(matrix, direction, choices)
-  local lines = M.lines(matrix, direction, choices)
+function M.search_direction(matrix, direction, choices)
+  local lines = M.list_lines(matrix, direction, choices)
   local values = counted(lines, choices)
   local found = { direction = direction, lines = lines, count = #values, kept = {} }
   if #values == 0 then
@@ -104,7 +104,7 @@ function M.direction(matrix, direction, choices)
 end
 
 -- Whether no line can pass, whatever the attention: the largest z-score among K values is sqrt(K - 1).
-function M.out_of_reach(count, threshold)
+function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
@@ -117,7 +117,7 @@ function M.find(matrix, choices)
   end
   local head = { directions = {}, kept = {} }
   for i, direction in ipairs(DIRECTIONS) do
-    local found, searched = M.direction(matrix, direction, choices), lists.has(choices.directions, direction)
+    local found, searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
     head.directions[i], found.searched = found, searched
     for _, line in ipairs(searched and found.kept or {}) do
       line.direction = direction
@@ -159,8 +159,8 @@ end
 
 -- ---- findings as text and as a table ----
 --
--- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from M.find. M.csv gives
--- lines.csv with every line of every direction.
+-- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from M.find. M.make_csv
+-- gives lines.csv with every line of every direction.
 
 local NAMES = { [1] = "diagonal", [-1] = "anti-diagonal", [0] = "column" }
 
@@ -187,7 +187,7 @@ local function reason(found, choices)
     return #found.lines == 0 and "no line has enough cells" or "all lines have the value 0"
   elseif found.alike then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
-  elseif M.out_of_reach(found.count, choices.threshold) then
+  elseif M.is_out_of_reach(found.count, choices.threshold) then
     return ("%s are too few: z is at most %.2f; r strong lines need K > r (k^2 + 1) = %.4g r lines"):format(
       wording.count(found.count, "line"), math.sqrt(found.count - 1), choices.threshold ^ 2 + 1)
   end
@@ -232,11 +232,11 @@ local function part_text(part)
   return out
 end
 
-function M.text(parts)
+function M.format_lines(parts)
   return lists.collect(parts, part_text)
 end
 
-function M.csv(parts)
+function M.make_csv(parts)
   local rows = {}
   for _, part in ipairs(parts) do
     for h, head in ipairs(part.heads) do
@@ -249,12 +249,12 @@ function M.csv(parts)
       end
     end
   end
-  return sheets.csv("lines.csv", "family head direction=found.direction line=line.line cells=line.cells "
+  return sheets.to_csv("lines.csv", "family head direction=found.direction line=line.line cells=line.cells "
     .. "value=line.value z threshold=found.threshold bias", rows)
 end
 
 -- The number of selected lines of all heads.
-function M.kept(part)
+function M.count_kept(part)
   return lists.sum(part.heads, function(head) return #head.kept end)
 end
 

@@ -83,7 +83,7 @@ local function family(out, name, part, encoding, masks)
   end
 end
 
-function M.text(student)
+function M.write_spec(student)
   local out = lists.map(student.comment, function(line) return "-- " .. line end)
   out[#out + 1] = ("return {\n  use = %q,"):format(student.base)
   out[#out + 1] = student.init ~= nil and ("  init = %s,"):format(student.init and ("%q"):format(student.init) or false)

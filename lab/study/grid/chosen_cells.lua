@@ -22,7 +22,7 @@ end
 
 -- Reads words that name cells of one study: { study, scale, cells }; or nil and a message. A word with is_file(word) is
 -- a path, which may contain a colon.
-function M.words(words, is_file)
+function M.parse_words(words, is_file)
   local whole
   for _, word in ipairs(words) do
     local study, scale, last = word, nil, nil
@@ -41,7 +41,7 @@ function M.words(words, is_file)
   return whole
 end
 
-function M.only(texts)
+function M.parse_only(texts)
   local only = {}
   for i, text in ipairs(texts) do
     local axis, values = text:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
@@ -71,7 +71,7 @@ local function left_of(only, axes, d)
       unknown(d, one, one.axis, "axis of this study", lists.get_names(axes))
     end
     for _, name in ipairs(legal and one.names or {}) do
-      name = nodes.name_of(tonumber(name) or name)
+      name = nodes.get_name(tonumber(name) or name)
       if not lists.has(legal, name) then
         unknown(d, one, name, "value of the axis " .. axis, legal)
       end
@@ -83,7 +83,7 @@ local function left_of(only, axes, d)
 end
 
 -- Returns a predicate of a point of the grid and the id of its cell: whether the cell is selected.
-function M.filter(choice, axes, d)
+function M.make_filter(choice, axes, d)
   local left = left_of(choice.only or {}, axes, d)
   return function(point, id)
     return nodes.has_values(axes, point, left) and (not choice.cells or lists.has(choice.cells, id))
@@ -91,7 +91,7 @@ function M.filter(choice, axes, d)
 end
 
 -- Returns the words of a command line that select these cells of a study.
-function M.command(choice, study)
+function M.make_words(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
     lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))
 end

@@ -37,7 +37,7 @@ local MOST_CELLS = 4096
 
 -- Returns the shortest text that reads back as the same number, for names of run folders; lh_write_shortest of the
 -- runtime writes the same text.
-function M.shortest(x)
+function M.format_shortest(x)
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)
     if tonumber(text) == x then
@@ -47,9 +47,9 @@ function M.shortest(x)
 end
 
 -- Returns the flags of a trainer for a part of a cell's runs, { learning_rates, seeds = { first, last } }.
-function M.flags_of(part, device)
+function M.make_flags(part, device)
   return { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate",
-    table.concat(lists.map(part.learning_rates, M.shortest), ","), "--device", device }
+    table.concat(lists.map(part.learning_rates, M.format_shortest), ","), "--device", device }
 end
 
 local function is_file(path)
@@ -112,7 +112,7 @@ end
 -- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
 local function data_of(spec)
   local file = spec and spec.data_files.data
-  return file and { shown = file.shown, digest = file_digest.of(file.real) } or nil
+  return file and { shown = file.shown, digest = file_digest.compute(file.real) } or nil
 end
 
 -- Returns the runs of a cell. Runs of a cell without a spec have no known folder yet.
@@ -122,7 +122,7 @@ local function runs_of(work, cell)
     for _, seed in ipairs(cell.seeds) do
       local run = { seed = seed, learning_rate = rate or nil }
       if plan then
-        local name = ("lr%s-seed%d"):format(M.shortest(rate), seed)
+        local name = ("lr%s-seed%d"):format(M.format_shortest(rate), seed)
         run.dir, run.others = run_folders.find(work.out, plan, name, cell.data, work.listed)
       end
       runs[#runs + 1] = run
@@ -147,7 +147,7 @@ end
 
 -- Returns the stage of a point, or nil; and whether there was an error.
 local function stage_of(work, point)
-  local stage, both = stages.of_point(work.study.stages, work.study.axes, point)
+  local stage, both = stages.find_stage(work.study.stages, work.study.axes, point)
   if both then
     work.diagnostics:add({ at = both[2].origin, field = both[2].path .. ".cells", what =
       ("%s is in this stage and in %s"):format(words_of(work.study.axes, point), both[1].name),
@@ -162,7 +162,7 @@ local make_cell
 -- folder of the cell's spec is next to the cell's runs; its name depends on that run and on the options.
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
-  local there, axis = stages.source_of(stage, study.axes, point)
+  local there, axis = stages.find_source(stage, study.axes, point)
   there = there and is_there(study.axes, there) and there
   local cell = there and make_cell(work, there)
   if there and not cell then
@@ -276,7 +276,7 @@ local function make_cells(work)
       expected = ("at most %d"):format(MOST_CELLS) })
     return cells
   end
-  local chosen, taken = choice.filter(work.choice, study.axes, work.diagnostics), 0
+  local chosen, taken = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
   for i, point in ipairs(points(study.axes)) do
     work.all[i] = cell_id(study, point)
     if chosen(point, work.all[i]) then
@@ -316,7 +316,7 @@ end
 
 -- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out:
 -- the folder of all runs, by default runs.
-function M.cell(project, text, sets, out)
+function M.plan_cell(project, text, sets, out)
   local argument, scale, id = choice.split(text)
   local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,
     out = out })

@@ -15,21 +15,21 @@ local M = {}
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
 local MOST_RUNS = 4096 -- most runs of a cell: runtime/cli/train/verb_train.c
 
-function M.add(context, node, field, what, expected, hint)
+function M.report(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
 end
 
-function M.found(node)
+function M.show(node)
   return node.fields and "a table" or diagnostics.show(node.value)
 end
 
 function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
-    M.add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
+    M.report(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
   for name, inner in tree.iterate(node) do
     if not lists.has(legal, name) then
-      M.add(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
+      M.report(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
         nearest.make_hint(name, legal))
     end
   end
@@ -39,44 +39,44 @@ end
 function M.is_table(context, node, path, expected, legal)
   local is_one = tree.is_table(node)
   if not is_one then
-    M.add(context, node, path, "is " .. M.found(node), expected)
+    M.report(context, node, path, "is " .. M.show(node), expected)
   elseif legal then
     M.check_fields(context, node, path, legal)
   end
   return is_one
 end
 
-function M.items_of(context, node, path, expected)
+function M.read_items(context, node, path, expected)
   if not M.is_table(context, node, path, expected) then
     return {}
   elseif next(node.fields) or #node.items == 0 then
-    M.add(context, node, path, #node.items == 0 and not next(node.fields) and "is empty" or "is no list", expected)
+    M.report(context, node, path, #node.items == 0 and not next(node.fields) and "is empty" or "is no list", expected)
     return {}
   end
   return node.items
 end
 
 -- Returns a node's value if it is one of the legal words; nil after an error. kind: a noun for the words.
-function M.word(context, node, path, legal, kind)
+function M.read_word(context, node, path, legal, kind)
   if lists.has(legal, node.value) then
     return node.value
   end
-  M.add(context, node, path, ("%s is no %s"):format(M.found(node), kind),
+  M.report(context, node, path, ("%s is no %s"):format(M.show(node), kind),
     #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
     nearest.make_hint(node.value, legal))
 end
 
 -- Returns the name of a value on an axis: the name of a number is its text, so 16 equals "16".
-function M.name_of(value)
+function M.get_name(value)
   return type(value) == "number" and canonical.format(value) or value
 end
 
 function M.pick(context, values, node, path)
   local names, picked = lists.get_names(values), {}
-  for i, item in ipairs(M.items_of(context, node, path, "a list of names")) do
-    local value = lists.find(values, function(value) return value.name == M.name_of(item.value) end)
+  for i, item in ipairs(M.read_items(context, node, path, "a list of names")) do
+    local value = lists.find(values, function(value) return value.name == M.get_name(item.value) end)
     if not value then
-      M.add(context, item, locate.join(path, i), M.found(item) .. " is no value of this axis",
+      M.report(context, item, locate.join(path, i), M.show(item) .. " is no value of this axis",
         table.concat(names, ", "), nearest.make_hint(item.value, names))
     end
     picked[#picked + 1] = value or nil
@@ -85,10 +85,10 @@ function M.pick(context, values, node, path)
 end
 
 -- Reads values by axis, { <axis> = { <value> = true } }. owner: the node that must contain this node.
-function M.cells(context, axes, node, path, owner)
+function M.read_cells(context, axes, node, path, owner)
   local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then
-    M.add(context, owner, path, "is missing", expected)
+    M.report(context, owner, path, "is missing", expected)
   elseif M.is_table(context, node, path, expected, lists.get_names(axes)) then
     for name, inner in tree.iterate(node) do
       local axis = lists.find(axes, function(axis) return axis.name == name end)
@@ -102,14 +102,14 @@ function M.cells(context, axes, node, path, owner)
 end
 
 -- Reads { first, last }, both included; returns all seeds as a list.
-function M.seeds(context, node, path)
+function M.read_seeds(context, node, path)
   local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
     MOST_RUNS)
-  local items, ends, seeds = M.items_of(context, node, path, expected), {}, {}
+  local items, ends, seeds = M.read_items(context, node, path, expected), {}, {}
   for i, item in ipairs(items) do
     ends[i] = math.type(item.value) and math.tointeger(item.value)
     if not ends[i] or ends[i] < 0 or ends[i] > LARGEST_SEED then
-      M.add(context, item, locate.join(path, i), M.found(item) .. " is no seed", expected)
+      M.report(context, item, locate.join(path, i), M.show(item) .. " is no seed", expected)
       return seeds
     end
   end
@@ -121,7 +121,7 @@ function M.seeds(context, node, path)
     or last < first and ("ends at %d, before it starts"):format(last)
     or last - first >= MOST_RUNS and ("are %d seeds"):format(last - first + 1)
   if problem then
-    M.add(context, node, path, problem, expected)
+    M.report(context, node, path, problem, expected)
     return seeds
   end
   for seed = first, last do
@@ -140,13 +140,13 @@ function M.has_values(axes, point, values)
   return true
 end
 
-function M.plain(node)
+function M.to_plain(node)
   if not tree.is_table(node) then
     return node.value
   end
-  local value = lists.map(node.items, function(item) return M.plain(item) end)
+  local value = lists.map(node.items, function(item) return M.to_plain(item) end)
   for name, inner in next, node.fields do
-    value[name] = M.plain(inner)
+    value[name] = M.to_plain(inner)
   end
   return value
 end

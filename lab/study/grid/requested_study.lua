@@ -279,14 +279,14 @@ local function settle_flags(options)
 end
 
 local function settle_words(options)
-  local words = must(INPUT, choice.words(options.studies, function(path) return lfs.attributes(path, "mode") end))
+  local words = must(INPUT, choice.parse_words(options.studies, function(path) return lfs.attributes(path, "mode") end))
   must(INPUT, not words.scale or not options.scale or words.scale == options.scale,
     ("%s: found two scales, %s and --scale %s\n  expected: one"):format(options.study, words.scale, options.scale))
   options.study, options.scale, options.choice.cells = words.study, words.scale or options.scale, words.cells
 end
 
 function M.settle(options)
-  local only = must(INPUT, choice.only(options.only))
+  local only = must(INPUT, choice.parse_only(options.only))
   options.choice = { only = only[1] and only };
   (#options.axes > 0 and settle_flags or settle_words)(options)
 end

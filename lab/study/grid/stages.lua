@@ -28,10 +28,10 @@ local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an e
 local function read_name(context, node, path, known)
   local name = node.value
   if not names_module.is_valid(name) then
-    nodes.add(context, node, path, node.fields and "is missing" or nodes.found(node) .. " is no name for a stage",
+    nodes.report(context, node, path, node.fields and "is missing" or nodes.show(node) .. " is no name for a stage",
       names_module.TEXT)
   elseif known[name] then
-    nodes.add(context, node, path, ('a second stage "%s"'):format(name), "names that differ")
+    nodes.report(context, node, path, ('a second stage "%s"'):format(name), "names that differ")
   else
     return name
   end
@@ -57,11 +57,11 @@ local function read_options(context, node, path, verb)
   end
   nodes.check_fields(context, node, path, lists.join(verb.options, verb.flags))
   for name, inner in tree.iterate(node) do
-    local value = nodes.plain(inner)
+    local value = nodes.to_plain(inner)
     if lists.has(verb.flags, name) and value ~= true then
-      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner), "true")
+      nodes.report(context, inner, locate.join(path, name), "is " .. nodes.show(inner), "true")
     elseif not lists.has(verb.flags, name) and not is_option(value) and not is_list(value) then
-      nodes.add(context, inner, locate.join(path, name), "is " .. nodes.found(inner),
+      nodes.report(context, inner, locate.join(path, name), "is " .. nodes.show(inner),
         "a number or a word, or a list of them")
     end
     options[name] = value
@@ -73,32 +73,32 @@ local function read_making(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
     if fields[field] and not fields.from then
-      nodes.add(context, fields[field], locate.join(path, field), "has no `from`", "from = \"an earlier stage\"")
+      nodes.report(context, fields[field], locate.join(path, field), "has no `from`", "from = \"an earlier stage\"")
       return
     end
   end
   if not fields.from then
     return
   end
-  stage.from = nodes.word(context, fields.from, path .. ".from", names, "earlier stage")
+  stage.from = nodes.read_word(context, fields.from, path .. ".from", names, "earlier stage")
   if not fields.verb then
-    nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sort_keys(M.VERBS), ", "))
+    nodes.report(context, node, path .. ".verb", "is missing", table.concat(canonical.sort_keys(M.VERBS), ", "))
     return
   end
-  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sort_keys(M.VERBS), "verb of a stage")
+  stage.verb = nodes.read_word(context, fields.verb, path .. ".verb", canonical.sort_keys(M.VERBS), "verb of a stage")
   stage.options = stage.verb and fields.options
     and read_options(context, fields.options, path .. ".options", M.VERBS[stage.verb]) or {}
 end
 
 function M.read(context, axes, node)
   local list, names, known = {}, {}, {}
-  for i, item in ipairs(nodes.items_of(context, node, "stages", "a list of " .. STAGE_TEXT)) do
+  for i, item in ipairs(nodes.read_items(context, node, "stages", "a list of " .. STAGE_TEXT)) do
     local path = locate.join("stages", i)
     if nodes.is_table(context, item, path, STAGE_TEXT, FIELDS) then
       local stage = { origin = item.origin, path = path }
       stage.name = read_name(context, item.fields.name or item, path .. ".name", known)
-      stage.cells = nodes.cells(context, axes, item.fields.cells, path .. ".cells", item)
-      stage.seeds = item.fields.seeds and nodes.seeds(context, item.fields.seeds, path .. ".seeds")
+      stage.cells = nodes.read_cells(context, axes, item.fields.cells, path .. ".cells", item)
+      stage.seeds = item.fields.seeds and nodes.read_seeds(context, item.fields.seeds, path .. ".seeds")
       read_making(context, item, path, stage, names)
       list[#list + 1] = stage
       if stage.name then
@@ -113,7 +113,7 @@ function M.read(context, axes, node)
 end
 
 -- Returns the stage of a point of the grid, nil without a stage; or nil and a list if several stages contain the point.
-function M.of_point(stages, axes, point)
+function M.find_stage(stages, axes, point)
   local found = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
   return not found[2] and found[1] or nil, found[2] and found
 end
@@ -130,7 +130,7 @@ end
 
 -- Returns the point of the stage `from` whose run a point of `stage` uses: both have equal values on every axis that
 -- `from` leaves open. Returns nil and an axis if no point or several points fit.
-function M.source_of(stage, axes, point)
+function M.find_source(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do
     source[i] = value_there(stage.from, axis, point[i])

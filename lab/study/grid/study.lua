@@ -54,7 +54,7 @@ local function name_reader(fits, words, expected)
     if fits(node.value) then
       return node.value
     end
-    nodes.add(context, node, path, ("%s is no %s"):format(nodes.found(node), words), expected)
+    nodes.report(context, node, path, ("%s is no %s"):format(nodes.show(node), words), expected)
   end
 end
 
@@ -67,18 +67,18 @@ local function optional(context, node, path, name, read)
 end
 
 local function read_value_name(context, node, path)
-  local name = nodes.name_of(node.value)
+  local name = nodes.get_name(node.value)
   if is_name(name) or type(name) == "string" and name:find(NUMBER) then
     return name
   end
-  nodes.add(context, node, path, nodes.found(node) .. " is no name for a value", NAME_TEXT .. "; or a number")
+  nodes.report(context, node, path, nodes.show(node) .. " is no name for a value", NAME_TEXT .. "; or a number")
 end
 
 local function read_title(context, node)
   if node and type(node.value) == "string" and node.value:find("%S") and not node.value:find("\n") then
     return node.value
   end
-  nodes.add(context, node or context.root, "title", node and "is " .. nodes.found(node) or "is missing",
+  nodes.report(context, node or context.root, "title", node and "is " .. nodes.show(node) or "is missing",
     "one line of text")
 end
 
@@ -89,10 +89,10 @@ local function read_fragment(context, source, node, path, is_base)
   end
   for name, inner in tree.iterate(node) do
     if name == "use" and not is_base then
-      nodes.add(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
+      nodes.report(context, inner, locate.join(path, name), "a whole spec cannot be used here", "it in base.use")
     elseif not M.SECTIONS[name] and name ~= "use" then
       local legal = canonical.sort_keys(M.SECTIONS)
-      nodes.add(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
+      nodes.report(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
         nearest.make_hint(name, legal))
     end
   end
@@ -101,10 +101,10 @@ end
 
 local function read_rates(context, node, path)
   local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
-  for i, item in ipairs(nodes.items_of(context, node, path, expected)) do
+  for i, item in ipairs(nodes.read_items(context, node, path, expected)) do
     local rate = type(item.value) == "number" and item.value + 0.0
     if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
-      nodes.add(context, item, locate.join(path, i), nodes.found(item) .. " does not fit here", expected)
+      nodes.report(context, item, locate.join(path, i), nodes.show(item) .. " does not fit here", expected)
     else
       known[rate] = true
       rates[#rates + 1] = rate
@@ -120,16 +120,16 @@ local function read_value(context, source, node, path, names)
   end
   for _, field in ipairs({ "name", "spec" }) do
     if not node.fields[field] then
-      nodes.add(context, node, locate.join(path, field), "is missing", expected)
+      nodes.report(context, node, locate.join(path, field), "is missing", expected)
       return nil
     end
   end
   local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
   local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"))
   local rates = optional(context, node, path, "learning_rates", read_rates)
-  local seeds = optional(context, node, path, "seeds", nodes.seeds)
+  local seeds = optional(context, node, path, "seeds", nodes.read_seeds)
   if name and names[name] then
-    nodes.add(context, node.fields.name, locate.join(path, "name"), ('"%s" occurs twice'):format(name),
+    nodes.report(context, node.fields.name, locate.join(path, "name"), ('"%s" occurs twice'):format(name),
       "names that differ")
   elseif name and fragment then
     names[name] = true
@@ -141,7 +141,7 @@ end
 local function read_values(context, source, node, path)
   local values, names = {}, {}
   local expected = 'a list of { name = "...", spec = { ... } }'
-  for i, item in ipairs(nodes.items_of(context, node, path, expected)) do
+  for i, item in ipairs(nodes.read_items(context, node, path, expected)) do
     values[#values + 1] = read_value(context, source, item, locate.join(path, i), names)
   end
   return values
@@ -152,7 +152,7 @@ local function read_shared(context, node, path)
   local folder = context.root_folder .. "/spec/studies/axes"
   local names = context.names(folder, ".lua")
   if not lists.has(names, node.value) then
-    nodes.add(context, node, path, nodes.found(node) .. " names no file in spec/studies/axes",
+    nodes.report(context, node, path, nodes.show(node) .. " names no file in spec/studies/axes",
       table.concat(names, ", "), nearest.make_hint(node.value, names))
     return {}
   end
@@ -166,13 +166,13 @@ local function read_axis(context, node, path)
   end
   local given, use = node.fields.values, node.fields.use
   if (given == nil) == (use == nil) then
-    nodes.add(context, use or node, path, use and "has both values and use" or "has no values",
+    nodes.report(context, use or node, path, use and "has both values and use" or "has no values",
       'values = { ... }, or use = "<name>" for spec/studies/axes/<name>.lua')
     return nil
   end
   local name = node.fields.name and read_axis_name(context, node.fields.name, path .. ".name")
   if not node.fields.name then
-    nodes.add(context, node, path .. ".name", "is missing", NAME_TEXT)
+    nodes.report(context, node, path .. ".name", "is missing", NAME_TEXT)
   end
   local values = given and read_values(context, context.source, given, path .. ".values")
     or read_shared(context, use, path .. ".use")
@@ -187,7 +187,7 @@ local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
     local others = lists.filter(axes, function(other) return other ~= axis end)
     for _, value in ipairs(axis.values) do
-      value.with = value.with and nodes.cells(context, others, value.with, locate.join(value.path, "with"))
+      value.with = value.with and nodes.read_cells(context, others, value.with, locate.join(value.path, "with"))
     end
   end
 end
@@ -195,13 +195,13 @@ end
 local function read_axes(context, node)
   local axes, names = {}, {}
   if not node then
-    nodes.add(context, context.root, "axes", "is missing", "a list of axes, at least one")
+    nodes.report(context, context.root, "axes", "is missing", "a list of axes, at least one")
     return axes
   end
-  for i, item in ipairs(nodes.items_of(context, node, "axes", "a list of axes, at least one")) do
+  for i, item in ipairs(nodes.read_items(context, node, "axes", "a list of axes, at least one")) do
     local axis = read_axis(context, item, locate.join("axes", i))
     if axis and names[axis.name] then
-      nodes.add(context, item, locate.join("axes", i), ('a second axis "%s"'):format(axis.name), "names that differ")
+      nodes.report(context, item, locate.join("axes", i), ('a second axis "%s"'):format(axis.name), "names that differ")
     elseif axis then
       names[axis.name] = true
       axes[#axes + 1] = axis
@@ -230,7 +230,7 @@ local function read_scale(context, study, node, name)
   end
   local fields = node.fields
   local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base")
-  local seeds = optional(context, node, path, "seeds", nodes.seeds)
+  local seeds = optional(context, node, path, "seeds", nodes.read_seeds)
   local rates = optional(context, node, path, "learning_rates", read_rates)
   if fields.axes then
     narrow(context, study, fields.axes, path .. ".axes")
@@ -253,7 +253,7 @@ local function read_scales(context, study, node)
   end
   for name, inner in tree.iterate(node or tree.make_table(context.root.origin)) do
     if not name:find(NAME) then
-      nodes.add(context, inner, locate.join("scales", name), diagnostics.show(name) .. " is no name for a scale",
+      nodes.report(context, inner, locate.join("scales", name), diagnostics.show(name) .. " is no name for a scale",
         NAME_TEXT)
     end
     study.scales[#study.scales + 1] = name
@@ -280,16 +280,16 @@ local function read_criterion(context, node, path)
   end
   local metric, above = node.fields.metric, node.fields.above
   if not metric or not above then
-    nodes.add(context, node, locate.join(path, metric and "above" or "metric"), "is missing", M.CRITERION)
+    nodes.report(context, node, locate.join(path, metric and "above" or "metric"), "is missing", M.CRITERION)
     return nil
   end
   local percent = tonumber(above.value)
   if math.type(above.value) == nil or percent <= 1 or percent >= 100 then
-    nodes.add(context, above, locate.join(path, "above"), nodes.found(above) .. " is no number of percent that a score "
-      .. "can pass", "a number above 1 and below 100", percent and percent > 0 and percent <= 1
-      and "percent, not a share" or nil)
+    nodes.report(context, above, locate.join(path, "above"), nodes.show(above)
+      .. " is no number of percent that a score " .. "can pass", "a number above 1 and below 100", percent
+      and percent > 0 and percent <= 1 and "percent, not a share" or nil)
   end
-  return { metric = nodes.word(context, metric, locate.join(path, "metric"), SHARES, "metric of shares"),
+  return { metric = nodes.read_word(context, metric, locate.join(path, "metric"), SHARES, "metric of shares"),
     above = percent }
 end
 
@@ -300,12 +300,12 @@ local function read_scored(context, node)
   for name, inner in tree.iterate(node) do
     local path = locate.join("report", name)
     if REPORT_FIELDS[name] == nil then
-      nodes.add(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
+      nodes.report(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
         nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
     elseif name == "generalises" then
       scored.generalises = read_criterion(context, inner, path)
     else
-      scored[name] = nodes.word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
+      scored[name] = nodes.read_word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
     end
   end
   return scored
@@ -314,7 +314,7 @@ end
 local function is_spec(context)
   local task = context.root.fields.task
   if task and not context.root.fields.axes then
-    nodes.add(context, task, "task", "this is a spec, not a study", "a study: { title, axes, base, seeds, ... }",
+    nodes.report(context, task, "task", "this is a spec, not a study", "a study: { title, axes, base, seeds, ... }",
       ("./longhand train builds and trains a spec; ./longhand check %s checks it"):format(context.source.shown))
     return true
   end
@@ -328,10 +328,10 @@ local function read_fields(context)
     axes = read_axes(context, fields.axes) }
   study.prefix = optional(context, context.root, "", "prefix", read_prefix)
   study.below[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
-  study.seeds = optional(context, context.root, "", "seeds", nodes.seeds) or { 0 }
+  study.seeds = optional(context, context.root, "", "seeds", nodes.read_seeds) or { 0 }
   study.learning_rates = optional(context, context.root, "", "learning_rates", read_rates)
   if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then
-    local items = lists.map(fields.report.items, nodes.plain)
+    local items = lists.map(fields.report.items, nodes.to_plain)
     study.scored = read_scored(context, fields.report)
     study.report = (#items > 0 or not next(fields.report.fields)) and items or nil -- nil: the default items
   end

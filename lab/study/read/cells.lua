@@ -74,7 +74,7 @@ local function scored_of(list)
 end
 
 -- Returns the runs of a study that have a score.
-function M.scored_runs(study)
+function M.list_scored_runs(study)
   return scored_of(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
@@ -94,30 +94,30 @@ local IN_DISTRIBUTION = { "validation", "in_distribution" }
 local function set_of(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
     return set ~= scored.split and list[1]
-      and not lists.find(list, function(run) return not runs.score(run, set, scored.metric) end)
+      and not lists.find(list, function(run) return not runs.get_score(run, set, scored.metric) end)
   end) or scored.split
 end
 
 -- The choice of a cell's learning rate, and of the examples that decide it: { set, beyond, scored, named, rates }.
--- list: the runs that have a score. set: the name of the deciding evaluation (runs.evaluation). beyond: whether some of
--- its examples are beyond training. scored: whether scores are on this set, too. named: whether the study names the
--- set. rates: the number of rates with a score. If the study names no set (select), it is the first of these on which
--- all runs were evaluated: validation (a separate stream or a set of dataset files), the in_distribution part of the
--- test, the scored set.
+-- list: the runs that have a score. set: the name of the deciding evaluation (runs.get_evaluation). beyond: whether
+-- some of its examples are beyond training. scored: whether scores are on this set, too. named: whether the study names
+-- the set. rates: the number of rates with a score. If the study names no set (select), it is the first of these on
+-- which all runs were evaluated: validation (a separate stream or a set of dataset files), the in_distribution part of
+-- the test, the scored set.
 local function choice_of(list, scored)
   local set = set_of(list, scored)
   local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
     rates = #lists.group(list, function(run) return run.learning_rate or false end) }
   for _, run in ipairs(list) do
-    local evaluation = runs.evaluation(run, set)
+    local evaluation = runs.get_evaluation(run, set)
     choice.beyond = choice.beyond or runs.is_beyond(run, set)
-    choice.scored = choice.scored or evaluation ~= nil and evaluation == runs.evaluation(run, scored.split)
+    choice.scored = choice.scored or evaluation ~= nil and evaluation == runs.get_evaluation(run, scored.split)
   end
   return choice
 end
 
 local function mean_of(list, set, metric)
-  return statistics.mean(lists.map(list, function(run) return runs.score(run, set, metric) end))
+  return statistics.mean(lists.map(list, function(run) return runs.get_score(run, set, metric) end))
 end
 
 -- Whether a rate is better than `best`, a lower rate: by its mean on the deciding set; if the means are equal, by the
@@ -167,7 +167,7 @@ local function summarise(cell, scored)
   summary.best = best_of(summary.rates, scored.metric, summary.choice)
   summary.max, summary.top = top and top.score, top
   summary.hours, summary.differences = hours_of(evaluated), differences(evaluated, cell.joined)
-  summary.grid = runs.usual_grid(evaluated, scored.split)
+  summary.grid = runs.find_usual_grid(evaluated, scored.split)
   summary.decoding, summary.other_decoding = top and top.decoding, cell.other_decoding
   return summary
 end
@@ -179,7 +179,7 @@ local function mark_grid(cell, usual)
 end
 
 -- Returns the study without an axis: cells that differ on this axis alone become one cell with all of their runs.
-function M.over(study, axis)
+function M.merge_axis(study, axis)
   local function key_of(cell)
     local key = lists.copy(cell.key)
     key[axis] = nil
@@ -215,7 +215,7 @@ function M.fits(cell, where, only)
 end
 
 -- Returns the part of a study with the cells that fit `where` and `only` (M.fits); its axes have these cells' values.
-function M.within(study, where, only)
+function M.select(study, where, only)
   local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
   local axes = lists.map(study.axes, function(axis)
     local there = lists.map(kept, function(cell) return cell.key[axis.name] end)
@@ -245,19 +245,19 @@ end
 
 -- Sets the scores: a run has a score if it was evaluated on the scored set.
 local function finish(study, metric)
-  study.scored = metrics.scored(study, study.scored, metric)
+  study.scored = metrics.complete_scored(study, study.scored, metric)
   local scored, criterion = study.scored, study.scored.generalises
   for number, cell in ipairs(study.cells) do
     cell.number = number
     drop_other_decodings(cell)
     for _, run in ipairs(cell.runs) do
-      run.score = runs.score(run, scored.split, scored.metric)
-      run.generalises = metrics.generalises(runs.score(run, scored.split, criterion.metric), criterion)
+      run.score = runs.get_score(run, scored.split, scored.metric)
+      run.generalises = metrics.generalises(runs.get_score(run, scored.split, criterion.metric), criterion)
       run.state = run.state == "evaluated" and not run.score and "not evaluated" or run.state
     end
     cell.summary = summarise(cell, scored)
   end
-  study.whole, study.grid = study, runs.usual_grid(M.scored_runs(study), scored.split)
+  study.whole, study.grid = study, runs.find_usual_grid(M.list_scored_runs(study), scored.split)
   for _, cell in ipairs(study.cells) do
     mark_grid(cell, study.grid)
   end
@@ -273,7 +273,7 @@ local function own_runs(cell, root)
   local list = {}
   for i, wanted in ipairs(cell.runs) do
     local dir = wanted.dir and root .. "/" .. wanted.dir
-    list[i] = dir and runs.read(dir, run_files.place(dir))
+    list[i] = dir and runs.read(dir, run_files.split_path(dir))
       or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
     list[i].seed, list[i].learning_rate = wanted.seed, wanted.learning_rate
   end
@@ -281,9 +281,9 @@ local function own_runs(cell, root)
 end
 
 -- Reads the runs of an expanded study below `root`. metric: of scores, replaces the study's, or nil.
-function M.of_study(study, root, metric)
+function M.read_study(study, root, metric)
   local cells, left = {}, {}
-  local lost, strange = earlier_results.lost_cells(study)
+  local lost, strange = earlier_results.find_lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost)) do
     local list, is_earlier, anew = earlier_results.choose(root, study, cell, own_runs(cell, root), left)
     if #list > 0 then -- runs of a cell that left the study may be gone
@@ -293,16 +293,16 @@ function M.of_study(study, root, metric)
   end
   if strange > 0 then
     left[#left + 1] = ("%s of an earlier version of the study, which had other axes: %s"):format(wording.count(strange,
-      "cell"), root .. "/" .. snapshots.name(study.name, study.scale))
+      "cell"), root .. "/" .. snapshots.get_path(study.name, study.scale))
   end
   return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale,
-    axes = earlier_results.axes_with(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
+    axes = earlier_results.extend_axes(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
     cells = cells, left_out = left }, metric)
 end
 
 -- Returns the name of a run's task: its kind; for dataset files the task's name, by default `id`, the spec's name; nil
 -- if the spec has no task. The file's name does not identify a task: train.jsonl is a common name.
-function M.task_of(spec, id)
+function M.name_task(spec, id)
   local task = spec and spec.task or {}
   return task.kind or task.data and (task.name or id) or nil
 end
@@ -317,9 +317,9 @@ end
 local function groups_of(root)
   local list, problems = run_files.find(root)
   local found = lists.map(list, function(dir)
-    local place = run_files.place(dir)
+    local place = run_files.split_path(dir)
     local run = runs.read(dir, place)
-    local digest = run.facts.data and run.facts.data.train_sha256 or run_files.named(place.name).data
+    local digest = run.facts.data and run.facts.data.train_sha256 or run_files.parse_name(place.name).data
     return { run = run, id = place.id, digest = place.digest, data = digest and digest:sub(1, run_files.DATA_DIGITS) }
   end)
   local groups = lists.group(found, function(one) return ("%s/%s/%s"):format(one.id, one.digest, one.data) end)
@@ -345,7 +345,7 @@ end
 
 -- Returns the key { task, encoding } of a group of runs; and whether its task has only the spec's name.
 local function key_of(group, spec)
-  local name = M.task_of(spec, group.id) or "?"
+  local name = M.name_task(spec, group.id) or "?"
   return { task = name, encoding = encoding_of(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
@@ -365,7 +365,7 @@ end
 -- The names of cells that agree in task and encoding get the digest, and if the digests are equal the file's digest. If
 -- all tasks are dataset files without names, specs name the tasks, and there is no other axis. metric: the metric of
 -- scores, or nil for the default.
-function M.of_folder(root, metric)
+function M.read_folder(root, metric)
   local order, problems = groups_of(root)
   local known, nameless = {}, true
   for _, group in ipairs(order) do

@@ -72,7 +72,7 @@ local function read(path, axes)
   return found
 end
 
-function M.of(path, axes)
+function M.read(path, axes)
   local attributes = lfs.attributes(path)
   if not attributes or attributes.mode ~= "file" then
     return nil

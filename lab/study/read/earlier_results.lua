@@ -1,8 +1,8 @@
 -- Results of a study from before a change of its specs, for reports.
 --
--- Input: a study from grid.lua, or from M.whole of a sweep's snapshot (snapshots.lua); the folder of all runs. Output:
--- for a cell without evaluated runs of its current spec, the newest earlier version with evaluated runs; cells that the
--- study no longer has; texts on omitted versions. A cell never contains runs of two versions.
+-- Input: a study from grid.lua, or from M.restore of a sweep's snapshot (snapshots.lua); the folder of all runs.
+-- Output: for a cell without evaluated runs of its current spec, the newest earlier version with evaluated runs; cells
+-- that the study no longer has; texts on omitted versions. A cell never contains runs of two versions.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -24,7 +24,7 @@ local function own_text(list)
   for _, of in ipairs(lists.group(list, function(run) return run.state end)) do
     counts[of.key] = of.key ~= "missing" and of.key ~= "waiting" and #of or nil
   end
-  return runs.states_text(counts)
+  return runs.format_states(counts)
 end
 
 -- Returns the runs of a cell to show; whether they are of an earlier version; and the differences of that version from
@@ -33,9 +33,9 @@ function M.choose(root, study, cell, list, left)
   local shown, anew = list, nil
   local is_settled = is_any_evaluated(list)
   for _, version in ipairs(versions.find(root, study, cell)) do
-    local words = table.concat(versions.words(study, cell, version), "; ")
+    local words = table.concat(versions.describe(study, cell, version), "; ")
     local earlier = not is_settled and lists.map(version.dirs, function(dir)
-      return runs.read(root .. "/" .. dir, run_files.place(dir))
+      return runs.read(root .. "/" .. dir, run_files.split_path(dir))
     end)
     if earlier and is_any_evaluated(earlier) then
       local own = own_text(list)
@@ -57,7 +57,7 @@ end
 
 -- Returns the cells in the snapshot that the study no longer has: { id, key, runs }, each once; and the number of such
 -- cells with other axes.
-function M.lost_cells(study)
+function M.find_lost_cells(study)
   local known, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
     local is_new = not known[entry.id]
@@ -71,7 +71,7 @@ function M.lost_cells(study)
 end
 
 -- Returns the axes of a study, extended by the values of these cells.
-function M.axes_with(study, cells)
+function M.extend_axes(study, cells)
   return lists.map(study.axes, function(axis)
     local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
     return { name = axis.name, values = lists.drop_repeats(lists.join(axis.values, more)) }
@@ -89,7 +89,7 @@ local function scored_of(noted)
 end
 
 -- Returns a study from a sweep's snapshot alone.
-function M.whole(snapshot, name)
+function M.restore(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,
     scored = scored_of(snapshot.scored), snapshot = snapshot }

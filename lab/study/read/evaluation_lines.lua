@@ -27,7 +27,7 @@ end
 
 -- Returns a row from the pairs of a line from byte `at` on: each name must occur once, with a number that fits a shape
 -- or with a known word; nil for any other line. texts: names of numbers that stay texts.
-function M.pairs(line, at, shape, texts)
+function M.parse_pairs(line, at, shape, texts)
   local row = {}
   repeat
     local name, text, mark, behind = line:match(PAIR, at)
@@ -48,7 +48,7 @@ end
 local function take_plain(line)
   local shape = run_shapes.evaluation
   local step, split, length, at = line:match(FRONT)
-  local row = SPLITS[split] and M.pairs(line, at, shape, AS_TEXT)
+  local row = SPLITS[split] and M.parse_pairs(line, at, shape, AS_TEXT)
   if not row or row.step or not row.examples or not row.draws or run_shapes.unmeasured(row) then
     return nil
   end

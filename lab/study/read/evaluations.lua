@@ -159,7 +159,7 @@ end
 
 -- Completes the evaluations of a run, or of one level of its noise, after all lines were added. is_finite: they are of
 -- a finite set of examples, and get `parts`; is_weighted: scores are means over examples.
-function M.close(of, is_finite, is_weighted)
+function M.complete(of, is_finite, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = of[split]
     if evaluation then
@@ -184,7 +184,7 @@ end
 -- Evaluations during training (eval.during): a list of { step, mean, sets } from rows of their lines. mean: the means {
 -- accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out examples, or over training examples if none
 -- are held out. sets: the means over each dataset file's set, by the set's name. spec: of the run.
-function M.in_training(rows, spec)
+function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
   local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
   local function set_of(row)

@@ -18,7 +18,7 @@ local function compute(path)
   return text:match("^%x+") or bytes and sha256.hash(bytes)
 end
 
-function M.of(path)
+function M.compute(path)
   local found = lfs.attributes(path)
   if not found or found.mode ~= "file" then
     return nil

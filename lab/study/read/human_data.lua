@@ -31,7 +31,7 @@ local function read(path)
 end
 
 local function refuse(path, row, column, found, expected)
-  stop.with(INPUT, ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found),
+  stop.exit(INPUT, ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found),
     expected))
 end
 
@@ -57,7 +57,7 @@ local function numbers_of(file, path, count)
 end
 
 -- The share of correct human answers for every puzzle. column: its name; nil: the last column.
-function M.accuracy(path, column, puzzles)
+function M.read_accuracy(path, column, puzzles)
   local file = read(path)
   column = column or file.columns[#file.columns] or "accuracy"
   must(INPUT, file.has[column], ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
@@ -80,7 +80,7 @@ end
 
 -- Trials as a list of participants { name, share }; share[puzzle] is nil for a puzzle that a participant has not seen.
 -- Item numbers start at 1; items beyond the number of puzzles belong to other trials and are skipped.
-function M.trials(path, puzzles)
+function M.read_trials(path, puzzles)
   local file, trials = read(path), {}
   for _, column in ipairs({ SUBJECT, ITEM, RIGHT }) do
     must(INPUT, file.has[column], ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT,
@@ -109,7 +109,7 @@ function M.trials(path, puzzles)
 end
 
 -- The mean share of each puzzle over participants; nil if no participant has seen the puzzle.
-function M.means(people, count)
+function M.compute_means(people, count)
   local means = {}
   for number = 1, count do
     means[number] = statistics.mean(lists.map(people, function(one) return one.share[number] end))

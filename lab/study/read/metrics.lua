@@ -39,7 +39,7 @@ end
 
 -- The study's `scored`, { split, select, metric, generalises }, with defaults filled in; select is nil if no set is
 -- named (cells.lua). asked: a metric in place of the study's, whose criterion is kept; nil: the study's.
-function M.scored(study, given, asked)
+function M.complete_scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
   scored.metric = scored.metric
@@ -50,7 +50,7 @@ function M.scored(study, given, asked)
 end
 
 -- A criterion as text: "exact match above 99%".
-function M.criterion_text(criterion)
+function M.format_criterion(criterion)
   return ("%s above %g%%"):format(M.of[criterion.metric].title, criterion.above)
 end
 

@@ -11,7 +11,7 @@ local M = {}
 local FOLDER = "spec/published/"
 
 -- The list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
-function M.fields(line)
+function M.split_line(line)
   local fields, rest = {}, line
   local text, comma
   repeat
@@ -32,7 +32,7 @@ end
 function M.parse(text)
   local columns, rows = nil, {}
   for line in text:gmatch("[^\r\n]+") do
-    local fields = M.fields(line)
+    local fields = M.split_line(line)
     columns = columns or fields
     if not fields or #fields ~= #columns then
       return nil, ("line %d: %d fields\n  expected: %d"):format(#rows + 1, fields and #fields or 0,
@@ -76,7 +76,7 @@ end
 
 -- The number in the first row that has the values of key, and the number of such rows; nil if the paper has no such
 -- number. Values are compared as text; columns that the file lacks are ignored.
-function M.lookup(published, key, column)
+function M.find_number(published, key, column)
   local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
   return rows[1] and tonumber(rows[1][column]), #rows
 end

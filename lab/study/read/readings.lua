@@ -23,7 +23,7 @@ local RANGES = { zero_based = "from 0", one_based = "from 1" }
 local USUAL_RANGE = "from 0 where positions are drawn, from 1 where distances are"
 
 -- The lengths of a field of a spec, as a text; nil without the field.
-function M.lengths_text(field)
+function M.format_lengths(field)
   if not field or field.list then
     return field and table.concat(field.list, ", ")
   end
@@ -55,7 +55,7 @@ local QUESTIONS = {
   end },
   { "rows of a learned table", function(spec) return text_of(get(spec, "encoding.additive.rows")) end },
   { "dropout in evaluation", function(spec) return get(spec, "eval.dropout") and "on" or "off" end },
-  { "lengths evaluated", function(spec) return M.lengths_text(get(spec, "eval.lengths")) end },
+  { "lengths evaluated", function(spec) return M.format_lengths(get(spec, "eval.lengths")) end },
   { "evaluation batch", function(spec)
     local examples, batch = get(spec, "eval.examples"), get(spec, "eval.batch")
     return examples and (batch and ("batches of %s, %s examples per length"):format(batch, examples)
@@ -74,7 +74,7 @@ local QUESTIONS = {
 }
 
 -- The readings of a run. The number of steps is that of the run's end, since flags override the spec's number.
-function M.of(run)
+function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
     local answer = question[2](spec, run.facts)
@@ -87,8 +87,8 @@ end
 
 -- Readings of many runs: a list of { question, text }. The text has each answer with its number of runs, most frequent
 -- answer first.
-function M.count(list)
-  local all = lists.collect(list, M.of)
+function M.count_answers(list)
+  local all = lists.collect(list, M.list)
   return lists.map(QUESTIONS, function(question)
     local asked = lists.filter(all, function(item) return item.question == question[1] end)
     local answers = lists.group(asked, function(item) return item.answer end)

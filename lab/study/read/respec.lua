@@ -162,7 +162,7 @@ local function add_sets(list, want, have, path)
 end
 
 -- The words of --set that turn one resolved spec into another, as far as --set can express the differences.
-function M.sets(want, have)
+function M.list_settings(want, have)
   local list = {}
   add_sets(list, want, have, "")
   return list
@@ -172,7 +172,7 @@ end
 local OWN = { { "task.source", "its task is" }, { "task.data", "its task is" }, { "task.validation", "its task is" },
   { "model.source", "its network is" }, { "init", "its first parameters are from" } }
 
-function M.text(resolved)
+function M.write_spec(resolved)
   for _, own in ipairs(OWN) do
     local file = lists.get(resolved, own[1])
     if file then

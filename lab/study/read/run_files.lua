@@ -22,7 +22,7 @@ local BLOCK = 1 << 16 -- bytes of one read
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
 -- Describes a problem { field (or nil), found, expected } of a file in one line. The line number may be nil.
-function M.line_of(name, problem, number)
+function M.format_problem(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return escape.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
     field and field .. ": " or "", problem.found, problem.expected))
@@ -37,32 +37,32 @@ end
 
 -- Reads a JSON file and checks it: the value; nil and a line on the damage; nil alone if the file does not exist.
 -- check: a function of the value that returns a further problem, or nil; shown: the name of the file in the line.
-function M.json(path, shown, largest, shape, check)
+function M.read_json(path, shown, largest, shape, check)
   local text, problem = input.read(path, largest)
   local value
   if text then
     value, problem = decode(text, shape)
   end
   problem = problem or value and check and check(value)
-  return not problem and value or nil, problem and M.line_of(shown, problem)
+  return not problem and value or nil, problem and M.format_problem(shown, problem)
 end
 
 -- Names of the folders that hold a trainer's files: { id, digest, name }.
-function M.place(dir)
+function M.split_path(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
   return { id = id, digest = digest, name = name }
 end
 
 -- The parts of a run folder's name, as texts: { rate, seed, data }. data: the first digits of the SHA-256 of the
 -- training file; absent for runs without a file.
-function M.named(name)
+function M.parse_name(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
 -- Describes a contradiction between facts and the names of the folders; nil without one.
 local function misplaced(facts, place)
-  local named = M.named(place.name or "")
+  local named = M.parse_name(place.name or "")
   local function problem(field, found, expected)
     return { field = field, found = diagnostics.show(found), expected = expected }
   end
@@ -81,10 +81,11 @@ local function misplaced(facts, place)
     and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
 end
 
--- Reads the run.json of a folder. place: from M.place; absent if the folder may have any name.
-function M.facts(dir, place)
+-- Reads the run.json of a folder. place: from M.split_path; absent if the folder may have any name.
+function M.read_facts(dir, place)
   local name = "run.json"
-  local facts, damage = M.json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts, function(facts)
+  local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts,
+    function(facts)
     return misplaced(facts, place or {})
   end)
   if facts then
@@ -149,10 +150,10 @@ local function each_row(dir, name, notes, take, read)
     if problem and not whole then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
     elseif problem then
-      return M.line_of(name, problem, number)
+      return M.format_problem(name, problem, number)
     end
   end)
-  return damage or unread and M.line_of(name, unread)
+  return damage or unread and M.format_problem(name, unread)
 end
 
 -- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua returns it. Fields of a row: length, nil if the
@@ -161,15 +162,15 @@ end
 -- beyond, the axes on which the condition exceeds all training examples; of, the number of existing examples if fewer
 -- were taken; order, "file" if the first examples of the file were taken; data, the first digits of the SHA-256 of
 -- their file. Returns nil, or a description of the damage.
-function M.evaluations(dir, notes, take)
+function M.read_evaluations(dir, notes, take)
   return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.read)
 end
 
 -- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns nil, or a description
 -- of the damage.
-function M.metrics(dir, notes, take)
+function M.read_metrics(dir, notes, take)
   return each_row(dir, "metrics.jsonl", notes, take, function(line)
-    local row = line:sub(1, 1) == "{" and evaluation_lines.pairs(line, 2, run_shapes.metrics, {})
+    local row = line:sub(1, 1) == "{" and evaluation_lines.parse_pairs(line, 2, run_shapes.metrics, {})
     if row and row.step then
       return row
     end
@@ -186,12 +187,12 @@ local function last_line(path, shape)
 end
 
 -- The last complete line of metrics.jsonl, decoded; nil if there is none.
-function M.last_metrics(dir)
+function M.read_last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
 -- The last complete line of eval.jsonl; nil if there is none.
-function M.last_evaluation(dir)
+function M.read_last_evaluation(dir)
   return last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
 end
 
@@ -225,7 +226,7 @@ function M.find(root)
 end
 
 -- The folder of all runs that contains the folder of an id, of a digest or of a run; nil for any other folder.
-function M.around(dir)
+function M.find_root(dir)
   local level = { dir }
   for up = 3, 1, -1 do
     if lists.find(level, has_run) then
@@ -238,14 +239,14 @@ end
 
 -- Notes of sweep on the studies that ran in a folder: a list of { study, path, scale, set }, sorted by name; and
 -- messages on damaged notes. Other JSON files in the folder, without the field `study`, are ignored.
-function M.records(root)
+function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(names_in(root)) do
     local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
     local value = text and input.decode(text)
     local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)
     if problem then
-      problems[#problems + 1] = M.line_of(root .. "/" .. name, problem)
+      problems[#problems + 1] = M.format_problem(root .. "/" .. name, problem)
     elseif problem == nil then
       list[#list + 1] = value
     end

@@ -19,7 +19,7 @@ local function find_runs(root, plan, name, listed)
   return lists.map(listed[folder], function(found)
     local dir = folder .. "/" .. found
     return found:sub(1, #name) == name and found:find(pattern, #name + 1)
-      and { name = found, facts = run_files.facts(dir, run_files.place(dir)) } or nil
+      and { name = found, facts = run_files.read_facts(dir, run_files.split_path(dir)) } or nil
   end)
 end
 

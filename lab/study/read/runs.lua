@@ -7,7 +7,7 @@
 -- or else between; train of sampled tasks equals in_distribution. axis names the numbers of evaluations: "length", or
 -- the first axis of the evaluations. parts: for dataset files, the parts in_distribution and beyond of test
 -- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", the decoding of all evaluations of
--- the run. during: evaluations.in_training describes it. notes: messages on unreadable contents. novel:
+-- the run. during: evaluations.summarise_training describes it. notes: messages on unreadable contents. novel:
 -- held-out sets exclude examples of training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond
 -- training was requested, and test has training lengths; seen: test has the very examples of training. noisy, for noise
 -- on embeddings: { [deviation] = { axis, test, ... } }, each an evaluation as above; the run's own evaluations have the
@@ -30,7 +30,7 @@ local M = {}
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 -- The numbers of runs in these states, by state, as a text such as "26 missing, 1 failed"; "" without such runs.
-function M.states_text(counts)
+function M.format_states(counts)
   return table.concat(lists.map(M.UNSCORED, function(state)
     return (counts[state] or 0) > 0 and ("%d %s"):format(counts[state], state) or nil
   end), ", ")
@@ -99,7 +99,7 @@ end
 local function read_evaluations(run)
   local by, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
   local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
-  local damage = run_files.evaluations(run.dir, run.notes, function(row)
+  local damage = run_files.read_evaluations(run.dir, run.notes, function(row)
     if row.seed == nil and is_of_its_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
       local decoding = row.decoding or ""
       by[decoding] = by[decoding] or { axis = run.axis, during = {} }
@@ -117,7 +117,7 @@ end
 
 -- The lengths of section.lengths of a run's spec as a list; for examples of a file, the lengths in training. The list
 -- is empty if no lengths are known.
-function M.lengths(run, section)
+function M.get_lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
   end
@@ -131,13 +131,13 @@ end
 
 -- The number of evaluated lengths outside the training lengths, by the spec; 0 if it is unknown.
 local function count_untrained_lengths(run)
-  local trained = lists.to_set(M.lengths(run, "train"))
-  return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
+  local trained = lists.to_set(M.get_lengths(run, "train"))
+  return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
 -- Copies evaluations into `holder`, the run or one level of its noise; `test` becomes the scored evaluation.
 local function settle(run, holder, of)
-  evaluations.close(of, is_finite(run), has_data(run))
+  evaluations.complete(of, is_finite(run), has_data(run))
   of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
     holder[split] = of[split]
@@ -148,7 +148,7 @@ end
 local function score_within(run)
   local finite = is_finite(run)
   run.test = run.test or finite and run.validation or nil
-  local nothing = finite or #M.lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
+  local nothing = finite or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
   if not run.test and run.train and nothing then
     run.test, run.train, run.within, run.seen = run.train, nil, true, finite
   elseif run.test and run.test.parts and not run.test.parts.beyond then
@@ -166,7 +166,7 @@ local function state_of(run)
   if run_files.has_failed(exit) then
     return "failed"
   end
-  local asked = run.within and #M.lengths(run, "eval") or count_untrained_lengths(run)
+  local asked = run.within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
   local there = run.within and count_lengths(run.test)
     or count_lengths(run.beyond or run.test) + count_lengths(run.between)
   local whole = run.test and (exit == 0 or asked > 0 and there >= asked)
@@ -178,10 +178,10 @@ local function damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads one folder; nil if it has no run.json. place: the names of its parent folders, from run_files.place; nil if
--- they may have any names.
+-- Reads one folder; nil if it has no run.json. place: the names of its parent folders, from run_files.split_path; nil
+-- if they may have any names.
 function M.read(dir, place)
-  local facts, damage = run_files.facts(dir, place)
+  local facts, damage = run_files.read_facts(dir, place)
   if not facts then
     return damage and damaged(dir, damage)
   end
@@ -192,7 +192,7 @@ function M.read(dir, place)
   if damage then
     return damaged(dir, damage)
   end
-  run.during, run.noisy = evaluations.in_training(of.during, facts.spec), of.noisy
+  run.during, run.noisy = evaluations.summarise_training(of.during, facts.spec), of.noisy
   settle(run, run, of)
   for _, level in pairs(run.noisy or {}) do
     settle(run, level, level)
@@ -206,16 +206,16 @@ M.SIZES = { "layers", "width", "heads" }
 
 -- The size of a run's model: its kind of network as `model`, and M.SIZES: blocks over all stacks, channels of a token's
 -- vector, heads of a block. Fields that the spec lacks are absent.
-function M.size(run)
+function M.get_size(run)
   local model = lists.get(run.facts, "spec.model") or {}
   local layers = model.layers or model.decoder_layers and (model.encoder_layers or 0) + model.decoder_layers
   return { model = model.kind, layers = layers, width = model.width, heads = model.heads }
 end
 
 -- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged: an empty list, with a note.
-function M.metrics(run)
+function M.read_metrics(run)
   local rows = {}
-  local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end)
+  local damage = run_files.read_metrics(run.dir, run.notes, function(row) table.insert(rows, row) end)
   if damage then
     run.notes[#run.notes + 1], run.damaged = damage, true
     return {}
@@ -225,8 +225,8 @@ end
 
 -- Seconds of training after steps, { { step, seconds }, ... }. The list is empty if metrics.jsonl lacks them or is
 -- damaged; a note on damage is added.
-function M.clock(run)
-  local marks = lists.map(M.metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
+function M.read_clock(run)
+  local marks = lists.map(M.read_metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
   local facts, last = run.facts, marks[#marks]
   if not run.damaged and facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
     marks[#marks + 1] = { facts.step, facts.train_seconds } -- the last step, if metrics.jsonl has no line for it
@@ -235,14 +235,14 @@ function M.clock(run)
 end
 
 -- The axis of a run's evaluation as words; for significant digits, the words include the width of the frame.
-function M.axis_text(run)
+function M.format_axis(run)
   local width = run.axis == "digits" and lists.get(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 
 -- The evaluation of a run by its name: a field of the run, or for dataset files a part of its test: "in_distribution",
 -- "beyond", or with several axes "beyond" with the axes' names. nil if the run has no such evaluation.
-function M.evaluation(run, name)
+function M.get_evaluation(run, name)
   local own, parts = run[name], run.parts
   return own or parts and (parts[name] or lists.any(parts.axes or {}, function(part)
     return part.name == name and part.evaluation
@@ -276,9 +276,9 @@ local function grid_of(run, evaluation)
 end
 
 -- The most frequent grid of the runs in a list on a set; of equally frequent grids, the first. nil without runs.
-function M.usual_grid(list, set)
+function M.find_usual_grid(list, set)
   local grids = lists.map(list, function(run)
-    local evaluation = M.evaluation(run, set)
+    local evaluation = M.get_evaluation(run, set)
     return evaluation and grid_of(run, evaluation)
   end)
   local best = {}
@@ -290,8 +290,8 @@ end
 
 -- The evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the named
 -- evaluation, or test without a name.
-function M.curve(run, name)
-  local last = M.evaluation(run, name or "test")
+function M.get_curve(run, name)
+  local last = M.get_evaluation(run, name or "test")
   if not last or is_finite(run) or last == run.validation then
     return { last }
   end
@@ -302,20 +302,20 @@ end
 
 -- Whether an evaluation has examples beyond training on some axis.
 function M.is_beyond(run, name)
-  local evaluation = M.evaluation(run, name)
+  local evaluation = M.get_evaluation(run, name)
   return evaluation ~= nil and (evaluation.split:find("^be") ~= nil or evaluation.parts ~= nil
     and evaluation.parts.beyond ~= nil)
 end
 
 -- The score of an evaluated run in the unit of its metric: the mean over the lengths of the named evaluation
--- (M.percent), or of `test` without a name. nil for a run without that evaluation.
-function M.score(run, name, metric)
-  return run.state == "evaluated" and M.percent(M.evaluation(run, name or "test"), metric) or nil
+-- (M.compute_mean), or of `test` without a name. nil for a run without that evaluation.
+function M.get_score(run, name, metric)
+  return run.state == "evaluated" and M.compute_mean(M.get_evaluation(run, name or "test"), metric) or nil
 end
 
 -- The mean of an evaluation; shares are in percent. The mean is unweighted over lengths, or weighted over all existing
 -- examples. Lines without counted labels are skipped. nil without an evaluation, or if a line lacks the metric.
-function M.percent(evaluation, metric)
+function M.compute_mean(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
   local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
@@ -332,7 +332,7 @@ function M.percent(evaluation, metric)
 end
 
 -- The evaluation of a named set, from the run or from a level of its `noisy`.
-function M.under_noise(run, noise, split)
+function M.get_noisy(run, noise, split)
   local of = run.noisy and run.noisy[noise]
   return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
@@ -341,12 +341,12 @@ end
 M.EPOCH = "epoch"
 
 -- The score on exactly the named set; nil if the run has none. Batches of an epoch have no exact matches.
-function M.score_on(run, split, metric)
+function M.get_score_on(run, split, metric)
   if split == M.EPOCH then
     local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
     return accuracy and 100 * accuracy or nil
   end
-  local evaluation = M.evaluation(run, split)
+  local evaluation = M.get_evaluation(run, split)
   if split == "test" and run.within and not is_finite(run) then
     return nil -- the run has only training lengths, so its test is no separate set
   elseif not evaluation and run.test and run.test.split == split then
@@ -354,11 +354,11 @@ function M.score_on(run, split, metric)
   elseif is_finite(run) and evaluation and evaluation.split ~= split then
     return nil
   end
-  return run.state == "evaluated" and M.percent(evaluation, metric) or nil
+  return run.state == "evaluated" and M.compute_mean(evaluation, metric) or nil
 end
 
 -- The runs of a cell at its chosen learning rate; none without a chosen rate, or without a cell.
-function M.chosen(cell)
+function M.get_chosen(cell)
   return cell and cell.summary.best and cell.summary.best.runs or {}
 end
 

@@ -5,7 +5,7 @@
 --
 -- Input: the folder of all runs, a study's name and scale. Output: M.read returns { study, path, scale, title, axes,
 -- scored, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans; files is
--- a table from M.files_of, by the field that names the file. If M.read returns nil, the snapshot is missing, or the
+-- a table from M.list_files, by the field that names the file. If M.read returns nil, the snapshot is missing, or the
 -- second result describes its damage. Reads files, writes none.
 
 local run_files = require("lab.study.read.run_files")
@@ -34,24 +34,24 @@ local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = T
 }, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
 
 -- The path of a study's snapshot, below the folder of all runs.
-function M.name(study, scale)
+function M.get_path(study, scale)
   return ("%s/%s%s.json"):format(M.FOLDER, study, scale and "@" .. scale or "")
 end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
 -- The path of the copy of a file that a field names; nil for files that are not copied.
-function M.source(field, digest)
+function M.get_copy(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end
 
 function M.read(root, study, scale)
-  local path = root .. "/" .. M.name(study, scale)
-  return run_files.json(path, path, LARGEST, SHAPE)
+  local path = root .. "/" .. M.get_path(study, scale)
+  return run_files.read_json(path, path, LARGEST, SHAPE)
 end
 
 -- Files whose bytes are part of a spec's plan: { name, digest, text (of copied files) } by field.
-function M.files_of(spec)
+function M.list_files(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)
     files[field] = { name = name, digest = digest or sha256.digest(text), text = text }

@@ -1,7 +1,7 @@
 -- A trained run: its folder, its checkpoint, and its trainer and spec.
 --
 -- Input: a run's folder, or a checkpoint in it. Output: M.open returns { dir, checkpoint, info }, where info is
--- run.json from run_files.lua; M.with_spec passes on the spec from project:plan; M.trainer returns the path of a
+-- run.json from run_files.lua; M.with_spec passes on the spec from project:plan; M.find_trainer returns the path of a
 -- trainer of the same plan digest, and builds it if there is none. nil and a message on failure. Invariant: every
 -- program that is started was built here from a plan of that digest, or is named by the user.
 
@@ -25,7 +25,7 @@ function M.open(path)
   if path:find("%.safetensors$") then
     dir, checkpoint = path:match("^(.*)/[^/]*$") or ".", path
   end
-  local info, damage = run_files.facts(dir)
+  local info, damage = run_files.read_facts(dir)
   if not info then
     return nil, ("%s/%s"):format(escape.plain(dir), damage
       or "run.json: no such file; expected the folder of a run, or a checkpoint in one")
@@ -38,7 +38,7 @@ function M.open(path)
 end
 
 -- Names that distinguish runs: ids; if ids are equal, with seed and rate.
-function M.labels(runs)
+function M.make_labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
     local is_alone = lists.count(runs, function(other) return other.info.id == info.id end) == 1
@@ -55,7 +55,7 @@ local function plan_of(project, path, info)
   elseif spec.plan.digest == info.digest then
     return spec, {}
   end
-  local sets = respec.sets(info.spec, spec.resolved)
+  local sets = respec.list_settings(info.spec, spec.resolved)
   local again = project:find(path, sets)
   if again and again.plan.digest == info.digest then
     return again, sets
@@ -65,7 +65,7 @@ end
 
 -- Calls use(spec, path, {}) with run.json's spec in a temporary file.
 local function with_own_spec(project, info, use)
-  local text, message = respec.text(info.spec)
+  local text, message = respec.write_spec(info.spec)
   local folder
   if text then
     folder, message = shell.make_temporary_folder()
@@ -89,8 +89,8 @@ local function with_own_spec(project, info, use)
 end
 
 -- Plans run.json's spec; nil if it can no longer be planned, or if it names files of the user's own.
-function M.plan(project, info)
-  local text = respec.text(info.spec)
+function M.plan_spec(project, info)
+  local text = respec.write_spec(info.spec)
   local spec = text and project:plan_text(text, info.id, "run.json")
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
@@ -126,7 +126,7 @@ local function digest_of(trainer)
 end
 
 -- The path of the trainer in a folder, written for a shell.
-function M.program(dir)
+function M.get_trainer_path(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end
 
@@ -134,13 +134,13 @@ end
 -- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: further settings, which do not
 -- change the model; with settings, provide is always called. own: the run's spec, if the user names a spec. Returns the
 -- trainer's path.
-function M.trainer(project, run, given, provide, sets, own)
+function M.find_trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then
     local path = given:find("/") and given or "./" .. given
     local found = digest_of(path)
     if found ~= digest then
-      stop.with(1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
+      stop.exit(1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
         run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given))
     end
     return path
@@ -153,7 +153,7 @@ function M.trainer(project, run, given, provide, sets, own)
   local trainer, message = M.with_spec(project, run, own, function(_, path, more)
     local dir
     dir, code = provide(path, lists.join(more, sets or {}))
-    return dir and M.program(dir)
+    return dir and M.get_trainer_path(dir)
   end)
   return stop.must(code or 1, trainer, message and ("%s: its trainer cannot be built again: %s\n  expected: "
     .. "--trainer FILE, the trainer that made it, or one of the same spec"):format(run.dir, message))

@@ -2,8 +2,8 @@
 --
 -- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or {
 -- id } of a former cell. Output: M.find returns a list, the newest first, of { digest, data (SHA-256 of the training
--- file, or nil), dirs, facts, started }; M.words returns a list of texts, the differences from the current spec. A run
--- of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the cell. Writes
+-- file, or nil), dirs, facts, started }; M.describe returns a list of texts, the differences from the current spec. A
+-- run of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the cell. Writes
 -- nothing.
 
 local canonical = require("base.canonical")
@@ -70,7 +70,7 @@ local function compare_specs(list, before, now)
 end
 
 -- The first digits of a digest, for display.
-function M.short(digest)
+function M.shorten(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
 
@@ -83,13 +83,14 @@ end
 -- Appends the plan's files whose bytes differ. If nothing else differs, files with unknown earlier bytes are, too.
 local function compare_files(list, study, cell, version)
   local entry, unknown = noted(study, cell.id, version.digest), nil
-  local files = snapshots.files_of(cell.spec)
+  local files = snapshots.list_files(cell.spec)
   for _, field in ipairs(canonical.sort_keys(files)) do
     local before = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
     local name = files[field].name:match("[^/]*$")
     if before and before.digest ~= files[field].digest then
       list[#list + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
-        and snapshots.source(field, before.digest) or "digest " .. M.short(before.digest), M.short(files[field].digest))
+        and snapshots.get_copy(field, before.digest) or "digest " .. M.shorten(before.digest),
+        M.shorten(files[field].digest))
     end
     unknown = unknown or not before and ("%s: %s had other bytes, or Longhand was another version"):format(field, name)
   end
@@ -103,12 +104,12 @@ local function compare_data(list, cell, version)
   if not data or not data.digest then
     return
   elseif version.data ~= data.digest then
-    list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, M.short(version.data),
-      M.short(data.digest))
+    list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, M.shorten(version.data),
+      M.shorten(data.digest))
   end
 end
 
-function M.words(study, cell, version)
+function M.describe(study, cell, version)
   local list = {}
   if not cell.spec then
     return { cell.lost or cell.source and ("the cell waits for %s now"):format(cell.source.id)
@@ -151,7 +152,7 @@ local function strays(root, study, cell)
     for _, name in ipairs(names_in(root .. "/" .. plan, "^lr[^/]*%-seed%d+")) do
       local dir = plan .. "/" .. name
       local facts = not own[dir] and not name:find("-overfit", 1, true)
-        and run_files.facts(root .. "/" .. dir, run_files.place(dir))
+        and run_files.read_facts(root .. "/" .. dir, run_files.split_path(dir))
       local data = facts and facts.data and facts.data.train_sha256 or nil
       if facts and (is_noted or names_study(facts, study, cell.id)) and not is_current(cell, digest, data) then
         list[#list + 1] = { dir = dir, facts = facts, digest = digest, data = data }

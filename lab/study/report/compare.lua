@@ -27,7 +27,7 @@ local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100
 local SAMPLES = 12 -- rows of the table of curves
 local LOOKS = { "relative", "rand-rope" } -- whose styles the two runs have
-local STYLES = colours.all(LOOKS)
+local STYLES = colours.choose_styles(LOOKS)
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
@@ -41,9 +41,9 @@ local function read(path)
   local run = runs.read(dir)
   must(INPUT, run, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
     .. "runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
-  run.metrics = run.damaged and {} or runs.metrics(run)
+  run.metrics = run.damaged and {} or runs.read_metrics(run)
   if run.damaged then
-    stop.with(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes])))
+    stop.exit(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes])))
   end
   return run
 end
@@ -155,7 +155,7 @@ local function samples(pair)
     local other = others[x][2]
     rows[i] = { ("%d"):format(x), form:format(value), form:format(other), ("%+" .. pair.form):format(other - value) }
   end
-  return entries.plain({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
+  return entries.tabulate({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
 end
 
 local function title_of(metric)
@@ -183,7 +183,7 @@ local function pairs_of_curves(a, b, metric)
     local measure = measures.of[name]
     add({ name = name == "accuracy" and "lengths" or "lengths_" .. name, title = ("%s by %s, in %s"):format(
       title_of(name), axis, measure.unit), corner = axis, form = measure.form:sub(2), percent = measure.factor == 100 },
-      function(run) return figures.points(run, nil, measure.factor, name) end)
+      function(run) return figures.list_points(run, nil, measure.factor, name) end)
   end
   return list
 end
@@ -195,12 +195,12 @@ local function figure_of(pair)
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
     return #points > 0 and { points = points, style = STYLES[LOOKS[i]], title = NAMES[i], line = NAMES[i] } or nil
   end)
-  scales.fit(panel)
+  scales.fit_panel(panel)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
 local function differences_model(list)
-  return entries.plain({ title = "What differs", heads = { "field", "A", "B" },
+  return entries.tabulate({ title = "What differs", heads = { "field", "A", "B" },
     rows = lists.map(list, function(item) return { item.field, item.a, item.b } end) })
 end
 
@@ -217,7 +217,7 @@ local function differences_text(list)
 end
 
 local function pair_text(pair)
-  local low, high = scales.range({ pair.a, pair.b }, function(point) return point[2] end)
+  local low, high = scales.find_range({ pair.a, pair.b }, function(point) return point[2] end)
   return table_text.render(samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
     sparkline(pair.b, low, high))
 end
@@ -244,13 +244,13 @@ end
 
 local function page_of(result, pictures)
   local sections = { { title = "What differs", body = #result.differences > 0
-    and html.table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
+    and html.make_table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
   lists.append(sections, lists.map(result.pairs, function(pair)
-    return { title = pair.title, body = figure.body(pair.figure, pictures) .. html.table(samples(pair)) }
+    return { title = pair.title, body = figure.make_body(pair.figure, pictures) .. html.make_table(samples(pair)) }
   end))
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(escape.html(result.a.dir),
     escape.html(result.b.dir), escape.html(result.first))
-  return html.page({ title = "Two runs", lead = lead, sections = sections })
+  return html.make_page({ title = "Two runs", lead = lead, sections = sections })
 end
 
 local function write_all(options, result)
@@ -271,7 +271,7 @@ local function write_all(options, result)
 end
 
 -- The comparison of two runs. metric: the metric of the curves; nil: all metrics.
-function M.result(path_a, path_b, metric)
+function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
   return { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
     pairs = pairs_of_curves(a, b, metric), notes = lists.collect({ a, b }, function(run)
@@ -280,7 +280,7 @@ function M.result(path_a, path_b, metric)
 end
 
 local function compare(options)
-  local result = M.result(options.runs, options.other, options.metric)
+  local result = M.compare(options.runs, options.other, options.metric)
   options.say((text_of(result):gsub("\n$", "")))
   if options.out then
     return write_all(options, result)
@@ -292,6 +292,6 @@ function M.run(options)
   return stop.catch(compare, options)
 end
 
-M.text = text_of
+M.format_result = text_of
 
 return M

@@ -2,10 +2,10 @@
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
--- other entries their kind; for a missing entry ABSENT. M.state returns the present state of a path, M.hold whether all
--- states are unchanged, M.settled whether all files last changed well before a time.
+-- other entries their kind; for a missing entry ABSENT. M.read_state returns the present state of a path,
+-- M.are_unchanged whether all states are unchanged, M.are_settled whether all files last changed well before a time.
 -- Invariants: everything that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are
--- written. Files that are read as modules are not observed; M.modules adds them. Each state is taken before the
+-- written. Files that are read as modules are not observed; M.add_modules adds them. Each state is taken before the
 -- function sees the file.
 
 local lfs = require("lfs")
@@ -33,7 +33,7 @@ local function listing(path, own)
 end
 
 -- The state of a path; listed: for a folder, the names in it except those in `own`.
-function M.state(path, listed, own)
+function M.read_state(path, listed, own)
   local found = attributes(path, reused)
   if not found then
     return ABSENT
@@ -53,7 +53,7 @@ function M.observe(work, ...)
   local function note(path, listed)
     local before = type(path) == "string" and found[path]
     if type(path) == "string" and (not before or listed and not is_listed(before)) then
-      found[path] = M.state(path, listed)
+      found[path] = M.read_state(path, listed)
     end
   end
   lfs.attributes = function(path, ...)
@@ -78,17 +78,17 @@ function M.observe(work, ...)
 end
 
 -- Adds the files of all loaded modules.
-function M.modules(found)
+function M.add_modules(found)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
     if path then
-      found[path] = found[path] or M.state(path)
+      found[path] = found[path] or M.read_state(path)
     end
   end
 end
 
 -- Removes files that the work itself has written (`own`, by absolute path); listings of folders lose their names, too.
-function M.without(found, own)
+function M.remove(found, own)
   for path, state in pairs(found) do
     if own[paths.resolve(path)] then
       found[path] = nil
@@ -101,10 +101,10 @@ function M.without(found, own)
   end
 end
 
--- Whether every path still has the same state; own: as for M.without.
-function M.hold(found, own)
+-- Whether every path still has the same state; own: as for M.remove.
+function M.are_unchanged(found, own)
   for path, state in pairs(found) do
-    if M.state(path, is_listed(state), own) ~= state then
+    if M.read_state(path, is_listed(state), own) ~= state then
       return false
     end
   end
@@ -113,7 +113,7 @@ end
 
 -- Whether the last change of every file was well before a time: if a file changes twice within the same second and
 -- keeps its number of bytes, both versions have the same state.
-function M.settled(found, time)
+function M.are_settled(found, time)
   for _, state in pairs(found) do
     local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")
     if modification and math.max(tonumber(modification), tonumber(change)) + COARSEST >= time then

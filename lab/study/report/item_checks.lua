@@ -15,7 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
-local keys, axis_of = canonical.sort_keys, score_tables.axis_of
+local keys, axis_of = canonical.sort_keys, score_tables.find_axis
 
 local LARGEST = 1e9 -- largest number
 
@@ -84,7 +84,7 @@ end
 function checks.numbers(study, item, value)
   local what, expected, hint = checks.axis(study, item, value)
   local name = not what and lists.find(axis_of(study, value).values, function(one)
-    return not score_tables.number(one)
+    return not score_tables.parse_number(one)
   end)
   if name then
     return ("the axis %s has the value %s"):format(value, diagnostics.show(name)), "values that are numbers"
@@ -181,7 +181,7 @@ checks.titles = of_form(function(value)
 end, "not two titles", '{ of = "...", against = "..." }')
 
 -- Problem, expectation and hint for names of values by axis, if the axis or a value is unknown; else nil.
-function M.place_problem(study, name, values)
+function M.check_axis_values(study, name, values)
   local axis = axis_of(study, name)
   if not axis then
     return unknown_axis(study, name)
@@ -196,13 +196,13 @@ function checks.only(study, _, only)
     return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"
   end
   for _, name in ipairs(keys(only)) do
-    local what, expected, hint = M.place_problem(study, name, only[name])
+    local what, expected, hint = M.check_axis_values(study, name, only[name])
     if what then
       return what, expected, hint, name
     end
   end
 end
 
-M.checks, M.unknown, M.unknown_axis, M.is_named = checks, unknown, unknown_axis, is_named
+M.checks, M.report_unknown, M.report_unknown_axis, M.is_named = checks, unknown, unknown_axis, is_named
 
 return M

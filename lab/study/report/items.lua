@@ -15,8 +15,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 local keys = canonical.sort_keys
-local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
-local axis_of = score_tables.axis_of
+local checks, unknown, is_named = item_checks.checks, item_checks.report_unknown, item_checks.is_named
+local axis_of = score_tables.find_axis
 
 -- Fields of each kind of item, with the kind of the field. "axis" names an axis, "axis?" is optional, "numbers" names
 -- an axis of numbers, "values" lists names on the item's axis.
@@ -58,7 +58,7 @@ local function spread_of(study, item)
   for _, use in ipairs(uses) do
     local field, name = use[1], use[2]
     if not axis_of(study, name) then
-      return nil, field, item_checks.unknown_axis(study, name)
+      return nil, field, item_checks.report_unknown_axis(study, name)
     elseif spread[name] then
       return nil, field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
     end
@@ -74,7 +74,7 @@ local function check_where(study, item, spread)
     return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
   end
   for _, name in ipairs(keys(where)) do
-    local what, expected, hint = item_checks.place_problem(study, name, { where[name] })
+    local what, expected, hint = item_checks.check_axis_values(study, name, { where[name] })
     if not what and spread[name] then
       what, expected = ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
     end
@@ -160,11 +160,11 @@ end
 -- Names of values as the axes write them; a study may give them as numbers.
 local function named(value)
   if type(value) ~= "table" then
-    return nodes.name_of(value)
+    return nodes.get_name(value)
   end
   local list = {}
   for key, one in pairs(value) do
-    list[key] = nodes.name_of(one)
+    list[key] = nodes.get_name(one)
   end
   return list
 end

@@ -31,7 +31,7 @@ local function without_study(options, name, scale, message, problems)
     or message:match("[^\n]*")))
   problems[#problems + 1] = problem
   if snapshot then
-    local study = earlier_results.whole(snapshot, base_name(name))
+    local study = earlier_results.restore(snapshot, base_name(name))
     study.remarks = { why .. "; this is as it was swept" }
     return study
   end
@@ -49,7 +49,7 @@ end
 -- The study to show: the given study, or the only study that was swept here; nil if there is none, or if an error
 -- follows as the second result. Appends messages on damaged records to problems.
 local function expand(options, front, problems)
-  local found, damaged = run_files.records(options.runs)
+  local found, damaged = run_files.read_records(options.runs)
   lists.append(problems, damaged)
   local name = options.study or #found == 1 and file_of(found[1])
   if not name and #found > 1 then
@@ -81,9 +81,10 @@ end
 
 -- The study with its cells read; if no run matches the current spec, the study as it was swept.
 local function read(options, expanded)
-  local study = cells.of_study(expanded, options.runs, options.metric)
+  local study = cells.read_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
-    local whole = cells.of_study(earlier_results.whole(expanded.snapshot, expanded.name), options.runs, options.metric)
+    local whole = cells.read_study(earlier_results.restore(expanded.snapshot, expanded.name), options.runs,
+      options.metric)
     if has_runs(whole) then
       whole.remarks = { "no run is of a cell of the study's current form; this report shows the form that was swept" }
       return whole
@@ -103,7 +104,7 @@ local function planner(project)
       return cell.spec.plan
     end
     if run and known[run.digest] == nil then
-      known[run.digest] = trained_run.plan(project, run.facts) or false
+      known[run.digest] = trained_run.plan_spec(project, run.facts) or false
     end
     return run and known[run.digest] or nil
   end
@@ -118,7 +119,7 @@ local function add_tasks(project, study)
   end
 end
 
-function M.study(options, front)
+function M.open(options, front)
   if lfs.attributes(options.runs, "mode") ~= "directory" then
     return nil, ("%sthere is no folder %s\n  expected: a folder of runs"):format(front, options.runs)
   end
@@ -127,9 +128,9 @@ function M.study(options, front)
   if message then
     return nil, message
   end
-  local study = expanded and read(options, expanded) or cells.of_folder(options.runs, options.metric)
+  local study = expanded and read(options, expanded) or cells.read_folder(options.runs, options.metric)
   if #study.cells == 0 then
-    local around = run_files.around(options.runs)
+    local around = run_files.find_root(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
       .. "<id>/<digest>/<run>/run.json in it%s"):format(front, options.runs,
       around and "\n  hint: it lies within one: " .. around or "")
@@ -149,7 +150,7 @@ local function first_of(texts)
 end
 
 -- Remarks of the heading on results that do not match the current spec: a list of sentences.
-function M.remarks(study)
+function M.list_remarks(study)
   local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
   local anew = lists.map(study.cells, function(cell)
     return cell.anew and ("%s: %s"):format(cell.id, cell.anew) or nil
@@ -163,7 +164,7 @@ function M.remarks(study)
 end
 
 -- Messages on all cells and runs: notes, failures, lost checkpoints; and the list of only the messages on damage.
-function M.problems(study)
+function M.list_problems(study)
   local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do
     list[#list + 1] = cell.lost and ("%s: %s"):format(cell.id, cell.lost) or nil
@@ -181,7 +182,7 @@ function M.problems(study)
 end
 
 -- Texts, each on its own line below another text; if there are more than `most`, only the first ones.
-function M.listed(texts, most)
+function M.format(texts, most)
   return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
     return "\n  " .. escape.plain(text)
   end))

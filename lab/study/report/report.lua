@@ -52,16 +52,16 @@ local INPUT, ENVIRONMENT = 1, 4
 
 -- Finds a cell whose number in the paper's table is ambiguous because several rows fit; nil if there is none.
 local function ambiguous(study, item, file)
-  local axis = item.at and numbers.axis(study)
+  local axis = item.at and numbers.find_axis(study)
   if item.at and not axis then
     return nil -- nothing has a score, so the unit of the numbers is unknown
   end
   local place = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(one)
     local key = entries.translate(score_tables.with(one.key, place), item.names)
-    return select(2, published_module.lookup(file, key, file.columns[1])) > 1
+    return select(2, published_module.find_number(file, key, file.columns[1])) > 1
   end)
-  return cell and score_tables.key_text(study, cell)
+  return cell and score_tables.format_key(study, cell)
 end
 
 -- The paper's files that the items name, by item; and the paper's settings.
@@ -84,17 +84,18 @@ local function read_published(project, study, list)
 end
 
 -- Functions that make items, by kind. The result is a table, or a figure with or without a table.
-local TABLES = { table = score_tables.table, best = score_tables.best, splits = score_tables.splits,
-  numbers = numbers.table, reached = time_to_threshold.table, spread = spread.table }
-local FIGURES = { curves = figures.by_length, time = figures.by_time, axis = figures.along_axis,
-  progress = figures.by_epoch }
+local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
+  splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
+  spread = spread.make_table }
+local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
+  progress = figures.make_by_epoch }
 
 -- The part of a study that an item shows. `only` is applied before `over`: `only` may name values of the axis that
 -- `over` joins.
 local function cut_out(study, item)
-  local shown = study.found and study or cells.within(study, nil, item.only)
-  shown = item.over and cells.over(shown, item.over) or shown
-  shown = study.found and shown or cells.within(shown, item.where)
+  local shown = study.found and study or cells.select(study, nil, item.only)
+  shown = item.over and cells.merge_axis(shown, item.over) or shown
+  shown = study.found and shown or cells.select(shown, item.where)
   return setmetatable({ labels = item.labels }, { __index = shown })
 end
 
@@ -156,12 +157,12 @@ local function make_parts(study, list, papers)
       parts[#parts + 1] = model and part_of(lists.update(model, { name = name }))
     end
   end
-  return lists.append(parts, lists.map(held_out.tables(study), part_of)), unfitted(list, fitted)
+  return lists.append(parts, lists.map(held_out.make_tables(study), part_of)), unfitted(list, fitted)
 end
 
 -- Tables with a row for every cell of the study, without a limit.
 local function every_cell(study)
-  return lists.map({ all_metrics, score_tables, cost }, function(module) return module.cells_table(study) end)
+  return lists.map({ all_metrics, score_tables, cost }, function(module) return module.make_cells_table(study) end)
 end
 
 local function sweep_words(options, study)
@@ -193,13 +194,14 @@ local function lead_of(report, study)
   for _, run in lists.iterate_nested(study.cells, "runs") do
     asked, counts[run.state] = asked + 1, (counts[run.state] or 0) + 1
   end
-  local evaluated, others = counts.evaluated, runs.states_text(counts)
-  local metric, details = metrics.of[study.scored.metric], captions.details(study, true)
+  local evaluated, others = counts.evaluated, runs.format_states(counts)
+  local metric, details = metrics.of[study.scored.metric], captions.describe(study, true)
   local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
     wording.count(asked, "run"), evaluated == 1 and "has" or "have",
     others ~= "" and (" (%s)"):format(others) or "", metric.title, metric.unit,
     details and " " .. details or "") } }
-  local remarks, differing = lists.join(open_study.remarks(study), report.unfitted), settings.differing(report.settings)
+  local remarks, differing = lists.join(open_study.list_remarks(study), report.unfitted),
+    settings.list_differing(report.settings)
   if #differing > 0 then
     table.insert(remarks, 1, ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure "
       .. "of a reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
@@ -212,13 +214,13 @@ local function make_report(options, study, list, papers)
   local report = {
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
-    settings = settings.of(study, papers.setting), paper = papers.setting,
-    every_cell = every_cell(study), readings = readings.count(cells.scored_runs(study)),
+    settings = settings.list(study, papers.setting), paper = papers.setting,
+    every_cell = every_cell(study), readings = readings.count_answers(cells.list_scored_runs(study)),
     command_of = command_of(options, study), analyses = study_analyses.find(options.runs, study.name),
     command = shell.join(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
-  report.problems, report.damaged = open_study.problems(study)
+  report.problems, report.damaged = open_study.list_problems(study)
   report.lead = lead_of(report, study)
   return report
 end
@@ -259,7 +261,7 @@ local function text_of(report, whole)
     return (table_text.render(model, WIDTH, most):gsub("\n$", ""))
   end))
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
-  parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open_study.listed(report.problems) or nil
+  parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open_study.format(report.problems) or nil
   return table.concat(parts, "\n\n") .. "\n"
 end
 
@@ -268,7 +270,7 @@ local function files_of(report)
   local latex = lists.join({ "% Needs \\usepackage{booktabs}.\n" },
     lists.map(lists.append(tables_of(report), report.every_cell), table_latex.render))
   return lists.append({ { path = "report.txt", text = text_of(report, true) },
-    { path = "tables.tex", text = table.concat(latex, "\n") } }, report_csv.files(report.study))
+    { path = "tables.tex", text = table.concat(latex, "\n") } }, report_csv.make_files(report.study))
 end
 
 -- A message on damaged files that were left out of the report, or nil.
@@ -276,7 +278,7 @@ local function damage_text(report, out)
   local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
     wording.count(count, noun), count == 1 and "is" or "are", escape.plain(out),
-    open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
+    open_study.format(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
 -- Writes either all files or none. Returns an exit code, a message, and the files if complete.
@@ -300,7 +302,7 @@ end
 
 -- Reads all inputs of a report.
 local function read_report(options)
-  local study = must(INPUT, open_study.study(options, "longhand report: "))
+  local study = must(INPUT, open_study.open(options, "longhand report: "))
   local list = must(INPUT, items.check(study, options.max))
   return make_report(options, study, list, read_published(options.project, study, list))
 end
@@ -320,7 +322,7 @@ local function make(options, asked)
   end
   local read, report = dependencies.observe(read_report, options)
   say((text_of(report, false):gsub("\n$", "")))
-  local out, problem = write.choose_folder(options.runs, study_analyses.folder("report", report.study.name),
+  local out, problem = write.choose_folder(options.runs, study_analyses.name_folder("report", report.study.name),
     options.out)
   must(INPUT, out, "longhand report: " .. (problem or ""))
   local code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)

@@ -77,7 +77,7 @@ function M.recall(asked)
   local place = place_of(asked)
   local text = place and input.read(place, LARGEST)
   local record = text and decode(text, asked)
-  return record and dependencies.hold(record.states, lists.to_set(record.own)) and record or nil
+  return record and dependencies.are_unchanged(record.states, lists.to_set(record.own)) and record or nil
 end
 
 -- Removes the least recently used records if there are too many.
@@ -105,7 +105,7 @@ local function written(report)
   for _, file in ipairs(report.files) do
     local path = report.out .. "/" .. file.path
     lfs.touch(path, report.began, report.began - 1)
-    states[path] = dependencies.state(path)
+    states[path] = dependencies.read_state(path)
   end
   return states
 end
@@ -123,12 +123,12 @@ function M.keep(asked, report, read)
     return paths.resolve(report.out .. "/" .. file.path)
   end))
   report.own[paths.resolve(report.out)] = true
-  dependencies.modules(read)
-  dependencies.without(read, report.own)
+  dependencies.add_modules(read)
+  dependencies.remove(read, report.own)
   local replaced = lists.find(report.files, function(file) -- by another report
     return file.text and write.read(report.out .. "/" .. file.path) ~= file.text
   end)
-  if replaced or not dependencies.settled(read, began) or not dependencies.hold(read, report.own) then
+  if replaced or not dependencies.are_settled(read, began) or not dependencies.are_unchanged(read, report.own) then
     os.remove(place)
     return
   end

@@ -47,7 +47,7 @@ end
 
 -- Settings of evaluated runs. The setting is omitted if a run lacks it (optional), or if an axis has the name `unless`.
 local PICKS = {
-  { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
+  { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },
   { "model", function(run)
     local model = field(run, "model")
@@ -58,8 +58,8 @@ local PICKS = {
   { "steps", function(run) return ("%d"):format(run.test.step) end },
   { "batch", function(run) return field(run, "train.batch") end },
   { "training lengths", function(run)
-    return run.axis ~= "length" and "those of the examples" or readings.lengths_text(field(run, "train.lengths"))
-      or listed(runs.lengths(run, "train"))
+    return run.axis ~= "length" and "those of the examples" or readings.format_lengths(field(run, "train.lengths"))
+      or listed(runs.get_lengths(run, "train"))
   end },
   { "test lengths", function(run)
     local text = listed(run.test.lengths)
@@ -81,8 +81,8 @@ local function rates_text(text)
   return #rates > 0 and table.concat(rates, ", ") or nil
 end
 
-function M.of(study, published)
-  local evaluated, paper, list = cells.scored_runs(study), {}, {}
+function M.list(study, published)
+  local evaluated, paper, list = cells.list_scored_runs(study), {}, {}
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
@@ -117,7 +117,7 @@ function M.of(study, published)
 end
 
 -- The settings in which the runs differ from the paper.
-function M.differing(list)
+function M.list_differing(list)
   return lists.map(list, function(item) return item.differs and item.what or nil end)
 end
 

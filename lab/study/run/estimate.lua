@@ -56,7 +56,7 @@ end
 
 -- Runs `bench --json` with further words. Returns its rows, { mode = "train" or "eval", length, tokens,
 -- steps_per_second, ... }; or nil and the exit code of a failure.
-function M.bench(trainer, words)
+function M.run_bench(trainer, words)
   local text, code = shell.capture(lists.append({ trainer, "bench", "--json" }, words))
   if code ~= 0 then
     return nil, code
@@ -76,7 +76,7 @@ local function measure(item, options)
   end
   lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
-  for _, row in ipairs(M.bench(item.dir .. "/trainer", words) or {}) do
+  for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
     local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
     if measured then
       table.insert(measured, { operations = operations(plan, row), seconds = 1 / row.steps_per_second })
@@ -130,9 +130,9 @@ end
 
 local function add_evaluations(cell, work, section, times)
   local files = cell.spec.data_files
-  for _, set in ipairs(ledger.evaluated_sets(section.splits, files)) do
+  for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
     local file = files[set.field]
-    local found = file and data_shapes.of(file.real, axes_of(section.by))
+    local found = file and data_shapes.read(file.real, axes_of(section.by))
     if found then
       local passes, sum = evaluation_of(cell, found, section.examples)
       work.passes, work.eval = work.passes + times * passes, work.eval + times * sum
@@ -144,9 +144,9 @@ end
 -- lengths can differ much in work from a step at task.longest, the only length that a plan knows. Returns { steps,
 -- train, passes, eval } for a run: its steps and their operations, and the batches and operations of all its
 -- evaluations; nil if the examples are in no file, or if the file does not exist.
-function M.data_work(cell)
+function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
-  local found = file and data_shapes.of(file.real, axes_of(nil))
+  local found = file and data_shapes.read(file.real, axes_of(nil))
   if not found or found.count == 0 then
     return nil
   end
@@ -166,7 +166,7 @@ end
 -- The work of a cell's training on dataset files, which is computed once; false for other cells.
 local function work_on_files(cell)
   if cell.data_work == nil then
-    cell.data_work = M.data_work(cell) or false
+    cell.data_work = M.compute_data_work(cell) or false
   end
   return cell.data_work
 end
@@ -175,13 +175,13 @@ local function is_known(cell)
   return cell.wanted.steps ~= nil or work_on_files(cell) ~= false
 end
 
-function M.known(items)
+function M.filter_known(items)
   return lists.filter(items, function(item) return is_known(item.cell) end)
 end
 
 local function measure_groups(items, options)
   local known, list = {}, {}
-  for _, item in ipairs(M.known(items)) do
+  for _, item in ipairs(M.filter_known(items)) do
     local group = group_of(item.cell)
     if item.fresh and not known[group] and #list < MOST then
       known[group] = measure(item, options)
@@ -208,7 +208,7 @@ local function seconds_on_files(cell, runs, lines)
   local whole = lines.train.step * work.steps + lines.train.operation * work.train
   local evaluation = lines.eval.step * work.passes + lines.eval.operation * work.eval
   for _, run in ipairs(runs) do
-    local done = math.min(1, ledger.progress(run.path, cell.wanted).step / math.max(1, work.steps))
+    local done = math.min(1, ledger.read_progress(run.path, cell.wanted).step / math.max(1, work.steps))
     train, eval = train + (1 - done) * whole, eval + evaluation
   end
   return train, eval
@@ -221,7 +221,7 @@ local function seconds_of(cell, runs, rates)
     return seconds_on_files(cell, runs, rates.lines)
   end
   for _, run in ipairs(runs) do
-    local done = ledger.progress(run.path, wanted).work
+    local done = ledger.read_progress(run.path, wanted).work
     train = train + wanted.train_work - math.min(done, wanted.train_work)
     eval = eval + wanted.work - wanted.train_work - math.max(0, done - wanted.train_work)
   end
@@ -269,8 +269,8 @@ end
 
 -- Returns a function of a cell and some of its runs: their seconds in one process, in which at most options.slots runs
 -- train at a time, while at most options.slots_here train at a time on this machine. The function returns nil if the
--- number of the cell's steps is unknown. Other options are those of M.lines. nil if no trainer could be measured.
-function M.timer(items, options)
+-- number of the cell's steps is unknown. Other options are those of M.format. nil if no trainer could be measured.
+function M.make_timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = mean_of(list)
   return #list > 0 and function(cell, runs)
@@ -286,10 +286,10 @@ end
 
 -- The lines of the estimate. options: threads, replicas (the most concurrent runs), device. nil if times could be
 -- estimated, but no trainer could be measured.
-function M.lines(study, items, options)
+function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
   local known, list = measure_groups(items, options)
-  if #list == 0 and #M.known(items) > 0 then
+  if #list == 0 and #M.filter_known(items) > 0 then
     return nil
   end
   local lines, total = table_of(study, known, mean_of(list))

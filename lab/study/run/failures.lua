@@ -59,7 +59,7 @@ end
 -- the reason has a line for each failed run, and for the first of them the rest of its message, too. Without such
 -- lines, it has the lines from the first error on, or the last lines. At most `most` lines of a message are shown.
 -- runs: only their errors count; nil: all errors.
-function M.text(path, from, most, runs)
+function M.format_errors(path, from, most, runs)
   local lines, list = read_log(path, from), {}
   local function take(first, last)
     for i = first, math.min(last, first + most - 1) do
@@ -78,7 +78,7 @@ function M.text(path, from, most, runs)
 end
 
 -- The last error of one run in the lines, as one line; nil if there is none.
-function M.of_run(lines, run)
+function M.find_error(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = error_in(lines[i])
     if rate == run.learning_rate and seed == run.seed then
@@ -87,7 +87,7 @@ function M.of_run(lines, run)
   end
 end
 
-function M.last_lines(path)
+function M.read_last_lines(path)
   return lists.filter(lists.find_all(input.read_end(path, TAIL) or "", "[^\n]+"), is_message)
 end
 

@@ -23,7 +23,7 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 }
 local LOG_LINES = 8
 
-function M.worse(a, b)
+function M.choose_worse(a, b)
   return RANK[b] > RANK[a] and b or a
 end
 
@@ -34,11 +34,11 @@ end
 -- Cells whose source run is done, one for each file; and the number of cells whose file exists by now. The source run's
 -- cell may be outside the selected cells.
 local function ready(options, study, refused)
-  local list, locks, known, there = {}, ledger.locks(), {}, 0
+  local list, locks, known, there = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source or {}
     if source.run and not refused[source.file] and not known[source.file]
-      and ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), locks) == "done" then
+      and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_wanted(source.cell), locks) == "done" then
       known[source.file] = true
       local is_made = is_there(options.out .. "/" .. source.file)
       there = there + (is_made and 1 or 0)
@@ -50,7 +50,7 @@ end
 
 local function open_log(options, source)
   local log = (options.out .. "/" .. source.file):match("^(.*)/") .. "/log.txt"
-  local made, message = inside.clear(options.out, log)
+  local made, message = inside.make_parent(options.out, log)
   return made and log, message
 end
 
@@ -86,7 +86,7 @@ function M.run(options, study, refused)
     local log, message = open_log(options, cell.source)
     logs[i] = log
     if not log then
-      overview.say("longhand: ", message)
+      overview.print("longhand: ", message)
       return "done", ENVIRONMENT, false
     end
     lines[i] = ("%s >%s 2>&1"):format(shell.join(words_of(options, cell.source)), escape.shell(logs[i]))
@@ -96,11 +96,11 @@ function M.run(options, study, refused)
       local cell = cells[i]
       if is_there(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
         made = made + 1
-        overview.say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
+        overview.print(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
         refused[cell.source.file] = true
-        code = M.worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
-        overview.say(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb,
+        code = M.choose_worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
+        overview.print(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb,
           cell.source.run, status, logs[i], tail(logs[i])))
       end
     end,
@@ -119,7 +119,7 @@ function M.expand(options)
       return nil, message
     end
     how, code, again = M.run(options, study, refused)
-    worst = M.worse(worst, how == "done" and code or AGAIN)
+    worst = M.choose_worse(worst, how == "done" and code or AGAIN)
   until not again
   return study, worst
 end

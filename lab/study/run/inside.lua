@@ -12,7 +12,7 @@ local write = require("base.write")
 local M = {}
 
 -- The first link on the way from the folder to a path, the path included; nil if there is none.
-function M.link(folder, path)
+function M.find_link(folder, path)
   assert(path:sub(1, #folder + 1) == folder .. "/", path)
   for at in path:gmatch("()/", #folder + 2) do
     if lfs.symlinkattributes(path:sub(1, at - 1), "mode") == "link" then
@@ -23,7 +23,7 @@ function M.link(folder, path)
 end
 
 -- The message about a link in the place of a folder or file of our own.
-function M.words(link)
+function M.describe_link(link)
   return escape.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
     .. "through a link"):format(link))
 end
@@ -32,9 +32,9 @@ end
 local function guard(act, folder, ...)
   for _, path in ipairs({ ... }) do
     local parent = path:match("^(.*)/")
-    local link = #parent > #folder and M.link(folder, parent)
+    local link = #parent > #folder and M.find_link(folder, parent)
     if link then
-      return nil, M.words(link)
+      return nil, M.describe_link(link)
     end
   end
   return act(...)
@@ -58,7 +58,7 @@ function M.make_directory(folder, path)
 end
 
 -- Makes the folder for a file that will be written or appended to; removes an entry at the path that is not a file.
-function M.clear(folder, path)
+function M.make_parent(folder, path)
   local made, message = M.make_directory(folder, (path:match("^(.*)/")))
   if made and lfs.symlinkattributes(path, "mode") ~= "file" then
     os.remove(path)

@@ -30,7 +30,7 @@ local SETS = { { split = "train", field = "data", key = "train" }, { split = "te
   { split = "validation", field = "validation", key = "validation" } }
 
 -- The evaluated sets: the sets that a spec names, or else the held-out sets, or else the training examples.
-function M.evaluated_sets(splits, files)
+function M.list_evaluated_sets(splits, files)
   local requested = lists.to_set(splits or {})
   if not next(requested) then
     requested.test, requested.validation = files.eval ~= nil, files.validation ~= nil
@@ -49,9 +49,9 @@ local function wanted_files(cell, decoding)
   local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
     decoding = decoding }
-  wanted.sets = lists.map(M.evaluated_sets(eval.splits, files), function(set)
+  wanted.sets = lists.map(M.list_evaluated_sets(eval.splits, files), function(set)
     local file = files[set.field]
-    return file and lists.merge(set, { shown = file.shown, digest = file_digest.of(file.real) }) or nil
+    return file and lists.merge(set, { shown = file.shown, digest = file_digest.compute(file.real) }) or nil
   end)
   wanted.axes = lists.to_set(canonical.sort_keys(eval.by or { length = true }))
   return wanted
@@ -74,7 +74,7 @@ end
 -- restored file need not be the last ones, since a trainer keeps existing lines.
 local function read_lines(dir, wanted, step)
   local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
-  local damage = run_files.evaluations(dir, {}, function(row)
+  local damage = run_files.read_evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
     local other = lists.find(canonical.sort_keys(by), function(name) return not wanted.axes[name] end)
     if row.step == step and not row.seed and row.draws == wanted.draws and not other
@@ -142,7 +142,7 @@ end
 -- is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets it in
 -- epochs), train_work, eval_work, work, epochs, files (wanted_files), decoding (of a generative model) }. Work is
 -- counted in operations; eval_work lists the cumulative sums up to each length.
-function M.wanted(cell)
+function M.derive_wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, split_of, sum = resolved.eval, splits(tasks.list_lengths(resolved.train.lengths)), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
@@ -173,8 +173,8 @@ local function total_of(wanted, facts)
 end
 
 -- Reads the number of steps of an epoch from a run in `dir`, if it is unknown.
-function M.learn(cell, dir)
-  local facts = not cell.wanted.total and run_files.facts(dir)
+function M.learn_steps(cell, dir)
+  local facts = not cell.wanted.total and run_files.read_facts(dir)
   local total = facts and total_of(cell.wanted, facts)
   if total then
     count_steps(cell.wanted, cell, total)
@@ -182,7 +182,7 @@ function M.learn(cell, dir)
 end
 
 -- The inodes of files that some process has locked, on systems that report them.
-function M.locks()
+function M.read_locks()
   local inodes = lists.find_all(write.read("/proc/locks") or "",
     "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
@@ -192,7 +192,7 @@ end
 -- have another decoding. nil and a description of damage on failure.
 local function count_missing(dir, wanted, facts)
   local missing, others, is_there, is_so = lists.copy(wanted.conditions), {}, false, false
-  local damage = run_files.evaluations(dir, {}, function(row)
+  local damage = run_files.read_evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
     end
@@ -233,7 +233,7 @@ local function step_of(dir, facts, total)
   if facts.step then
     return facts.step
   end
-  local row = run_files.last_metrics(dir)
+  local row = run_files.read_last_metrics(dir)
   local checkpoint = row and row.step > total and safetensors.open(dir .. "/checkpoint.safetensors")
   return checkpoint and math.tointeger(tonumber((checkpoint.metadata or {}).step)) or 0
 end
@@ -270,7 +270,7 @@ end
 
 -- The state of a run that no process is training, by its files; and a message on damage or on the remaining work.
 local function recorded(dir, wanted)
-  local facts, damage = run_files.facts(dir, run_files.place(dir))
+  local facts, damage = run_files.read_facts(dir, run_files.split_path(dir))
   if not facts then
     return damage and "damaged" or "absent", damage
   elseif run_files.has_failed(facts.exit) then
@@ -292,7 +292,7 @@ M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further
   "absent", "waiting" }
 
 -- The state of a run, and a text: the damage of a damaged run, or the remaining work of a run that has ended.
-function M.state(dir, wanted, locks)
+function M.read_state(dir, wanted, locks)
   local state, words = recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
@@ -302,7 +302,7 @@ end
 
 -- The number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
 local function count_evaluated(dir, wanted)
-  local row = run_files.last_evaluation(dir)
+  local row = run_files.read_last_evaluation(dir)
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
   for i, n in ipairs(final and wanted.lengths or {}) do
     if n == row.by.length then
@@ -314,8 +314,8 @@ end
 
 -- The progress of a run, from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate are
 -- nil before the first line), evaluated (lengths; nil before the first), work }.
-function M.progress(dir, wanted)
-  local row = run_files.last_metrics(dir) or { step = 0 }
+function M.read_progress(dir, wanted)
+  local row = run_files.read_last_metrics(dir) or { step = 0 }
   local step, total = row.step, wanted.total
   local far = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
     work = 0 }
@@ -340,14 +340,14 @@ local function lost_files(cell)
 end
 
 local function look(cell, out, locks)
-  cell.wanted, cell.missing, cell.lost_files = M.wanted(cell), {}, lost_files(cell)
+  cell.wanted, cell.missing, cell.lost_files = M.derive_wanted(cell), {}, lost_files(cell)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
-    run.state, run.words = M.state(run.path, cell.wanted, locks)
+    run.state, run.words = M.read_state(run.path, cell.wanted, locks)
     local is_open = run.state ~= "done" and run.state ~= "trained further"
-    run.link = is_open and inside.link(out, run.path)
+    run.link = is_open and inside.find_link(out, run.path)
     if run.link then
-      run.state, run.words = "damaged", inside.words(run.link)
+      run.state, run.words = "damaged", inside.describe_link(run.link)
     end
     run.damage = run.state == "damaged" and not run.link and run.words or nil
     if is_open and not run.link and not cell.lost_files[1] then
@@ -357,11 +357,11 @@ local function look(cell, out, locks)
 end
 
 -- Reads every run of a study below `out`. Sets run.state ("waiting" if the cell depends on another cell's run),
--- run.words (the text of M.state), run.damage (a message on damaged files), run.link (a link in the path of a run that
--- is not done), cell.wanted, cell.lost_files (missing files of its task, { field, shown }) and cell.missing (the runs
--- that a trainer can continue or start).
+-- run.words (the text of M.read_state), run.damage (a message on damaged files), run.link (a link in the path of a run
+-- that is not done), cell.wanted, cell.lost_files (missing files of its task, { field, shown }) and cell.missing (the
+-- runs that a trainer can continue or start).
 function M.survey(study, out)
-  local locks = M.locks()
+  local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do
     if cell.spec then
       look(cell, out, locks)

@@ -24,7 +24,7 @@ local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
 local STATES = ledger.STATES
 local MOST_LINES = 12 -- lines on decisions on runs, before a sweep begins
 
-function M.say(...)
+function M.print(...)
   io.stderr:write(table.concat({ ... }), "\n")
 end
 
@@ -34,7 +34,7 @@ local warned = {}
 function M.warn(texts)
   for _, text in ipairs(texts) do
     if not warned[text] then
-      M.say("warning: ", text)
+      M.print("warning: ", text)
     end
     warned[text] = true
   end
@@ -49,7 +49,7 @@ function M.must(code, value, message, ...)
   return value, message, ...
 end
 
-function M.runs(study)
+function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
@@ -62,7 +62,7 @@ local function find_earlier_runs(study, out)
     local version = lists.find(is_absent and versions.find(out, study, cell) or {}, function(version)
       return version.digest ~= cell.spec.plan.digest
     end)
-    cell.earlier = version and { runs = #version.dirs, words = versions.words(study, cell, version) }
+    cell.earlier = version and { runs = #version.dirs, words = versions.describe(study, cell, version) }
   end
 end
 
@@ -76,13 +76,13 @@ function M.expand(options)
   return study, message
 end
 
-function M.title(study)
+function M.name_study(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
 -- Counts { cells, runs, done, a count for each state, left }; left: runs that are neither done nor trained further.
-function M.counts(study)
-  local runs = M.runs(study)
+function M.count_states(study)
+  local runs = M.list_runs(study)
   local counts = { cells = #study.cells, runs = #runs, done = 0 }
   for _, state in ipairs(STATES) do
     counts[state] = 0
@@ -95,28 +95,28 @@ function M.counts(study)
 end
 
 -- Joins pairs { count, words } into ", 3 running, 1 failed", without counts of 0.
-function M.rest_text(pairs_of)
+function M.format_rest(pairs_of)
   return table.concat(lists.map(pairs_of, function(part)
     return part[1] > 0 and (", %d %s"):format(part[1], part[2]) or nil
   end))
 end
 
 -- "4 cells", or "2 of 4 cells" if not all are selected.
-function M.count_cells(study)
+function M.format_cell_count(study)
   local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
   return part .. wording.count(#study.ids, "cell")
 end
 
-function M.part(study)
-  return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
+function M.format_part(study)
+  return #study.cells < #study.ids and " of " .. M.format_cell_count(study) or ""
 end
 
 local function entry_of(cell, sources)
   local files = {}
-  for field, file in pairs(snapshots.files_of(cell.spec)) do
+  for field, file in pairs(snapshots.list_files(cell.spec)) do
     files[field] = { name = file.name, digest = file.digest }
     if file.text then
-      sources[snapshots.source(field, file.digest)] = file.text
+      sources[snapshots.get_copy(field, file.digest)] = file.text
     end
   end
   return { id = cell.id, key = cell.key, digest = cell.spec.plan.digest, swept = os.date("!%Y-%m-%dT%H:%M:%SZ"),
@@ -145,10 +145,10 @@ end
 -- Records a sweep's cells in RUNS/.studies, so that results can be shown even after the spec changes
 -- (study/read/snapshots.lua): the study's file and copies of the users' own sources. Earlier records are kept: former
 -- cells, and former plans of cells. nil and a message after an error.
-function M.keep_snapshot(out, study)
-  local link = inside.link(out, ("%s/%s/sources"):format(out, snapshots.FOLDER))
+function M.write_snapshot(out, study)
+  local link = inside.find_link(out, ("%s/%s/sources"):format(out, snapshots.FOLDER))
   if link then
-    return nil, inside.words(link)
+    return nil, inside.describe_link(link)
   end
   local sources, written, message = {}, true, nil
   local text = text_of(study, merge(snapshots.read(out, study.name, study.scale), study, sources))
@@ -160,13 +160,13 @@ function M.keep_snapshot(out, study)
   if not written then
     return nil, message
   end
-  return write.file(out .. "/" .. snapshots.name(study.name, study.scale), text)
+  return write.file(out .. "/" .. snapshots.get_path(study.name, study.scale), text)
 end
 
 -- Writes OUT/<study>.json, which describes the folder's content; next to it, a study that was given by flags; and the
 -- snapshot of the cells. nil and a message after an error.
-function M.leave_note(options, study)
-  local kept, message = M.keep_snapshot(options.out, study)
+function M.write_note(options, study)
+  local kept, message = M.write_snapshot(options.out, study)
   if not kept then
     return nil, message
   end
@@ -183,12 +183,12 @@ local MOST_NAMES = 3 -- the most names of cells in one line
 local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
 local function others_words(cell, other)
-  local name, before = cell.data.shown:match("[^/]*$"), versions.short(other.digest)
+  local name, before = cell.data.shown:match("[^/]*$"), versions.shorten(other.digest)
   if not cell.data.digest then
     return ("%s had the SHA-256 %s"):format(name, before)
   end
   return ("%s had the SHA-256 %s, and has %s now; they stay as they are"):format(name, before,
-    versions.short(cell.data.digest))
+    versions.shorten(cell.data.digest))
 end
 
 -- Decisions on the runs of a cell: a list of { state, words, cell, runs }, where runs is a number.
@@ -220,7 +220,7 @@ end
 
 -- Lines that explain the decisions of a sweep on existing runs: it trains, evaluates or skips them, and why. Equal
 -- decisions in several cells share a line.
-function M.decisions(study)
+function M.list_decisions(study)
   local all = lists.collect(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
     local names = lists.drop_repeats(lists.map(alike, function(one) return one.cell end))
@@ -230,33 +230,33 @@ function M.decisions(study)
   end)
 end
 
-function M.say_states(study)
-  local lines = M.decisions(study)
+function M.print_states(study)
+  local lines = M.list_decisions(study)
   for i = 1, math.min(#lines, MOST_LINES) do
-    M.say(escape.plain(lines[i]))
+    M.print(escape.plain(lines[i]))
   end
   if #lines > MOST_LINES then
-    M.say(("and %d lines more: ./longhand sweep status"):format(#lines - MOST_LINES))
+    M.print(("and %d lines more: ./longhand sweep status"):format(#lines - MOST_LINES))
   end
 end
 
 -- Prints a line for each cell, the decisions on runs, and their totals; returns whether nothing is damaged.
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
-    local counts = M.counts({ cells = { cell } })
-    local rest = M.rest_text(lists.map(STATES, function(state) return { counts[state], state } end))
+    local counts = M.count_states({ cells = { cell } })
+    local rest = M.format_rest(lists.map(STATES, function(state) return { counts[state], state } end))
     io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), rest,
       not cell.spec and " for " .. cell.source.id or "", "\n")
   end
-  for _, line in ipairs(M.decisions(study)) do
+  for _, line in ipairs(M.list_decisions(study)) do
     io.stdout:write(escape.plain(line), "\n")
   end
-  local counts = M.counts(study)
-  io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs,
-    "run"), M.part(study), options.out))
-  local unsound = lists.filter(M.runs(study), function(run) return run.damage or run.link end)
+  local counts = M.count_states(study)
+  io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.name_study(study), counts.done, wording.count(counts.runs,
+    "run"), M.format_part(study), options.out))
+  local unsound = lists.filter(M.list_runs(study), function(run) return run.damage or run.link end)
   for _, run in ipairs(lists.filter(unsound, function(run) return run.damage end)) do
-    M.say(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
+    M.print(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
   end
   return #unsound == 0
 end

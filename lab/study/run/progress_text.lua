@@ -85,7 +85,7 @@ end
 
 -- The sums of all cells, and those of groups as a list of { name, cells (a number), sums }, in the order of the grid.
 -- The last axes are merged until there are at most `most` groups, or one axis remains; depth: their number.
-function M.totals(study, most)
+function M.sum_up(study, most)
   local total, depth = sum(study.cells), #study.axes
   local groups = split(study, depth)
   while #groups > most and depth > 1 do
@@ -108,7 +108,7 @@ local BAR = 8
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
 -- A bar "[####....]", of 20 characters by default, as trainers show it.
-function M.bar(share, width)
+function M.format_bar(share, width)
   width = width or 20
   local full = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
   return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
@@ -151,13 +151,13 @@ local function pace_text(total, seconds_left)
   return ("%.1f steps/s; %s left"):format(total.rate, wording.format_duration(seconds_left or -1))
 end
 
-function M.total_line(total, seconds_left)
-  return ("%s %s; %s"):format(M.bar(total.share), counts_text(total), pace_text(total, seconds_left))
+function M.format_total(total, seconds_left)
+  return ("%s %s; %s"):format(M.format_bar(total.share), counts_text(total), pace_text(total, seconds_left))
 end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
 -- the function's first call, or, before any is done, from the pace of running runs. It returns nil if both are unknown.
-function M.clock()
+function M.make_clock()
   local first, since, unknown
   return function(total, now)
     now = now or os.time()
@@ -175,7 +175,7 @@ end
 local function group_line(group, width)
   local sums = group.sums
   local left = sums.is_known and sums.pace > 0 and (sums.work - sums.gone) / sums.pace or nil
-  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(group.name, width), M.bar(sums.share, BAR),
+  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(group.name, width), M.format_bar(sums.share, BAR),
     ("%d/%d"):format(sums.done, sums.runs), count(sums.running), count(sums.failed),
     sums.rate > 0 and ("%.1f"):format(sums.rate) or "", sums.best and ("%.4f"):format(sums.best) or "", short(left))
 end
@@ -217,14 +217,14 @@ local function name_width(study, groups, columns)
 end
 
 -- The lines of the text. options: title, seconds_left(total), failures, lines, columns.
-function M.lines(study, options)
+function M.format(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
   local failures = failure_lines(options.failures, options.lines and FAILURES or math.huge)
   local most = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
-  local total, groups, depth = M.totals(study, most)
+  local total, groups, depth = M.sum_up(study, most)
   local counts = counts_text(total)
   local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
-    ("%s %s"):format(M.bar(total.share), pace_text(total, options.seconds_left(total))) }
+    ("%s %s"):format(M.format_bar(total.share), pace_text(total, options.seconds_left(total))) }
   local width, rest = name_width(study, groups, options.columns and columns or COLUMNS + WIDEST // 4), nil
   if #groups > most then
     groups, rest = shorten(groups, most)

@@ -1,11 +1,11 @@
 -- The progress of runs from the ends of their files, which other processes may be writing.
 --
--- Input: a cell with the requirements on its runs (ledger.wanted), one of its runs, the folder of the run. Output:
--- run.state as in ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as the trainer prints it),
--- work, evaluated (lengths; nil before the first) }. A file is read again if its size, time or inode has changed. A run
--- that has not ended is "running" while a process on this machine holds its lock, or if its files have grown recently
--- by this machine's clock; at the first reading, the times of the files are used, with a margin for clocks that differ.
--- Writes nothing.
+-- Input: a cell with the requirements on its runs (ledger.derive_wanted), one of its runs, the folder of the run.
+-- Output: run.state as in ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as the trainer
+-- prints it), work, evaluated (lengths; nil before the first) }. A file is read again if its size, time or inode has
+-- changed. A run that has not ended is "running" while a process on this machine holds its lock, or if its files have
+-- grown recently by this machine's clock; at the first reading, the times of the files are used, with a margin for
+-- clocks that differ. Writes nothing.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -30,7 +30,7 @@ local function state_of(cell, run, seen, dir, locks, now)
   if not seen["run.json"] then
     return "absent"
   elseif seen.exit == 0 then
-    seen.settled = seen.settled or ledger.state(dir, cell.wanted, {})
+    seen.settled = seen.settled or ledger.read_state(dir, cell.wanted, {})
     return seen.settled
   elseif seen.exit then
     return run_files.has_failed(seen.exit) and "failed" or "stopped"
@@ -41,7 +41,7 @@ local function state_of(cell, run, seen, dir, locks, now)
   return (held or now - seen.sign <= patience) and "running" or "stopped"
 end
 
--- Reads the progress of a run. locks: from ledger.locks; now: seconds of this machine's clock.
+-- Reads the progress of a run. locks: from ledger.read_locks; now: seconds of this machine's clock.
 function M.read(cell, run, dir, locks, now)
   local seen = run.seen
   if not seen or seen.dir ~= dir then
@@ -57,7 +57,7 @@ function M.read(cell, run, dir, locks, now)
   end
   if moved or evaluated or ended then
     seen.settled = nil
-    run.progress = ledger.progress(dir, cell.wanted)
+    run.progress = ledger.read_progress(dir, cell.wanted)
     local written = math.max(metrics_time or 0, eval_time or 0)
     local old = seen.first and written > 0 and now - written > QUIET_AT_FIRST
     seen.sign = old and now - math.max(QUIET_AT_FIRST, now - written) or now
@@ -65,7 +65,7 @@ function M.read(cell, run, dir, locks, now)
   end
   run.state = state_of(cell, run, seen, dir, locks, now)
   if seen["run.json"] then
-    ledger.learn(cell, dir)
+    ledger.learn_steps(cell, dir)
   end
 end
 

@@ -31,16 +31,16 @@ local function move(out, run)
   if not done then
     return nil, message
   end
-  overview.say(escape.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
+  overview.print(escape.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
     run.damage, place)))
   run.state, run.words, run.damage, run.aside = "absent", nil, nil, place
   return true
 end
 
-function M.runs(out, cell, runs)
+function M.move_damaged(out, cell, runs)
   for _, run in ipairs(runs) do
     if run.state == "damaged" then
-      run.state, run.words = ledger.state(run.path, cell.wanted, ledger.locks())
+      run.state, run.words = ledger.read_state(run.path, cell.wanted, ledger.read_locks())
       run.damage = run.state == "damaged" and run.words or nil
     end
     if run.state == "damaged" then
@@ -56,7 +56,7 @@ end
 function M.put_back(out, runs, why)
   for _, run in ipairs(lists.filter(runs, function(one) return one.aside end)) do
     local done, message = inside.move(out, run.aside, run.path)
-    overview.say(escape.plain(done and ("%s, and %s is put back"):format(why, run.path)
+    overview.print(escape.plain(done and ("%s, and %s is put back"):format(why, run.path)
       or ("%s, and %s stays there: %s"):format(why, run.aside, message)))
     if done then
       inside.remove_empty(out, (run.aside:match("^(.*)/")))

@@ -29,8 +29,8 @@ local wording = require("base.wording")
 
 local M = {}
 
-local counts_of, must, say = overview.counts, overview.must, overview.say
-local title_of = overview.title
+local counts_of, must, say = overview.count_states, overview.must, overview.print
+local title_of = overview.name_study
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
@@ -83,12 +83,12 @@ end
 local function make_job(options, item, part, threads)
   local cell = item.cell
   local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
-  local made, message = inside.clear(options.out, log)
+  local made, message = inside.make_parent(options.out, log)
   if not made then
     return nil, message
   end
   local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads)
-  lists.append(words, grid.flags_of(part, options.device))
+  lists.append(words, grid.make_flags(part, options.device))
   lists.append(words, trainer_flags.list_training(cell.spec.data_files))
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
     line = ("%s >>%s 2>&1"):format(shell.join(words), escape.shell(log)) }
@@ -112,40 +112,40 @@ function Sweep:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.wanted and cell.runs or {}) do
       if run.state ~= "absent" then
-        ledger.learn(cell, run.path)
-        run.progress = ledger.progress(run.path, cell.wanted)
+        ledger.learn_steps(cell, run.path)
+        run.progress = ledger.read_progress(run.path, cell.wanted)
       end
     end
   end
 end
 
 function Sweep:show()
-  local locks = ledger.locks()
+  local locks = ledger.read_locks()
   for _, job in ipairs(self.jobs) do
     if job.started and not job.over then
       look_at(job, locks)
     end
   end
   local lines, columns = self.display:size()
-  local shown, total = progress_text.lines(self.study, { title = title_of(self.study), seconds_left = self.clock,
+  local shown, total = progress_text.format(self.study, { title = title_of(self.study), seconds_left = self.clock,
     failures = {}, lines = lines and lines - 1, columns = columns })
-  self.display:show(lines and shown or { progress_text.total_line(total, self.clock(total)) })
+  self.display:show(lines and shown or { progress_text.format_total(total, self.clock(total)) })
 end
 
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local words = failures.text(job.log, job.log_from, LOG_LINES, job.runs)
+  local words = failures.format_errors(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
     words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
 end
 
 function Sweep:finish(i, status, runner)
-  local job, locks, undone = self.jobs[i], ledger.locks(), 0
+  local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
   look_at(job, locks)
   job.over, self.ended = true, self.ended + 1
   for _, run in ipairs(job.runs) do
-    run.state = ledger.state(run.path, cell.wanted, locks)
+    run.state = ledger.read_state(run.path, cell.wanted, locks)
     undone = undone + (run.state == "done" and 0 or 1)
   end
   if status == AGAIN or runner.stopped and status > 128 then
@@ -180,7 +180,7 @@ function Sweep:prepare(items, threads)
   for _, item in ipairs(items) do
     local able, message = true, nil
     if item.fresh then
-      able, message = set_aside.runs(self.options.out, item.cell, item.cell.missing)
+      able, message = set_aside.move_damaged(self.options.out, item.cell, item.cell.missing)
     end
     if able and item.fresh and self.options.left then
       self.options.left.take_on(item.cell, words_of(item, "info", "--json"))
@@ -231,12 +231,12 @@ local function conclude(options, study, how, code, failed, begun)
   local lost = counts_of({ cells = lists.filter(study.cells, function(cell)
     return cell.spec and cell.lost_files[1]
   end) }).left
-  local linked = lists.count(overview.runs(study), function(run) return run.link end)
+  local linked = lists.count(overview.list_runs(study), function(run) return run.link end)
   local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; %s\n"):format(title_of(study), counts.done,
-    wording.count(counts.runs, "run"), overview.part(study), overview.rest_text(rest),
+    wording.count(counts.runs, "run"), overview.format_part(study), overview.format_rest(rest),
     wording.format_duration(os.time() - begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers has ended; the same command continues")
@@ -245,7 +245,7 @@ local function conclude(options, study, how, code, failed, begun)
     return ENVIRONMENT
   elseif how == "drained" or is_up(options) and counts.waiting > 0 then
     say(("the %s %s are over, and no further run was started; the same command continues"):format(
-      grid.shortest(options.hours), options.hours == 1 and "hour" or "hours"))
+      grid.format_shortest(options.hours), options.hours == 1 and "hour" or "hours"))
     return AGAIN
   elseif how == "stopped" or code == AGAIN then
     say("stopped; running trainings have written checkpoints; the same command continues them")
@@ -265,9 +265,9 @@ end
 local function announce(study, counts, options, most, threads)
   local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
     wording.count(threads, "thread")) or ""
-  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), overview.count_cells(study),
+  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), overview.format_cell_count(study),
     wording.count(counts.runs, "run"), counts.done, counts.left, options.out, how))
-  overview.say_states(study)
+  overview.print_states(study)
 end
 
 -- Builds trainers and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and
@@ -287,7 +287,7 @@ local function train_round(options, study, tried)
   end
   local display = progress_text.open_display(2)
   local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
-    clock = progress_text.clock(), code = DONE }, Sweep)
+    clock = progress_text.make_clock(), code = DONE }, Sweep)
   local how = trainers.build(options.project, items)
   if how == "done" then
     how = is_up(options) and "drained" or sweep:train(items, most, threads)
@@ -300,14 +300,14 @@ local function go(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and begun + 3600 * options.hours
   while true do
-    must(ENVIRONMENT, overview.leave_note(options, study))
+    must(ENVIRONMENT, overview.write_note(options, study))
     local how, code, lost = train_round(options, study, tried)
     local again = false
-    worst, failed = hand_over.worse(worst, code), failed + lost
+    worst, failed = hand_over.choose_worse(worst, code), failed + lost
     if how == "done" and code ~= ENVIRONMENT and not is_up(options) then
       ledger.survey(study, options.out)
       how, code, again = hand_over.run(options, study, refused)
-      worst = hand_over.worse(worst, code)
+      worst = hand_over.choose_worse(worst, code)
     end
     if not again then
       return conclude(options, study, how, worst, failed, begun)
@@ -328,8 +328,8 @@ local function dry_run(options, study)
     return DONE
   end
   local items = trainers.list(options.project, cells, options)
-  local one, code = trainers.ensure_one(options.project, estimate.known(items))
-  local lines = one and estimate.lines(study, items, { threads = build.count_processors(), device = options.device,
+  local one, code = trainers.ensure_one(options.project, estimate.filter_known(items))
+  local lines = one and estimate.format(study, items, { threads = build.count_processors(), device = options.device,
     replicas = most * threads })
   if not lines then
     say("no trainer could be measured")

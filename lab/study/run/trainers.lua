@@ -18,7 +18,7 @@ local wording = require("base.wording")
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
-local must, say = overview.must, overview.say
+local must, say = overview.must, overview.print
 
 local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 
@@ -118,7 +118,7 @@ end
 
 -- Lists the trainers of cells and builds them. Ends the command with a message if some cannot be built; undone: its
 -- first words.
-function M.built(project, cells, request, undone)
+function M.build_all(project, cells, request, undone)
   local items = M.list(project, cells, request)
   M.build(project, items)
   local lost = lists.find(items, function(item) return not item.fresh end)

@@ -28,7 +28,7 @@ local function as_swept(options)
     return
   end
   local name = options.study:match("([^/]*)$"):gsub("%.lua$", "")
-  for _, record in ipairs(run_files.records(options.out)) do
+  for _, record in ipairs(run_files.read_records(options.out)) do
     if record.study == name then
       options.scale, options.set = type(record.scale) == "string" and record.scale or nil, record.set or {}
     end
@@ -38,7 +38,7 @@ end
 local function expand(options)
   local study, message = grid.expand(options.project, options.study, options)
   for _, cell in ipairs(study and study.cells or {}) do
-    cell.wanted = cell.spec and ledger.wanted(cell)
+    cell.wanted = cell.spec and ledger.derive_wanted(cell)
     for _, run in ipairs(cell.runs) do
       run.state = "waiting"
     end
@@ -73,9 +73,9 @@ local function why_of(options, run, hooks, logs)
   local seen = run.seen
   if seen.told ~= seen["run.json"] then
     local log = ("%s/%s/log.txt"):format(options.out, run.dir:match("^(.*)/"))
-    logs[log] = logs[log] or failures.last_lines(log)
+    logs[log] = logs[log] or failures.read_last_lines(log)
     seen.told = seen["run.json"]
-    seen.why = hooks.words(options.out, run, seen.dir) or failures.of_run(logs[log], run)
+    seen.why = hooks.words(options.out, run, seen.dir) or failures.find_error(logs[log], run)
       or ("exit code %d"):format(seen.exit)
   end
   return seen.why
@@ -85,16 +85,16 @@ local function failed_runs(options, study, hooks)
   local logs = {}
   return lists.collect(study.cells, function(cell)
     return lists.map(cell.runs, function(run)
-      return run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id, grid.shortest(run.learning_rate),
-        run.seed), why = why_of(options, run, hooks, logs) } or nil
+      return run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id,
+        grid.format_shortest(run.learning_rate), run.seed), why = why_of(options, run, hooks, logs) } or nil
     end)
   end)
 end
 
 local function show(options, study, display, clock, failed, said)
   local lines, columns = display:size()
-  local shown, total = progress_text.lines(study, { title = overview.title(study), failures = failed, columns = columns,
-    lines = lines and lines - 1, seconds_left = clock })
+  local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,
+    columns = columns, lines = lines and lines - 1, seconds_left = clock })
   if lines or options.once then
     display:show(shown)
     return total.done == total.runs
@@ -106,7 +106,7 @@ local function show(options, study, display, clock, failed, said)
     end
     said[text] = true
   end
-  local text = progress_text.total_line(total, clock(total))
+  local text = progress_text.format_total(total, clock(total))
   if text ~= said.last then
     display:say(text)
   end
@@ -117,12 +117,12 @@ end
 function M.run(options, hooks)
   as_swept(options)
   local study = overview.must(INPUT, expand(options))
-  local display, clock, said = progress_text.open_display(1), progress_text.clock(), {}
+  local display, clock, said = progress_text.open_display(1), progress_text.make_clock(), {}
   while true do
     if has_more(options, study) then
       study = expand(options) or study
     end
-    local locks, now = ledger.locks(), os.time()
+    local locks, now = ledger.read_locks(), os.time()
     for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
       look_at_cell(options, cell, hooks, locks, now)
     end

@@ -42,13 +42,13 @@ local function all(out, run)
   return lists.collect(visible(attempts), function(name)
     local place = attempts .. "/" .. name
     return lists.map({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }, function(dir)
-      return lfs.attributes(dir, "mode") == "directory" and not inside.link(out, dir)
+      return lfs.attributes(dir, "mode") == "directory" and not inside.find_link(out, dir)
         and { dir = dir, step = step_of(dir) } or nil
     end)
   end)
 end
 
-function M.best(out, run)
+function M.find_best(out, run)
   local best
   for _, attempt in ipairs(all(out, run)) do
     best = (not best or (attempt.step or -1) > (best.step or -1)) and attempt or best
@@ -58,9 +58,9 @@ end
 
 -- The state of a run that has only attempts: "failed" if the attempt with the most progress ended in an error, else
 -- "stopped"; nil without attempts.
-function M.state(out, run)
-  local best = M.best(out, run)
-  local facts = best and run_files.facts(best.dir, {})
+function M.read_state(out, run)
+  local best = M.find_best(out, run)
+  local facts = best and run_files.read_facts(best.dir, {})
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
@@ -83,12 +83,12 @@ local function lines_of_group(lines, run)
 end
 
 -- The last error of a run in the log of its attempt's task, in one line; nil if there is none.
-function M.words(out, run, dir)
+function M.find_error(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
   local list = task and records.list(out) or {}
   for i = #list, 1, -1 do
-    local lines = failures.last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))
-    local words = failures.of_run(lines_of_group(lines, run), run)
+    local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))
+    local words = failures.find_error(lines_of_group(lines, run), run)
     if words then
       return words
     end
@@ -155,7 +155,7 @@ function M.adopt(out, runs, trainer, device)
       prune(out, best.dir)
       drop(out, rest, place)
     else
-      strange = strange + (list[1] and M.best(out, run).step and 1 or 0)
+      strange = strange + (list[1] and M.find_best(out, run).step and 1 or 0)
     end
   end
   return adopted, strange

@@ -64,7 +64,7 @@ end
 
 -- The script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was called),
 -- study, groups (a number), count (of runs) }; body: the text of task.sh.
-function M.text(site, job, body)
+function M.make_script(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
@@ -76,7 +76,7 @@ end
 
 -- The script of the job that follows an array: it submits the cells that depend on the array's runs. job: { name,
 -- folder, directory }; words: the command that submits them.
-function M.next_text(site, job, words)
+function M.make_next_script(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
   local lines = lists.append({ interpreter(site) }, sbatch_lines(site, next_job))
   lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
@@ -90,12 +90,12 @@ local function group_line(task, group, site)
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
     group.item.copy, table.concat(names, " "), "--threads", site.cpus }
   local device = site.gpus > 0 and "cuda" or "cpu"
-  return shell.join(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
+  return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
 -- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults; `item`, whose `copy` is the
 -- trainer's name; and `flags`.
-function M.list(site, tasks)
+function M.make_list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do
     lists.append(lines, lists.map(groups, function(group) return group_line(task, group, site) end))
@@ -104,7 +104,7 @@ function M.list(site, tasks)
 end
 
 -- The tasks of the runs in the text of runs.txt: { [folder of a run] = task }.
-function M.runs_of(text)
+function M.parse_list(text)
   local tasks = {}
   for task, id, digest, rest in text:gmatch("(%d+) %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do
     local names = rest:match("^'([^']*)'") or rest:match("^%S+")

@@ -58,7 +58,7 @@ local function add_groups(groups, cell, rectangle, again, replicas)
   end
 end
 
-function M.groups(cells, replicas)
+function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
     for _, again in ipairs({ false, true }) do
@@ -91,7 +91,7 @@ end
 -- Makes as few tasks as fit into limits.seconds each, but at least limits.least if there are enough groups, and at most
 -- limits.most. If the seconds of a group are unknown, the runs are spread evenly over limits.most tasks. The second
 -- result is the seconds of the longest task, or nil.
-function M.tasks(groups, limits)
+function M.make_tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)
   local function weight(group)

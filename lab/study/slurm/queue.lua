@@ -28,7 +28,7 @@ local function ask(...)
 end
 
 -- The largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing on this machine.
-function M.most_tasks()
+function M.find_largest_array()
   local text, message, absent = ask("scontrol", "show", "config")
   local most = math.tointeger(tonumber((text or ""):match("MaxArraySize%s*=%s*(%d+)")))
   return text and (most or 1001) - 1, message, absent
@@ -48,7 +48,7 @@ function M.parse(text)
 end
 
 -- The user's running and waiting tasks; or nil, a message, and whether Slurm is missing on this machine.
-function M.tasks()
+function M.list_tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
   local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
     "--format=%j|%F|%K|%T|%N|%r")

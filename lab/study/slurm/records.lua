@@ -29,22 +29,22 @@ local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = sha
   name = TEXT }, { required = { "study", "path", "set", "site", "name" }, others = shapes.any })
 local ORDER = { "study", "path", "scale", "set", "site", "name", "submitted" }
 
-function M.folder(out)
+function M.get_folder(out)
   return out .. "/.slurm"
 end
 
 -- The unique name, in the queue, of a folder's n-th job.
-function M.job_name(out, study, n)
+function M.make_job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), n)))
 end
 
 -- All records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a record was
 -- never submitted; links are ignored, since they may lead to other users' files.
 function M.list(out)
-  local list, folder = {}, M.folder(out)
+  local list, folder = {}, M.get_folder(out)
   for _, name in ipairs(write.list_names(folder)) do
     local dir = folder .. "/" .. name
-    local text = name:find("^%d+$") and not inside.link(out, dir) and input.read(dir .. "/record.json", LARGEST)
+    local text = name:find("^%d+$") and not inside.find_link(out, dir) and input.read(dir .. "/record.json", LARGEST)
     local record = text and input.decode(text)
     if type(record) == "table" and not shapes.problem(record, SHAPE) then
       record.n, record.folder = math.tointeger(tonumber(name)), dir
@@ -56,25 +56,25 @@ function M.list(out)
   return list
 end
 
-function M.of_study(list, name)
+function M.filter_study(list, name)
   return lists.filter(list, function(record) return record.study == name end)
 end
 
 -- Whether the name of a record's job is the name that this folder gives to its array. A record that was copied here, or
 -- written by another user, may name any job.
 function M.is_own(record, out)
-  return record.name == M.job_name(out, { name = record.study }, record.n)
+  return record.name == M.make_job_name(out, { name = record.study }, record.n)
 end
 
 -- The runs of tasks in the queue: { [folder of a run] = { record, task (of the queue) } }. Also sets record.tasks.
-function M.in_queue(list, tasks)
+function M.find_queued_runs(list, tasks)
   local live = {}
   for _, record in ipairs(list) do
     local own = lists.filter(tasks, function(task) return task.name == record.name end)
     local at = lists.index_by(own, function(task) return task.task end)
     record.tasks = own[1] and own
     local text = own[1] and input.read(record.folder .. "/runs.txt", LARGEST_LIST) or ""
-    for dir, number in pairs(script.runs_of(text)) do
+    for dir, number in pairs(script.parse_list(text)) do
       live[dir] = at[number] and { record = record, task = at[number] } or live[dir]
     end
   end
@@ -85,29 +85,29 @@ end
 function M.open(out)
   local list = M.list(out)
   local n = list[1] and list[#list].n or 0
-  local made, message = inside.make_directory(out, M.folder(out) .. "/trainers")
+  local made, message = inside.make_directory(out, M.get_folder(out) .. "/trainers")
   if not made then
     return nil, message
   end
   local dir, done, why
   repeat
     n = n + 1
-    dir = ("%s/%d"):format(M.folder(out), n)
+    dir = ("%s/%d"):format(M.get_folder(out), n)
     done, why = lfs.mkdir(dir)
   until done or lfs.attributes(dir, "mode") ~= "directory"
   return done and dir, done and n or ("cannot make the directory %s: %s"):format(dir, why)
 end
 
-function M.text(study, site, name)
+function M.format_record(study, site, name)
   return json.encode({ study = study.name, path = paths.resolve(study.path), scale = study.scale, set = study.set,
     site = site.real, name = name, submitted = os.date("!%Y-%m-%dT%H:%M:%SZ") }, { indent = true,
     keyorder = ORDER }) .. "\n"
 end
 
 -- Claims the folder: returns a function that releases it, or nil and a message if another sweep holds the claim.
-function M.take(out)
-  local path = M.folder(out) .. "/submitting"
-  local made, message = inside.make_directory(out, M.folder(out))
+function M.claim(out)
+  local path = M.get_folder(out) .. "/submitting"
+  local made, message = inside.make_directory(out, M.get_folder(out))
   local held, who
   if made then
     held, who, message = claim.take(path)

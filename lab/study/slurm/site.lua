@@ -52,7 +52,7 @@ M.FIELDS = {
 }
 
 -- Converts a time such as "1-02:03:04" to seconds; nil for an invalid time.
-function M.seconds(text)
+function M.parse_time(text)
   local days, rest = text:match("^(%d+)%-(.*)$")
   local hours, minutes, seconds = (rest or text):match("^(%d%d?%d?):(%d%d):(%d%d)$")
   if not hours or tonumber(minutes) > 59 or tonumber(seconds) > 59 or days and tonumber(hours) > 23 then
@@ -69,25 +69,25 @@ end
 local readers = { integer = values.read, names = values.read }
 
 function readers.word(context, field, node)
-  if fits(field, node.value) and (field.path ~= "time" or (M.seconds(node.value) or 0) >= LEAST_SECONDS) then
+  if fits(field, node.value) and (field.path ~= "time" or (M.parse_time(node.value) or 0) >= LEAST_SECONDS) then
     return node.value
   end
-  nodes.add(context, node, field.path, nodes.found(node) .. " does not fit here", field.expected)
+  nodes.report(context, node, field.path, nodes.show(node) .. " does not fit here", field.expected)
 end
 
 function readers.lines(context, field, node)
   local list = {}
-  for i, item in ipairs(nodes.items_of(context, node, field.path, field.expected)) do
+  for i, item in ipairs(nodes.read_items(context, node, field.path, field.expected)) do
     local path, own = locate.join(field.path, i), nil
     if not fits(field, item.value) then
-      nodes.add(context, item, path, nodes.found(item) .. " does not fit here", field.expected)
+      nodes.report(context, item, path, nodes.show(item) .. " does not fit here", field.expected)
     else
       own = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
     -- sbatch accepts a prefix of an option's name.
     local meant = own and lists.find(OWN, function(one) return one:sub(1, #own) == own end)
     if meant then
-      nodes.add(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
+      nodes.report(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
         .. " is written by the sweep", "other options of sbatch; "
         .. "partition, account, qos, time, cpus, memory and gpus are fields of their own")
     end
@@ -104,16 +104,16 @@ local function read_fields(context)
     if node then
       site[field.path] = readers[field.type](context, field, node)
     elseif field.required then
-      nodes.add(context, root, field.path, "is missing", field.expected)
+      nodes.report(context, root, field.path, "is missing", field.expected)
     else
       site[field.path] = field.default
     end
   end
   if root.fields.architectures and site.gpus == 0 then
-    nodes.add(context, root.fields.architectures, "architectures", "is given without a GPU", "gpus = 1 as well")
+    nodes.report(context, root.fields.architectures, "architectures", "is given without a GPU", "gpus = 1 as well")
   end
   if (site.min_tasks or 0) > (site.max_tasks or math.huge) then
-    nodes.add(context, root.fields.min_tasks or root.fields.max_tasks, "min_tasks",
+    nodes.report(context, root.fields.min_tasks or root.fields.max_tasks, "min_tasks",
       ("%d is above max_tasks, %d"):format(site.min_tasks, site.max_tasks), "at most max_tasks")
   end
   return site
@@ -143,7 +143,7 @@ function M.read(project, argument)
   if d:count() > 0 then
     return nil, d:text()
   end
-  site.seconds, site.real, site.shown = M.seconds(site.time), paths.resolve(path), source.shown
+  site.seconds, site.real, site.shown = M.parse_time(site.time), paths.resolve(path), source.shown
   site.replicas = site.replicas or site.gpus == 0 and site.cpus or 4096
   return site
 end

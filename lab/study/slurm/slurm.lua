@@ -21,16 +21,16 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT = 0, 1, 4
 
-local must, say = overview.must, overview.say
+local must, say = overview.must, overview.print
 
 function M.is_used(options)
-  return lfs.attributes(records.folder(options.out), "mode") == "directory"
+  return lfs.attributes(records.get_folder(options.out), "mode") == "directory"
 end
 
 -- Records of the study, and of all studies that were submitted into this folder. Errors name all of these.
 local function own_records(options)
   local list = records.list(options.out)
-  local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
+  local own = records.filter_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   local names = lists.drop_repeats(lists.map(list, function(record) return record.study end))
   must(INPUT, own[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
     escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
@@ -63,14 +63,14 @@ local function refine(study, out, live)
     if at then
       run.state = at.task.running and "running" or "queued"
     elseif run.state == "absent" then
-      run.state = attempts.state(out, run) or run.state
+      run.state = attempts.read_state(out, run) or run.state
     end
   end
 end
 
 -- Reports runs of tasks in the queue that are no longer part of the study.
 local function tell_strangers(study, live)
-  local known, jobs, count = lists.to_set(lists.map(overview.runs(study), function(run) return run.dir end)), {}, 0
+  local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
     if at.record.study == study.name and not known[dir] then
       count, jobs[at.task.job] = count + 1, true
@@ -78,7 +78,7 @@ local function tell_strangers(study, live)
   end
   if count > 0 then
     say(("warning: %s of job %s in the queue that %s does not have now: it was edited, or --scale and --set differ")
-      :format(wording.count(count, "run"), table.concat(canonical.sort_keys(jobs), ", "), overview.title(study)))
+      :format(wording.count(count, "run"), table.concat(canonical.sort_keys(jobs), ", "), overview.name_study(study)))
     say("  they go on, in folders of their own; ./longhand sweep cancel ends them")
   end
 end
@@ -97,8 +97,8 @@ end
 local function status(options)
   local study = must(INPUT, overview.expand(options))
   local list = records.list(options.out)
-  local tasks, message, absent = queue.tasks()
-  local live = records.in_queue(list, tasks or {})
+  local tasks, message, absent = queue.list_tasks()
+  local live = records.find_queued_runs(list, tasks or {})
   refine(study, options.out, live)
   local whole = overview.print_status(options, study)
   for _, record in ipairs(list) do
@@ -112,7 +112,7 @@ local function status(options)
   if not tasks then
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
-  tell_lost(options, overview.counts(study), records.of_study(list, study.name))
+  tell_lost(options, overview.count_states(study), records.filter_study(list, study.name))
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
@@ -151,8 +151,8 @@ end
 
 local function cancel(options)
   local own, list = own_records(options)
-  local tasks = must(ENVIRONMENT, queue.tasks())
-  records.in_queue(list, tasks)
+  local tasks = must(ENVIRONMENT, queue.list_tasks())
+  records.find_queued_runs(list, tasks)
   local jobs, count = {}, 0
   local listed, foreign = without_foreign(options, own)
   for _, record in ipairs(listed) do
@@ -181,7 +181,7 @@ end
 
 local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = status, cancel = cancel,
   watch = function(options) -- reads files only: runs of tasks are in the folders of their attempts
-    return watch.run(options, { place = attempts.best, words = attempts.words })
+    return watch.run(options, { place = attempts.find_best, words = attempts.find_error })
   end }
 
 -- Runs the action options.action.
@@ -213,14 +213,14 @@ end
 -- Prepares a sweep on this machine: sets options.left, by which the sweep gets the unfinished runs of tasks. Returns an
 -- error if tasks in the queue work in the folder of runs.
 function M.make_way(options)
-  local tasks, message, absent = queue.tasks()
+  local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
     message, options.out))
   local list = records.list(options.out)
   must(ENVIRONMENT, not (absent and list[1]), ("--out %s: runs of this folder were submitted to Slurm, and there is no "
     .. "squeue here to say whether tasks are at work\n  expected: the machine that submits them; once none of them is "
-    .. "in a queue, remove %s"):format(options.out, records.folder(options.out)))
-  records.in_queue(list, tasks or {})
+    .. "in a queue, remove %s"):format(options.out, records.get_folder(options.out)))
+  records.find_queued_runs(list, tasks or {})
   local busy = lists.find(list, function(record) return record.tasks end)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
     .. "./longhand sweep cancel %s ends them, another --out is out of their way"):format(options.out,

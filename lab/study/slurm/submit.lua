@@ -35,7 +35,7 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks of an array, if the cluster sets no limit
 local FULL = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
 
-local must, say = overview.must, overview.say
+local must, say = overview.must, overview.print
 
 -- Whether a folder's name is safe in a #SBATCH line and in a script.
 local function is_plain(path)
@@ -71,7 +71,7 @@ local function estimate_groups(groups, items, request, site)
   if on_gpu and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then
     return -- nothing can be measured on this machine
   end
-  local timer = estimate.timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
+  local timer = estimate.make_timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
     device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
     slots_here = on_gpu and site.replicas or here })
   for _, group in ipairs(groups) do
@@ -98,7 +98,7 @@ local function stage_one(project, item, folder)
   os.remove(partial)
   local done, message = trainers.copy(project, item, partial)
   if done then
-    item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.of(partial)):sub(1, 16))
+    item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.compute(partial)):sub(1, 16))
     local said, code = shell.ask({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
       folder .. "/" .. item.copy })
     done, message = code == 0, said
@@ -111,11 +111,11 @@ end
 local function texts_of(options, study, site, plan)
   local out = paths.resolve(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
-    trainers = records.folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.title(study),
+    trainers = records.get_folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.name_study(study),
     groups = #plan.groups, count = plan.count }
   local body = assert(write.read(options.project:path("lab/study/slurm/task.sh")))
-  return { { path = "job.sh", text = script.text(site, job, body) },
-    { path = "runs.txt", text = script.list(site, plan.tasks) } }
+  return { { path = "job.sh", text = script.make_script(site, job, body) },
+    { path = "runs.txt", text = script.make_list(site, plan.tasks) } }
 end
 
 local function describe(plan, site, most)
@@ -133,27 +133,27 @@ local function make_plan(options, site, cells, most)
   local items
   if options.action == "dry_run" then
     items = trainers.list(options.project, cells, request)
-    trainers.ensure_one(options.project, estimate.known(items))
+    trainers.ensure_one(options.project, estimate.filter_known(items))
   else
-    items = trainers.built(options.project, cells, request, "nothing was submitted")
+    items = trainers.build_all(options.project, cells, request, "nothing was submitted")
   end
-  local plan = { groups = packing.groups(cells, site.replicas), items = items }
+  local plan = { groups = packing.make_groups(cells, site.replicas), items = items }
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
-  plan.tasks, plan.longest = packing.tasks(plan.groups, { least = site.min_tasks,
+  plan.tasks, plan.longest = packing.make_tasks(plan.groups, { least = site.min_tasks,
     most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
   equip(plan.groups, items)
   return plan
 end
 
 local function announce(options, study, count)
-  local counts = overview.counts(study)
+  local counts = overview.count_states(study)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
-  local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.title(study),
-    overview.count_cells(study), wording.count(counts.runs, "run"), counts.done, count.runs)
-  say(line, overview.rest_text(rest), " in ", options.out)
-  overview.say_states(study)
+  local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.name_study(study),
+    overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, count.runs)
+  say(line, overview.format_rest(rest), " in ", options.out)
+  overview.print_states(study)
   if counts.waiting > 0 and count.runs == 0 then
     say("the same command submits what waits, once the runs before it are done")
   end
@@ -161,8 +161,8 @@ local function announce(options, study, count)
 end
 
 local function print_script(options, study, site, plan, most)
-  plan.folder = records.folder(paths.resolve(options.out)) .. "/N"
-  plan.name = records.job_name(options.out, study, 0)
+  plan.folder = records.get_folder(paths.resolve(options.out)) .. "/N"
+  plan.name = records.make_job_name(options.out, study, 0)
   for _, item in ipairs(plan.items) do
     item.copy = item.cell.id .. "-DIGEST"
   end
@@ -178,11 +178,11 @@ end
 local function submit_next(options, study, site, plan, job)
   local words = { paths.resolve(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.resolve(options.out) }
-  lists.append(words, choice.command(options.choice, paths.resolve(study.path)))
+  lists.append(words, choice.make_words(options.choice, paths.resolve(study.path)))
   lists.append(words, study.scale and { "--scale", study.scale } or {})
   lists.append(words, lists.collect(study.set, function(set) return { "--set", set } end))
   local path, number = plan.folder .. "/next.sh", nil
-  local written, message = write.file(path, script.next_text(site, { name = plan.name, folder = plan.folder,
+  local written, message = write.file(path, script.make_next_script(site, { name = plan.name, folder = plan.folder,
     directory = lfs.currentdir() }, words))
   if written then
     number, message = queue.submit(path, job)
@@ -198,7 +198,7 @@ end
 
 -- Finds a job of this name that the controller accepted although sbatch failed, for example because its reply was late.
 local function accepted(name)
-  local task = lists.find(queue.tasks() or {}, function(task) return task.name == name end)
+  local task = lists.find(queue.list_tasks() or {}, function(task) return task.name == name end)
   if task then
     say(("warning: sbatch failed, but job %s of that name is in the queue"):format(task.job))
     return task.job
@@ -215,18 +215,18 @@ end
 
 local function submit(options, study, site, plan, most)
   local folder, n = must(ENVIRONMENT, records.open(options.out))
-  plan.folder, plan.name = paths.resolve(folder), records.job_name(options.out, study, n)
+  plan.folder, plan.name = paths.resolve(folder), records.make_job_name(options.out, study, n)
   local job
   local code, message = stop.catch(function()
     for _, item in ipairs(plan.items) do
-      stop.must(ENVIRONMENT, stage_one(options.project, item, records.folder(options.out) .. "/trainers"))
+      stop.must(ENVIRONMENT, stage_one(options.project, item, records.get_folder(options.out) .. "/trainers"))
     end
     local files = texts_of(options, study, site, plan)
-    files[#files + 1] = { path = "record.json", text = records.text(study, site, plan.name) }
+    files[#files + 1] = { path = "record.json", text = records.format_record(study, site, plan.name) }
     stop.must(ENVIRONMENT, write.files(folder, files))
     stop.must(ENVIRONMENT, write.make_directory(folder .. "/logs"))
     for _, group in ipairs(plan.groups) do
-      stop.must(ENVIRONMENT, set_aside.runs(options.out, group.cell, group.runs))
+      stop.must(ENVIRONMENT, set_aside.move_damaged(options.out, group.cell, group.runs))
     end
     job = stop.must(INPUT, queue.submit(plan.folder .. "/job.sh"))
   end)
@@ -239,7 +239,7 @@ local function submit(options, study, site, plan, most)
   say(describe(plan, site, most))
   io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
     wording.count(plan.count, "run"), folder))
-  if overview.counts(study).waiting > 0 then
+  if overview.count_states(study).waiting > 0 then
     submit_next(options, study, site, plan, job)
   end
   say(("what becomes of it: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
@@ -249,17 +249,17 @@ end
 
 -- The tasks in the queue by their records, and the largest size of a job array. A dry run needs no Slurm.
 local function ask_queue(options)
-  local most, message = queue.most_tasks()
+  local most, message = queue.find_largest_array()
   local tasks
   if most then
-    tasks, message = queue.tasks()
+    tasks, message = queue.list_tasks()
   end
   must(ENVIRONMENT, tasks or options.action == "dry_run", message)
   if not tasks then
     io.stderr:write(message)
     say(("  the script is for at most %d tasks, which is what Slurm allows by default"):format(DEFAULT_MOST))
   end
-  return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
+  return records.find_queued_runs(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
 local function go(options, site)
@@ -279,8 +279,8 @@ local function go(options, site)
   if options.action == "dry_run" then
     return print_script(options, study, site, plan, most)
   end
-  must(ENVIRONMENT, overview.leave_note(options, study))
-  return hand_over.worse(worst, submit(options, study, site, plan, most))
+  must(ENVIRONMENT, overview.write_note(options, study))
+  return hand_over.choose_worse(worst, submit(options, study, site, plan, most))
 end
 
 function M.run(options)
@@ -292,7 +292,7 @@ function M.run(options)
   if options.action == "dry_run" then
     return go(options, site)
   end
-  local release = must(ENVIRONMENT, records.take(options.out))
+  local release = must(ENVIRONMENT, records.claim(options.out))
   local done, code = pcall(go, options, site)
   release()
   if not done then

@@ -43,15 +43,15 @@ function M.pearson(a, b)
 end
 
 -- Returns the indices of a list's numbers in ascending order of the numbers; equal numbers by index.
-function M.order(values)
+function M.sort_indices(values)
   local order = lists.map(values, function(_, i) return i end)
   table.sort(order, function(i, j) return values[i] < values[j] or values[i] == values[j] and i < j end)
   return order
 end
 
 -- Ranks from 1 on; equal numbers share the mean of their ranks.
-function M.ranks(values)
-  local order, ranks = M.order(values), {}
+function M.compute_ranks(values)
+  local order, ranks = M.sort_indices(values), {}
   local first = 1
   while first <= #order do
     local last = first
@@ -67,18 +67,19 @@ function M.ranks(values)
 end
 
 function M.spearman(a, b)
-  return M.pearson(M.ranks(a), M.ranks(b))
+  return M.pearson(M.compute_ranks(a), M.compute_ranks(b))
 end
 
 -- Returns the correlations { points, pearson, spearman } of two lists.
-function M.both(x, y)
+function M.correlate(x, y)
   return { points = #x, pearson = M.pearson(x, y), spearman = M.spearman(x, y) }
 end
 
 -- Returns the correlations over samples { x, y }, each two lists: over all numbers, and over the means of the samples.
-function M.over(samples)
+function M.correlate_samples(samples)
   local function over(join, of)
-    return M.both(join(samples, function(one) return of(one.x) end), join(samples, function(one) return of(one.y) end))
+    return M.correlate(join(samples, function(one) return of(one.x) end), join(samples,
+      function(one) return of(one.y) end))
   end
   return over(lists.collect, function(list) return list end), over(lists.map, statistics.mean)
 end

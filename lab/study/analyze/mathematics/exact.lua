@@ -53,7 +53,7 @@ end
 
 -- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials: it contains the true share
 -- in all but a share `error` of samples.
-function M.interval(count, n, error)
+function M.compute_interval(count, n, error)
   local low = count == 0 and 0.0 or share_of(count, n, error / 2)
   local high = count == n and 1.0 or share_of(count + 1, n, 1 - error / 2)
   return low, high
@@ -61,7 +61,7 @@ end
 
 -- Returns p of Fisher's exact test of two shares, a of n_a and b of n_b: the probability of all tables with these
 -- margins that are at most as likely as the observed table.
-function M.fisher(a, n_a, b, n_b)
+function M.test_fisher(a, n_a, b, n_b)
   local successes, all = a + b, log_choose(n_a + n_b, a + b)
   local function probability(i)
     return math.exp(log_choose(n_a, i) + log_choose(n_b, successes - i) - all)
@@ -76,7 +76,7 @@ end
 
 -- Returns the least possible p of a permutation test or Fisher's test with these numbers of seeds: that of a single
 -- split, which for groups of equal size counts twice because of its mirror image.
-function M.least(n_a, n_b)
+function M.compute_least(n_a, n_b)
   return (n_a == n_b and 2 or 1) / choose(n_a + n_b, n_a)
 end
 
@@ -109,13 +109,13 @@ end
 -- sizes whose means differ at least as much as those of a and b; the number of splits; the least possible p. With more
 -- than MOST_SPLITS splits, p is the share among `samples` random splits and the observed split. drawing(n) returns a
 -- random integer from 1 to n.
-function M.permutation(a, b, samples, drawing)
+function M.test_permutation(a, b, samples, drawing)
   local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do
     total, largest = total + value, math.max(largest, math.abs(value))
   end
   local here = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * largest
-  local splits, as_far, least = 0, 0, M.least(#a, #b)
+  local splits, as_far, least = 0, 0, M.compute_least(#a, #b)
   local function take(sum)
     local distance = math.abs(sum / #a - (total - sum) / #b)
     splits, as_far = splits + 1, as_far + (distance >= here and 1 or 0)

@@ -23,7 +23,7 @@ end
 -- Returns Welch's test of the difference of means, a - b: { difference, error (standard error), freedom (degrees of
 -- freedom), t, p (two-sided, against 0), low, high (the interval) }. If neither sample varies, there is no test: the
 -- result is { difference, error }.
-function M.welch(a, b)
+function M.test_welch(a, b)
   local of_a, of_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b
   local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
   local result = { difference = mean_a - mean_b, error = math.sqrt(of_a + of_b) }
@@ -32,27 +32,27 @@ function M.welch(a, b)
   end
   result.freedom = (of_a + of_b) ^ 2 / (of_a ^ 2 / (#a - 1) + of_b ^ 2 / (#b - 1))
   result.t = result.difference / result.error
-  result.p = student.two_sided(result.t, result.freedom)
-  local half = student.critical(M.ERROR / 2, result.freedom) * result.error
+  result.p = student.compute_two_sided(result.t, result.freedom)
+  local half = student.find_critical(M.ERROR / 2, result.freedom) * result.error
   result.low, result.high = result.difference - half, result.difference + half
   return result
 end
 
 -- Returns p of the claim that the means differ by less than `margin`: the larger p of two one-sided tests. test: the
--- result of M.welch. Returns nil if that result contains no test.
-function M.equivalence(test, margin)
+-- result of M.test_welch. Returns nil if that result contains no test.
+function M.test_equivalence(test, margin)
   if not test.freedom then
     return nil
   end
-  local above_low = student.above((test.difference + margin) / test.error, test.freedom)
-  local below_high = student.above((margin - test.difference) / test.error, test.freedom)
+  local above_low = student.compute_above((test.difference + margin) / test.error, test.freedom)
+  local below_high = student.compute_above((margin - test.difference) / test.error, test.freedom)
   return math.max(above_low, below_high)
 end
 
 -- Returns the p values of a family of tests, corrected by Holm's method, in the same order.
-function M.holm(values)
+function M.correct_holm(values)
   local corrected, largest = {}, 0.0
-  for rank, i in ipairs(correlation.order(values)) do
+  for rank, i in ipairs(correlation.sort_indices(values)) do
     largest = math.max(largest, math.min(1.0, (#values - rank + 1) * values[i]))
     corrected[i] = largest
   end
@@ -61,7 +61,7 @@ end
 
 -- Returns a function drawing(n) that returns a random integer from 1 to n. It seeds Lua's only generator, so that only
 -- the latest of these functions can be used.
-function M.random(seed)
+function M.make_random(seed)
   math.randomseed(seed)
   return function(n)
     return math.floor(math.random() * n) + 1
@@ -83,7 +83,7 @@ function M.resample(items, statistic, count, drawing)
 end
 
 -- Returns the interval between the quantiles ERROR / 2 and 1 - ERROR / 2 of the resampled values.
-function M.interval(values)
+function M.compute_interval(values)
   return statistics.quantile(values, M.ERROR / 2), statistics.quantile(values, 1 - M.ERROR / 2)
 end
 

@@ -60,7 +60,7 @@ end
 -- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix without negative eigenvalues,
 -- which is overwritten. Rotations make its rows orthogonal; each row is then an eigenvector times its eigenvalue.
 -- Source: Hestenes, J. SIAM 6 (1958) 51.
-function M.eigen(matrix)
+function M.decompose(matrix)
   local sweeps, rotated = 0, true
   while rotated and sweeps < SWEEPS do
     sweeps, rotated = sweeps + 1, false
@@ -70,7 +70,7 @@ function M.eigen(matrix)
       end
     end
   end
-  local order = correlation.order(lists.map(matrix, function(row) return -norm(row) end))
+  local order = correlation.sort_indices(lists.map(matrix, function(row) return -norm(row) end))
   return lists.map(order, function(i) return norm(matrix[i]) end), lists.map(order, function(i)
     return unit(matrix[i])
   end)
@@ -79,7 +79,7 @@ end
 -- Fits `count` components. A component without variance, up to rounding, is a vector of zeros.
 function M.fit(channels, count)
   local mean = lists.map(channels, function(channel) return statistics.mean(channel) end)
-  local values, vectors = M.eigen(covariance(centred(channels, mean)))
+  local values, vectors = M.decompose(covariance(centred(channels, mean)))
   local fitted = { mean = mean, components = {}, variance = {}, total = lists.sum(values, function(value)
     return value
   end) }

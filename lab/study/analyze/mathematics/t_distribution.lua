@@ -23,23 +23,23 @@ local function tail(t, freedom)
 end
 
 -- Returns the probability of a value farther from 0 than t, on either side.
-function M.two_sided(t, freedom)
+function M.compute_two_sided(t, freedom)
   return t * t < math.huge and tail(math.abs(t), freedom) / tail(0, freedom) or 0.0
 end
 
 -- Returns the probability of a value above t.
-function M.above(t, freedom)
-  local share = M.two_sided(t, freedom) / 2
+function M.compute_above(t, freedom)
+  local share = M.compute_two_sided(t, freedom) / 2
   return t > 0 and share or 1 - share
 end
 
 -- Returns the t that a value exceeds with probability `share`, 0 < share < 0.5.
-function M.critical(share, freedom)
+function M.find_critical(share, freedom)
   local high = 1.0
-  while M.above(high, freedom) > share do
+  while M.compute_above(high, freedom) > share do
     high = 2 * high
   end
-  return bisect(0.0, high, function(t) return M.above(t, freedom) > share end)
+  return bisect(0.0, high, function(t) return M.compute_above(t, freedom) > share end)
 end
 
 return M

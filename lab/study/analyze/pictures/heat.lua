@@ -27,7 +27,7 @@ local function boxes(values, columns)
 end
 
 -- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format.
-function M.tics(names, first)
+function M.format_tics(names, first)
   return table.concat(lists.map(names, function(name, i)
     return ("%s %d"):format(gnuplot.quote((name:gsub("%%", "%%%%"))), first + i - 1)
   end), ", ")
@@ -35,9 +35,9 @@ end
 
 -- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title states. names: the
 -- common names of rows and columns, or nil.
-function M.panel(values, rows, title, range, names)
-  local columns, low, high = #values // rows, scales.range({ values })
-  local peak, tics = math.max(1e-9, -low, high), names and M.tics(names, 0)
+function M.draw(values, rows, title, range, names)
+  local columns, low, high = #values // rows, scales.find_range({ values })
+  local peak, tics = math.max(1e-9, -low, high), names and M.format_tics(names, 0)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
   local layer = (has_gaps and boxes or image)(values, columns)
   return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
@@ -49,19 +49,19 @@ function M.panel(values, rows, title, range, names)
 end
 
 -- A panel of weights, whose title states the largest.
-function M.weights(values, rows, title)
-  local _, peak = scales.range({ values })
-  return M.panel(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
+function M.draw_weights(values, rows, title)
+  local _, peak = scales.find_range({ values })
+  return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
 -- Returns a panel of a matrix { rows, values }. Closed cells, which are -inf, stay white; the title states the
 -- least and the largest value of open cells.
-function M.open_cells(title, matrix)
+function M.draw_open(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
-  local least, largest = scales.range({ values })
+  local least, largest = scales.find_range({ values })
   local from = math.min(least, 0)
   local to = largest > from and largest or from + 1
-  return M.panel(values, matrix.rows, ("%s, %.2g to %.2g"):format(title, from, largest), { from, to })
+  return M.draw(values, matrix.rows, ("%s, %.2g to %.2g"):format(title, from, largest), { from, to })
 end
 
 local PLAIN, WRONG = "#222222", "#c0392b"
@@ -80,7 +80,7 @@ end
 
 -- Replaces the numbers on a panel's axes by symbols: sides = { writes, reads }, lists of { text, wrong } for rows and
 -- for columns. A wrong symbol is red and has a cross.
-function M.letter(panel, sides, font)
+function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do
     add_symbol(panel.lines, symbol, ("graph 0,first %d right"):format(i - 1), { "-0.7,0", "-2.1,0" }, font)

@@ -1,6 +1,6 @@
 -- Pictures of many panels of the same size, as gnuplot scripts.
 --
--- Input: see M.script. Output: text; gnuplot is not run here.
+-- Input: see M.make_script. Output: text; gnuplot is not run here.
 
 local colours = require("lab.study.report.figures.colours")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -43,7 +43,7 @@ end
 local function plot(picture, panel)
   local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)
-    picture.data[#picture.data + 1] = #layer[1] > 0 and gnuplot.block(name, layer[1]) or nil
+    picture.data[#picture.data + 1] = #layer[1] > 0 and gnuplot.make_block(name, layer[1]) or nil
     return #layer[1] > 0 and ("$%s %s"):format(name, layer[2]) or nil
   end)
   return "plot " .. (#parts > 0 and table.concat(parts, ", ") or "NaN")
@@ -62,7 +62,7 @@ local function draw(picture, lines)
 end
 
 -- Arranges panels in rows of `across` panels; the first row has a heading.
-function M.rows(list, across, heading)
+function M.arrange(list, across, heading)
   local rows = {}
   for i, panel in ipairs(list) do
     if (i - 1) % across == 0 then
@@ -78,7 +78,7 @@ end
 -- SETTINGS, or nil; left, across, down: pixels left of, between and below panels, for long names of tics. rows = { {
 -- label, panel ... } ... } with panel = { title, lines, layers }: lines that set its axes; layers = { data, words }: a
 -- list of lines of numbers, and words of gnuplot's plot command that draw them.
-function M.script(picture)
+function M.make_script(picture)
   local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.wide = picture.wide or picture.panel
@@ -88,7 +88,7 @@ function M.script(picture)
     label(picture, 2, picture.note, 40, 10), "set multiplot" })
   draw(picture, drawing)
   drawing[#drawing + 1] = "unset multiplot"
-  return gnuplot.script(picture, drawing)
+  return gnuplot.make_script(picture, drawing)
 end
 
 return M

@@ -14,10 +14,10 @@ M.SETTINGS = { "set border 3 lw 1 lc rgb '#444444'", "set tics in" }
 -- The given axis, or one that fits all numbers.
 local function axis(letter, groups, given)
   return given and ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
-    or scales.fitting(letter, lists.map(groups, function(group) return group[letter] end))
+    or scales.fit_axis(letter, lists.map(groups, function(group) return group[letter] end))
 end
 
-function M.panel(groups, title, more)
+function M.draw(groups, title, more)
   local lines = {}
   for i, group in ipairs(groups) do
     for k, x in ipairs(group.x) do

@@ -38,13 +38,13 @@ end
 
 return function(title, note, sets)
   local groups = lists.collect(sets, function(set) return set.groups end)
-  local styles = colours.all(lists.drop_repeats(lists.get_names(groups)))
-  local range = scales.fitting("x", lists.map(groups, function(group) return group.scores end))
+  local styles = colours.choose_styles(lists.drop_repeats(lists.get_names(groups)))
+  local range = scales.fit_axis("x", lists.map(groups, function(group) return group.scores end))
   local longest = lists.max(groups, function(group) return utf8.len(escape.plain(group.name)) end)
   return { title = title, note = note, settings = SETTINGS, wide = WIDTH, left = 24 + LETTER * longest,
     panel = ROW * lists.max(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
       return { label = "", { title = set.name, lines = { range, ("set yrange [%g:0.5]\nset ytics (%s)"):format(
-        #set.groups + 0.5, heat.tics(lists.get_names(set.groups), 1)) }, layers = {
+        #set.groups + 0.5, heat.format_tics(lists.get_names(set.groups), 1)) }, layers = {
           { points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
           { means_of(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
         } } }

@@ -56,7 +56,7 @@ local function own_style(name)
 end
 
 -- Styles of names in one figure, by name; up to 72 differ.
-function M.all(names)
+function M.choose_styles(names)
   local styles, taken, place = {}, {}, 0
   local function give(name, style, ...)
     local look = style and style.colour .. style.dash .. style.point
@@ -77,8 +77,8 @@ function M.all(names)
   return styles
 end
 
-function M.of(name)
-  return M.all({ name })[name]
+function M.choose_style(name)
+  return M.choose_styles({ name })[name]
 end
 
 -- The colour at a share of the way along #SHADES shades, from either end of the palette.
@@ -93,10 +93,10 @@ local function shade(share, dark)
 end
 
 -- Styles of the names of an axis; if all names are numbers, shades in ascending order, from those that stand out most.
-function M.along(names)
+function M.choose_styles_along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then
-    return M.all(names)
+    return M.choose_styles(names)
   end
   table.sort(order)
   for _, name in ipairs(names) do

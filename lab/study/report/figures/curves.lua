@@ -14,7 +14,7 @@ local scales = require("lab.study.report.figures.scales")
 
 local M = {}
 
-local quote, number = gnuplot.quote, gnuplot.number
+local quote, number = gnuplot.quote, gnuplot.format_number
 
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
@@ -45,7 +45,7 @@ function M.thin(points)
 end
 
 local function block_of(name, points)
-  return gnuplot.block(name, lists.map(M.thin(points), function(point)
+  return gnuplot.make_block(name, lists.map(M.thin(points), function(point)
     return table.concat(lists.map(point, number), " ")
   end))
 end
@@ -82,7 +82,7 @@ end
 local function ranges(panel)
   local x = panel.x
   local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
-    or number(scales.step(x[2] - x[1]))
+    or number(scales.choose_step(x[2] - x[1]))
   return table.concat({ y_scale(panel.y),
     ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
@@ -139,7 +139,7 @@ end
 
 -- on_page: the panel has no title, and the name of its y axis is at the top left.
 local function panel_text(panel, on_page)
-  local ylabel, ink = quote(scales.label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
+  local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
   local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, ranges(panel), marks(panel) }
   lists.append(lines, on_page and { "set label " .. ylabel .. " at screen 0.01,0.96 left" .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
@@ -188,9 +188,9 @@ local function drawing(figure)
 end
 
 -- The script; gnuplot writes <name>.svg, .pdf and .png into its working folder.
-function M.script(figure)
+function M.make_script(figure)
   local blocks, lines, width, height = data(figure), drawing(figure)
-  return gnuplot.script({ name = figure.name, width = width, height = height, data = blocks,
+  return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks,
     font = figure.width and PAPER_FONT or #figure.panels == 1 and 15 or 12 }, lines)
 end
 
@@ -205,7 +205,7 @@ function M.page_right(figure)
 end
 
 -- The lines of a figure, { title, style }: first the legend's, then all others; and the lines' numbers.
-function M.lines(figure)
+function M.list_lines(figure)
   local drawn = lists.map(lists.collect(figure.panels, function(panel) return panel.curves end), function(curve)
     return { title = curve.line, style = curve.style }
   end)
@@ -219,13 +219,13 @@ function M.lines(figure)
 end
 
 -- The curves that gnuplot draws in a panel, in its order; false: a part without a curve.
-function M.drawn(panel)
+function M.list_drawn_curves(panel)
   return lists.map(parts_of(panel), function(part) return part[2] or false end)
 end
 
 -- A script that draws every panel of a figure, and a sample of every line, into an SVG of its own: { path, text, makes
 -- }, where makes lists the files. gnuplot reads it after the figure's script, which has the data.
-function M.page(figure)
+function M.make_page(figure)
   local at, makes = M.PAGE, {}
   local lines = { FRAME, "set key off", ("set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
     .. "set tmargin at screen %.6f\nset bmargin at screen %.6f"):format(at.left / at.width,
@@ -238,8 +238,9 @@ function M.page(figure)
   for i, panel in ipairs(figure.panels) do
     add("panel", i, at.width, at.height, panel_text(panel, true))
   end
-  lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.block("sample", { "-1 0.5", "0.5 0.5", "2 0.5" }) })
-  for i, line in ipairs((M.lines(figure))) do
+  lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.make_block("sample", { "-1 0.5", "0.5 0.5",
+    "2 0.5" }) })
+  for i, line in ipairs((M.list_lines(figure))) do
     add("sample", i, at.sample[1], at.sample[2], "plot $sample " .. with(line.style))
   end
   return { path = figure.name .. ".page", text = table.concat(lines, "\n") .. "\nunset output\n", makes = makes }

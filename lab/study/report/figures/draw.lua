@@ -77,9 +77,9 @@ end
 -- pictures or nil. `files` gets the other files.
 function M.write(out, files, figures, page_of)
   lists.append(files, lists.map(figures, function(figure)
-    return { path = figure.name .. ".gnuplot", text = curves.script(figure) }
+    return { path = figure.name .. ".gnuplot", text = curves.make_script(figure) }
   end))
-  local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, curves.page))
+  local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, curves.make_page))
   files[#files + 1] = { path = "index.html", text = page_of(pictures) }
   local written, message = write.files(out, files)
   return written, message, problem

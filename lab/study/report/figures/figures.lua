@@ -27,9 +27,9 @@ local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, 
 
 -- The last evaluation of a run by length: a list of { length, number ... } in the order of the measures, shares in
 -- percent, without lengths that lack a measure.
-function M.points(run, split, factor, ...)
+function M.list_points(run, split, factor, ...)
   local points, names = {}, { ... }
-  for _, evaluation in ipairs(runs.curve(run, split)) do
+  for _, evaluation in ipairs(runs.get_curve(run, split)) do
     for i, length in ipairs(evaluation.lengths) do
       local numbers = lists.map(names, function(name)
         local value = evaluation[name] and tonumber(evaluation[name][i])
@@ -44,12 +44,12 @@ end
 -- The confidence interval of a run's exact match over examples, as points { x, low, high }; nil if there is none.
 local function sample_band(run, scored)
   local band = scored.metric == "exact_match"
-    and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
+    and M.list_points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
 -- Levels for chance and a task's analytic baseline, with names apart if the values are close; only for accuracies.
-function M.levels_of(task, metric)
+function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
   end
@@ -66,7 +66,7 @@ end
 -- Marks the training lengths of a run: a vertical line at the longest length, and a shaded range of the lengths on
 -- which all runs of the panel were trained. Adds nothing without known lengths, or on other axes.
 local function add_training(panel, run)
-  local lengths = run.axis == "length" and runs.lengths(run, "train") or {}
+  local lengths = run.axis == "length" and runs.get_lengths(run, "train") or {}
   if #lengths == 0 then
     return
   end
@@ -79,20 +79,20 @@ local function add_training(panel, run)
 end
 
 local function add_cell(panel, cell, line, style, scored)
-  local shown = runs.chosen(cell)
+  local shown = runs.get_chosen(cell)
   local found = lists.map(shown, function(run)
-    local points = M.points(run, scored.split, metrics.of[scored.metric].factor, scored.metric)
-    panel.xlabel = runs.axis_text(run)
+    local points = M.list_points(run, scored.split, metrics.of[scored.metric].factor, scored.metric)
+    panel.xlabel = runs.format_axis(run)
     add_training(panel, run)
     panel.x[2] = math.max(panel.x[2], #points > 0 and points[#points][1] * 1.02 or 0)
     return #points > 0 and points or nil
   end)
-  panel.levels = M.levels_of(cell.task, scored.metric)
+  panel.levels = M.make_levels(cell.task, scored.metric)
   panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
   local samples = #shown == 1 and sample_band(shown[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
-  seeds.add(panel, found, style, line, { mean = seeds.mean(found), band = samples or seeds.quartiles(found),
-    cell = cell.number })
+  seeds.add_curves(panel, found, style, line, { mean = seeds.average(found), band = samples
+    or seeds.find_quartiles(found), cell = cell.number })
 end
 
 local function legend_of(study, axis, names, styles)
@@ -103,7 +103,7 @@ end
 
 -- Styles by the names of the whole axis, so that a value looks the same in every figure and on every page.
 local function styles_along(study, axis)
-  return colours.along(score_tables.axis(study.whole, axis))
+  return colours.choose_styles_along(score_tables.list_values(study.whole, axis))
 end
 
 local function is_percent(study)
@@ -111,21 +111,21 @@ local function is_percent(study)
 end
 
 -- The figure of the score by length, with a panel for each value of an axis, and a line for each value of another axis.
-function M.by_length(study, item)
-  local names = score_tables.axis(study, item.lines)
+function M.make_by_length(study, item)
+  local names = score_tables.list_values(study, item.lines)
   local styles = styles_along(study, item.lines)
   local figure = { panels = {}, legend = legend_of(study, item.lines, names, styles) }
-  for _, name in ipairs(score_tables.panels(study, item)) do
+  for _, name in ipairs(score_tables.list_panels(study, item)) do
     local panel = { title = name and score_tables.label(study, item.panels, name) or "", xlabel = "length",
-      ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
+      ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.name_metric(study), x = { 0, 1 },
       percent = is_percent(study), curves = {}, marks = {} }
-    for _, line in ipairs(score_tables.along(study, item, item.lines, name and { [item.panels] = name })) do
+    for _, line in ipairs(score_tables.list_along(study, item, item.lines, name and { [item.panels] = name })) do
       if line.cell then
         add_cell(panel, line.cell, line.label, styles[line.name], study.scored)
       end
     end
     if #panel.curves > 0 then
-      scales.fit(panel)
+      scales.fit_panel(panel)
       figure.panels[#figure.panels + 1] = panel
     end
   end
@@ -136,9 +136,9 @@ function M.by_length(study, item)
     return lists.find(figure.panels, function(panel) return panel[field] end)
   end
   local axis = figure.panels[1].xlabel
-  figure.title = score_tables.title_of(item, ("%s by %s"):format(entries.metric(study), axis))
-  figure.caption = captions.sentences(BOLD .. SEEDS .. (any("samples") and SAMPLES or ""), captions.answers(study),
-    captions.rates(study), axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
+  figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
+  figure.caption = captions.join(BOLD .. SEEDS .. (any("samples") and SAMPLES or ""), captions.name_answers(study),
+    captions.name_rates(study), axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
       and "Flat lines: chance, and the majority baseline where it is higher",
     any("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points"):format(
@@ -148,9 +148,9 @@ end
 
 -- Evaluations during training as pairs { seconds, score }.
 local function timed(run, metric)
-  local clock = runs.clock(run)
+  local clock = runs.read_clock(run)
   return lists.map(run.during, function(point)
-    local seconds = time_to_threshold.seconds_at(clock, point.step)
+    local seconds = time_to_threshold.interpolate_seconds(clock, point.step)
     return seconds and seconds > 0 and point.mean[metric]
       and { seconds, metrics.of[metric].factor * point.mean[metric] } or nil
   end)
@@ -170,7 +170,8 @@ end
 -- The times of runs to a threshold: { reached, runs (their numbers), median, fastest }. In the median, runs that never
 -- reach the threshold count as slower than all others. median and fastest are nil without a time.
 local function times_to(timed_of, threshold)
-  local times = lists.map(timed_of, function(points) return time_to_threshold.first(points, threshold) or math.huge end)
+  local times = lists.map(timed_of, function(points) return time_to_threshold.find_first(points, threshold)
+    or math.huge end)
   local reached = lists.filter(times, function(time) return time < math.huge end)
   local median = statistics.quantile(times, 0.5)
   return { reached = #reached, runs = #times, median = median and median < math.huge and median or nil,
@@ -183,7 +184,7 @@ end
 
 -- The table of times to a threshold, by name on the axis of lines, with a row for the ratios of two of them.
 local function time_table(study, item, times, threshold)
-  local rows = lists.map(score_tables.along(study, item, item.lines), function(line)
+  local rows = lists.map(score_tables.list_along(study, item, item.lines), function(line)
     local of = times[line.name]
     return { line.label, ("%d of %d"):format(of.reached, of.runs), time_text(of.median), time_text(of.fastest),
       cell = line.cell, missing = of.runs == 0 }
@@ -199,50 +200,50 @@ local function time_table(study, item, times, threshold)
   local about = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
-  local title = ("Training time to %g%% %s"):format(threshold, entries.metric(study))
-  local model = entries.plain({ title = score_tables.title_of({ where = item.where }, title), about = about,
+  local title = ("Training time to %g%% %s"):format(threshold, entries.name_metric(study))
+  local model = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), about = about,
     heads = { item.lines, "runs", "median", "fastest" }, rows = rows })
   model.rows[#rows].last = true
   return model
 end
 
 -- The figure of accuracy over seconds of training, and a table of the times to a threshold.
-function M.by_time(study, item)
+function M.make_by_time(study, item)
   local threshold = item.threshold or 90
-  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
+  local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.name_metric(study),
     x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local times, styles = {}, styles_along(study, item.lines)
-  for _, line in ipairs(score_tables.along(study, item, item.lines)) do
-    local timed_of = lists.map(runs.chosen(line.cell), function(run)
+  for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
+    local timed_of = lists.map(runs.get_chosen(line.cell), function(run)
       local points = timed(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
     for _, points in ipairs(timed_of) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    seeds.add(panel, timed_of, styles[line.name], line.label, { mean = mean_timed(timed_of),
+    seeds.add_curves(panel, timed_of, styles[line.name], line.label, { mean = mean_timed(timed_of),
       cell = line.cell and line.cell.number })
     times[line.name] = times_to(timed_of, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
-  scales.fit(panel)
+  scales.fit_panel(panel)
   local figure = { panels = { panel },
-    title = score_tables.title_of(item, entries.metric(study) .. " over training time"),
-    caption = captions.sentences("bold: mean over the seeds at the chosen learning rate; faint: these seeds; "
-      .. "evaluations during training", captions.rates(study)) }
+    title = score_tables.make_title(item, entries.name_metric(study) .. " over training time"),
+    caption = captions.join("bold: mean over the seeds at the chosen learning rate; faint: these seeds; "
+      .. "evaluations during training", captions.name_rates(study)) }
   return #panel.curves > 0 and figure or nil, time_table(study, item, times, threshold)
 end
 
 -- The curves of a value of the axis of lines: the median with its band; or the best and the mean. line: false for an
 -- item without lines.
 local function curves_along(study, item, line, style)
-  local values = score_tables.along(study, item, item.x, line and { [item.lines] = line })
+  local values = score_tables.list_along(study, item, item.x, line and { [item.lines] = line })
   local points = seeds.sort(lists.map(values, function(value)
     local s = value.cell and value.cell.summary
-    return s and s.max and s.best and { score_tables.number(value.name), s, value.cell.number } or nil
+    return s and s.max and s.best and { score_tables.parse_number(value.name), s, value.cell.number } or nil
   end))
   local cells_by_x = {}
   for _, point in ipairs(points) do
@@ -275,34 +276,34 @@ end
 
 -- The figure of scores along an axis whose values are numbers: the median at the chosen learning rate with the least
 -- and the largest score; if `show` is "max", the best score of all runs, and the mean at the chosen learning rate.
-function M.along_axis(study, item)
-  local ticks = lists.map(score_tables.axis(study, item.x), score_tables.number)
-  local panel = { xlabel = item.x, ylabel = entries.metric(study), percent = is_percent(study), curves = {},
+function M.make_along_axis(study, item)
+  local ticks = lists.map(score_tables.list_values(study, item.x), score_tables.parse_number)
+  local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},
     x = range_of(ticks) }
-  local styles = item.lines and styles_along(study, item.lines) or { [false] = colours.of("") }
-  for _, line in ipairs(item.lines and score_tables.axis(study, item.lines) or { false }) do
+  local styles = item.lines and styles_along(study, item.lines) or { [false] = colours.choose_style("") }
+  for _, line in ipairs(item.lines and score_tables.list_values(study, item.lines) or { false }) do
     lists.append(panel.curves, curves_along(study, item, line, styles[line]))
   end
-  scales.fit(panel)
+  scales.fit_panel(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
     .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from the least to the most seed"
-  return #panel.curves > 0 and { panels = { panel }, title = score_tables.title_of(item, ("%s along %s"):format(
-    entries.metric(study), item.x)), caption = captions.sentences(what, captions.details(study, true)) } or nil
+  return #panel.curves > 0 and { panels = { panel }, title = score_tables.make_title(item, ("%s along %s"):format(
+    entries.name_metric(study), item.x)), caption = captions.join(what, captions.describe(study, true)) } or nil
 end
 
 -- The figure of loss and accuracy during training, with a panel for each set and value of an axis.
-function M.by_epoch(study, item)
-  local names = score_tables.axis(study, item.lines)
+function M.make_by_epoch(study, item)
+  local names = score_tables.list_values(study, item.lines)
   local styles = styles_along(study, item.lines)
-  local panels = progress.panels(study, item, styles)
+  local panels = progress.make_panels(study, item, styles)
   local shown = lists.drop_repeats(lists.map(panels, function(panel)
-    return panel.split == progress.LOSS and "loss" or entries.metric(study)
+    return panel.split == progress.LOSS and "loss" or entries.name_metric(study)
   end))
   return #panels > 0 and { panels = panels, legend = legend_of(study, item.lines, names, styles),
-    title = score_tables.title_of(item, table.concat(shown, " and ") .. " while training"),
-    caption = captions.sentences(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
-      .. "other curves are of evaluations during training", captions.answers(study)
-      and "accuracies of batches of training are teacher-forced", captions.rates(study)) } or nil
+    title = score_tables.make_title(item, table.concat(shown, " and ") .. " while training"),
+    caption = captions.join(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
+      .. "other curves are of evaluations during training", captions.name_answers(study)
+      and "accuracies of batches of training are teacher-forced", captions.name_rates(study)) } or nil
 end
 
 return M

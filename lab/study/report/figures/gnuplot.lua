@@ -20,18 +20,18 @@ M.TERMINALS = {
     2 },
 }
 
-function M.number(value)
+function M.format_number(value)
   return ("%.6g"):format(value)
 end
 
 -- A block of data with this name, letters and digits, of lines of numbers.
-function M.block(name, lines)
+function M.make_block(name, lines)
   return ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
 end
 
 -- The script that writes a drawing, lines of gnuplot, to <name>.svg, .pdf and .png in its working folder. picture = {
 -- name, width, height, font, data }: data are lines that precede the drawings; font is a size, by default 12.
-function M.script(picture, drawing)
+function M.make_script(picture, drawing)
   local parts = lists.join({ "set encoding utf8" }, picture.data or {})
   for _, terminal in ipairs(M.TERMINALS) do
     local ending, text, unit = table.unpack(terminal)

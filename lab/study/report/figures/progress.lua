@@ -32,7 +32,7 @@ end
 -- nats per token; epoch: the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
 local function logged(run)
   local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
-  for _, row in ipairs(runs.metrics(run)) do
+  for _, row in ipairs(runs.read_metrics(run)) do
     loss[#loss + 1] = row.loss and { row.step, row.loss } or nil
     if epoch and row.epoch and row.epoch_accuracy and row.epoch > last then
       last = row.epoch
@@ -46,13 +46,13 @@ end
 
 -- Curves with points of the runs of a cell at its chosen learning rate. read: a cache of results of `logged` by run.
 local function lists_of(cell, split, in_epochs, metric, read)
-  return lists.map(runs.chosen(cell), function(run)
+  return lists.map(runs.get_chosen(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
       read[run] = read[run] or logged(run)
       points = read[run][split]
     else
-      points = time_to_threshold.points(run, split, metric)
+      points = time_to_threshold.list_points(run, split, metric)
     end
     for _, point in ipairs(in_epochs and points or {}) do
       point[1] = point[1] / epoch_of(run)
@@ -63,18 +63,18 @@ end
 
 local function panel_of(split, title, in_epochs, study)
   return { title = title, split = split, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
-    ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.metric(study)
-      or captions.answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
+    ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.name_metric(study)
+      or captions.name_answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
     percent = split == "epoch" or split ~= M.LOSS and metrics.of[study.scored.metric].unit == "percent", curves = {},
     marks = {} }
 end
 
 -- The panels of a value of the axis `panels`, by set, without sets that were not measured.
 local function panels_of(study, item, value, splits, styles)
-  local lines = lists.filter(score_tables.along(study, item, item.lines, value and { [item.panels] = value }),
+  local lines = lists.filter(score_tables.list_along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
   local panels = {}
-  local shown = lists.collect(lines, function(line) return runs.chosen(line.cell) end)
+  local shown = lists.collect(lines, function(line) return runs.get_chosen(line.cell) end)
   local in_epochs = not lists.find(shown, function(run) return not epoch_of(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
@@ -88,21 +88,21 @@ local function panels_of(study, item, value, splits, styles)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      seeds.add(panel, found, styles[entry.name], entry.label, { mean = seeds.mean(found),
-        band = seeds.quartiles(found), cell = entry.cell.number })
+      seeds.add_curves(panel, found, styles[entry.name], entry.label, { mean = seeds.average(found),
+        band = seeds.find_quartiles(found), cell = entry.cell.number })
     end
   end
   for split, panel in pairs(panels) do
     panels[split] = #panel.curves > 0 and panel or nil
-    scales.fit(panel)
+    scales.fit_panel(panel)
   end
   return panels
 end
 
 -- Returns the panels, each with the name of its set in `split`. styles: by name.
-function M.panels(study, item, styles)
+function M.make_panels(study, item, styles)
   local splits = item.splits or M.SPLITS
-  local by_value = lists.map(score_tables.panels(study, item), function(value)
+  local by_value = lists.map(score_tables.list_panels(study, item), function(value)
     return panels_of(study, item, value, splits, styles)
   end)
   return lists.collect(splits, function(split)

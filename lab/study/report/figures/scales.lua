@@ -14,14 +14,14 @@ local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a 
 local WIDE = 20 -- values with a larger ratio get a logarithmic axis
 
 -- A step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
-function M.step(span)
+function M.choose_step(span)
   local rough = math.max(span, 1e-9) / 5
   local power = 10 ^ math.floor(math.log(rough, 10))
   return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
 end
 
 -- An axis' label, which names a scale that is not linear.
-function M.label(text, axis)
+function M.make_label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
 
@@ -42,7 +42,7 @@ end
 
 -- The least and the largest number in several lists; of: returns an item's number, without it items are numbers.
 -- math.huge and -math.huge if all lists are empty.
-function M.range(several, of)
+function M.find_range(several, of)
   local low, high = math.huge, -math.huge
   for _, list in ipairs(several) do
     for _, item in ipairs(list) do
@@ -54,25 +54,25 @@ function M.range(several, of)
 end
 
 -- gnuplot's lines for an axis, x or y, that fits several lists of numbers with a margin on either side.
-function M.fitting(letter, several)
-  local low, high = M.range(several)
+function M.fit_axis(letter, several)
+  local low, high = M.find_range(several)
   if low > high then
     low, high = 0, 1
   end
   local pad = high > low and MARGIN * (high - low) or math.max(0.01, MARGIN * math.abs(high))
   return ("set %srange [%.7g:%.7g]\nset %stics %.6g"):format(letter, low - pad, high + pad, letter,
-    M.step(high - low + 2 * pad))
+    M.choose_step(high - low + 2 * pad))
 end
 
 -- The y axis that shows most of a panel's curves. Percentages are zoomed if many are near 100. Other numbers have a
 -- logarithmic axis if they differ much; else the axis begins just below the smallest number if the range is smaller
 -- than this number; else it begins at 0.
-function M.fit(panel)
+function M.fit_panel(panel)
   if panel.percent then
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }
     return
   end
-  local low, high = M.range(lists.map(panel.curves, function(curve) return curve.points end), function(point)
+  local low, high = M.find_range(lists.map(panel.curves, function(curve) return curve.points end), function(point)
     return point[2]
   end)
   if low > 0 and high > WIDE * low then

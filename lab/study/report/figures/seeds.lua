@@ -26,12 +26,12 @@ local function at_each(curves_of, ...)
 end
 
 -- The mean over several lists of points, at each x of any list.
-function M.mean(curves_of)
+function M.average(curves_of)
   return at_each(curves_of, statistics.mean)
 end
 
 -- Quartiles over the seeds as points { x, first, third }; nil with fewer than FEWEST seeds.
-function M.quartiles(curves_of)
+function M.find_quartiles(curves_of)
   local band = #curves_of >= FEWEST and at_each(curves_of,
     function(values) return statistics.quantile(values, 0.25) end,
     function(values) return statistics.quantile(values, 0.75) end) or {}
@@ -39,7 +39,7 @@ function M.quartiles(curves_of)
 end
 
 -- Adds a bold curve and the faint curves of its seeds. bold: { mean, band, cell }, the points and further fields.
-function M.add(panel, curves_of, style, title, bold)
+function M.add_curves(panel, curves_of, style, title, bold)
   for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
   end

@@ -1,10 +1,10 @@
 -- A figure on the page: a legend, a picture of each panel, and the numbers of each panel as a table.
 --
 -- Input: a figure from figures.lua or compare.lua, and the SVG texts of its pictures, which gnuplot drew, by the names
--- that curves.page gives them; none without gnuplot. A bold curve has `cell`, the number of its cell, or `cells` by x
--- if each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines when their names
--- are pressed, and reads numbers from the tables. Colours become CSS properties that the page sets for light and dark
--- backgrounds; all parts of a line are in groups with its number, which the script can hide.
+-- that curves.make_page gives them; none without gnuplot. A bold curve has `cell`, the number of its cell, or `cells`
+-- by x if each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines when their
+-- names are pressed, and reads numbers from the tables. Colours become CSS properties that the page sets for light and
+-- dark backgrounds; all parts of a line are in groups with its number, which the script can hide.
 
 local canonical = require("base.canonical")
 local curves = require("lab.study.report.figures.curves")
@@ -43,7 +43,7 @@ end
 
 -- A panel's picture, whose text alternative is given.
 local function drawing(panel, svg, numbers, alternative)
-  local groups = lists.map(curves.drawn(panel), function(curve)
+  local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(numbers[curve.line],
       properties(curve.style)) or 'class="level"'
   end)
@@ -124,7 +124,7 @@ local function values(figure, panel, series, xs, open)
     .. '</tbody></table>'):format(escape(panel.ylabel) .. (panel.percent and ", percent" or ""), escape(panel.xlabel),
     table.concat(heads), table.concat(rows, "\n"))
   return ('<details class="numbers"%s><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(
-    open and ' open="open"' or "", escape(of), html.box("Numbers of " .. of, body))
+    open and ' open="open"' or "", escape(of), html.wrap("Numbers of " .. of, body))
 end
 
 -- The text alternative of the picture: the first and the last number of each line.
@@ -146,8 +146,8 @@ local function panel_body(figure, panel, svg, numbers)
     values(figure, panel, series, xs, not svg))
 end
 
-function M.body(figure, pictures)
-  local lines, numbers = curves.lines(figure)
+function M.make_body(figure, pictures)
+  local lines, numbers = curves.list_lines(figure)
   local panels = lists.map(figure.panels, function(panel, i)
     return panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], numbers)
   end)

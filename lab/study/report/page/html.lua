@@ -13,14 +13,14 @@ local write = require("base.write")
 local M = {}
 
 -- A name, which a narrow column may break after underscores.
-function M.name(text)
+function M.escape_name(text)
   return (escape.html(text):gsub("_", "_<wbr/>"))
 end
 
 local function heads(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
   return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(model.corner), table.concat(lists.map(
-    model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.name(column.title)) end)))
+    model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
 end
 
 -- A value. Our own values link to their cells. A line break within a cell never splits a deviation.
@@ -43,7 +43,7 @@ local function lines_of(model, row)
   return table.concat(lists.map(model.subs, function(sub, i)
     local cells = lists.map(row.cells, function(cell) return value(cell, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
-      count > 1 and (' rowspan="%d"'):format(count) or "", M.name(row.title)) or ""
+      count > 1 and (' rowspan="%d"'):format(count) or "", M.escape_name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(escape.html(sub)) or ""
     local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
     return ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
@@ -57,19 +57,19 @@ local function notes_of(model)
 end
 
 -- A box that scrolls sideways if its table is wider than the page, also by keyboard.
-function M.box(name, body)
+function M.wrap(name, body)
   return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(escape.html(name), body)
 end
 
 -- A table. heading: the text above the table, which the caption does not repeat.
-function M.table(model, heading)
+function M.make_table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and escape.html(model.title) or nil
   parts[#parts + 1] = model.about and model.about ~= model.title and escape.html(model.about) or nil
   local between = model.about and model.about:find("^%u") and ". " or ": "
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
   local rows = lists.map(model.rows, function(row) return lines_of(model, row) .. "\n" end)
-  return M.box(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
+  return M.wrap(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
     heads(model), table.concat(rows))) .. notes_of(model)
 end
 
@@ -82,7 +82,7 @@ end
 -- A content security policy that allows only embedded pictures, inline styles and this script.
 local function policy_of(script)
   return ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
-    .. "base-uri 'none'; form-action 'none'"):format(study_analyses.base64((sha256.hash(script):gsub("%x%x",
+    .. "base-uri 'none'; form-action 'none'"):format(study_analyses.encode_base64((sha256.hash(script):gsub("%x%x",
     function(byte) return string.char(tonumber(byte, 16)) end))))
 end
 
@@ -98,7 +98,7 @@ end
 -- One page without other files, with light and dark colours, for screen and print, usable without script. page: {
 -- title, lead, sections = { { title, body } } }, where lead and bodies are HTML. The style is page.css and the script
 -- page.js, in the folder of this module. The page's content security policy forbids requests and other scripts.
-function M.page(page)
+function M.make_page(page)
   local style = text_of("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
   local script = text_of("page.js")
   local links = lists.map(page.sections, function(section, i)

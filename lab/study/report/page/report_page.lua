@@ -31,7 +31,7 @@ local function sheet(name, caption, heads, rows, class)
     return ('<tr><th scope="row">%s</th>%s</tr>'):format(row[1], table.concat(lists.map({ table.unpack(row, 2) },
       function(cell) return cell:find("^<td") and cell or ("<td>%s</td>"):format(cell) end)))
   end)
-  return html.box(name, ('<table%s><caption>%s</caption><thead><tr>%s</tr></thead><tbody>%s</tbody></table>'):format(
+  return html.wrap(name, ('<table%s><caption>%s</caption><thead><tr>%s</tr></thead><tbody>%s</tbody></table>'):format(
     class and (' class="%s"'):format(class) or "", escape(caption), table.concat(titles), table.concat(lines, "\n")))
 end
 
@@ -68,7 +68,7 @@ local function cell_body(report, cell)
   end)
   facts[#facts + 1] = cell.anew and paragraph("Runs of an earlier version, which a sweep would train anew: "
     .. cell.anew, "flag") or nil
-  local name = score_tables.key_text(report.study, cell)
+  local name = score_tables.format_key(report.study, cell)
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
     code_block(report.command_of(cell)), table.concat(facts), sheet("Runs of " .. name, "Runs of " .. name, { "seed",
@@ -79,9 +79,9 @@ end
 -- file may come from an untrusted author.
 local function analysis_body(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
-    study_analyses.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
+    study_analyses.encode_base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
   local text = analysis.text:gsub("[^\n]+", escape)
-  return picture .. html.box(analysis.what, ("<pre>%s</pre>"):format(text))
+  return picture .. html.wrap(analysis.what, ("<pre>%s</pre>"):format(text))
 end
 
 function M.render(report, pictures)
@@ -90,12 +90,12 @@ function M.render(report, pictures)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.table(part.table, part.title) or figure.body(part, pictures))
+    add(part.title, part.table and html.make_table(part.table, part.title) or figure.make_body(part, pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
   end
-  local tables = lists.map(report.every_cell, function(model) return html.table(model) end)
+  local tables = lists.map(report.every_cell, function(model) return html.make_table(model) end)
   add("Every cell", table.concat(tables, "\n"))
   if #report.readings > 0 then
     add("Readings", readings_body(report))
@@ -108,7 +108,7 @@ function M.render(report, pictures)
     add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
   local lead = lists.map(report.lead, function(one) return paragraph(one.text, one.flagged and "flag") end)
-  return html.page({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
+  return html.make_page({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
     .. code_block(report.command), sections = sections })
 end
 

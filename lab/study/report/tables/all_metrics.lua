@@ -20,14 +20,14 @@ local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name f
 
 -- The evaluation of a run by the name of a set; names of roles such as "test" do not count.
 local function evaluation_of(run, set)
-  local evaluation = runs.evaluation(run, set)
+  local evaluation = runs.get_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
 -- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some are parts of test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
-  for _, run in ipairs(lists.collect(study.cells, runs.chosen)) do
+  for _, run in ipairs(lists.collect(study.cells, runs.get_chosen)) do
     parts = parts or run.parts ~= nil
     for _, set in ipairs(SETS) do
       seen[set] = seen[set] or evaluation_of(run, set) ~= nil
@@ -41,9 +41,9 @@ end
 
 -- The median of the scores of a cell's runs on exactly the named set; nil if no run has such a score.
 local function median(cell, set, metric)
-  return statistics.quantile(lists.map(runs.chosen(cell), function(run)
+  return statistics.quantile(lists.map(runs.get_chosen(cell), function(run)
     local evaluation = run.state == "evaluated" and evaluation_of(run, set)
-    return evaluation and runs.percent(evaluation, metric) or nil
+    return evaluation and runs.compute_mean(evaluation, metric) or nil
   end), 0.5)
 end
 
@@ -61,9 +61,9 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
 
 -- The grid that most runs have on each set, as a text: "sets: validation (mean over 8 lengths 1..8)".
 local function grids_text(study, sets)
-  local list = lists.collect(study.cells, runs.chosen)
+  local list = lists.collect(study.cells, runs.get_chosen)
   local texts = lists.map(sets, function(set)
-    local grid = runs.usual_grid(list, set)
+    local grid = runs.find_usual_grid(list, set)
     return grid and ("%s (%s)"):format(set, grid.text) or nil
   end)
   return #texts > 0 and ("sets: %s"):format(table.concat(texts, ", ")) or nil
@@ -81,13 +81,13 @@ local function entry_of(cell, set, names)
     local value = median(cell, set, name)
     return value and metrics.of[name].form:format(value) or ""
   end) }
-  if #runs.chosen(cell) == 0 then
+  if #runs.get_chosen(cell) == 0 then
     entry.texts[1], entry.missing = entries.MISSING, true
   end
   return entry
 end
 
-function M.cells_table(study)
+function M.make_cells_table(study)
   local sets, parts = sets_of(study)
   if #sets == 0 then
     return nil
@@ -97,13 +97,14 @@ function M.cells_table(study)
     return lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
   end)
   local rows = lists.map(study.cells, function(cell)
-    return { title = score_tables.key_text(study, cell), cells = lists.map(sets, function(set)
+    return { title = score_tables.format_key(study, cell), cells = lists.map(sets, function(set)
       return entry_of(cell, set, names)
     end) }
   end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    about = captions.sentences(explanations(names, parts), captions.answers(study), captions.rates(study),
-      grids_text(study, sets)), corner = "cell", subs = subs, columns = entries.columns(sets), rows = rows, notes = {} }
+    about = captions.join(explanations(names, parts), captions.name_answers(study), captions.name_rates(study),
+      grids_text(study, sets)), corner = "cell", subs = subs, columns = entries.make_columns(sets), rows = rows,
+      notes = {} }
 end
 
 return M

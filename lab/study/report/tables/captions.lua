@@ -24,7 +24,7 @@ local function is_finite(run)
 end
 
 -- The source of the examples of a run's evaluation.
-function M.place(run, evaluation)
+function M.name_examples(run, evaluation)
   local texts = is_finite(run) and FINITE or SAMPLED
   return texts[evaluation.split] or "on " .. evaluation.split
 end
@@ -39,11 +39,11 @@ local function of_scored(study, text)
 end
 
 -- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Marks other grids.
-function M.grid(study)
+function M.name_grid(study)
   local usual, others = study.grid, false
   local place = of_scored(study, function(run, cell)
     others = others or cell.summary.grid.key ~= usual.key
-    return M.place(run, runs.evaluation(run, study.scored.split))
+    return M.name_examples(run, runs.get_evaluation(run, study.scored.split))
   end)
   return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
 end
@@ -59,14 +59,14 @@ local function answers_text(run, metric)
 end
 
 -- The decoding of a study's answers, as a text; nil where no model is generative.
-function M.answers(study)
+function M.name_answers(study)
   return of_scored(study, function(run) return answers_text(run, study.scored.metric) end)
 end
 
 -- The evaluation on which a cell's learning rate was chosen; nil without a choice.
 local function choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
-  return run and choice.rates > 1 and runs.evaluation(run, choice.set) or nil
+  return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
 -- The words after "chosen" on the examples on which a cell's learning rate was chosen; nil without a choice.
@@ -77,20 +77,20 @@ local function chosen(cell)
   elseif choice.scored then
     return choice.beyond and "on the scored examples, beyond training" or "on the scored examples themselves"
   end
-  return M.place(cell.summary.top, evaluation) .. (choice.beyond and not evaluation.split:find("^beyond")
+  return M.name_examples(cell.summary.top, evaluation) .. (choice.beyond and not evaluation.split:find("^beyond")
     and ", beyond training" or "")
 end
 
 -- The set on which a cell's learning rate was chosen, for a column: its name, marked if the set is beyond training or
 -- is the scored set; nil if there was no choice.
-function M.chosen_set(cell)
+function M.name_chosen(cell)
   local choice, evaluation = cell.summary.choice, choosing(cell)
   return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
     or "") .. (choice.scored and " (scored)" or "")
 end
 
 -- The choice of learning rates as a text; nil if nothing has a score.
-function M.rates(study)
+function M.name_rates(study)
   local texts = lists.drop_repeats(lists.map(study.cells, chosen))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))
     or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
@@ -98,7 +98,7 @@ end
 
 -- Texts as sentences that begin with a capital and end with a full stop; texts that are nil, false or empty are left
 -- out. nil without a text.
-function M.sentences(...)
+function M.join(...)
   local parts = {}
   for i = 1, select("#", ...) do
     local text = select(i, ...)
@@ -108,13 +108,13 @@ function M.sentences(...)
 end
 
 -- All details for a table of scores; rated: the scores are at the chosen learning rate. nil if nothing has a score.
-function M.details(study, rated)
-  return M.sentences(M.grid(study), M.answers(study), rated and M.rates(study))
+function M.describe(study, rated)
+  return M.join(M.name_grid(study), M.name_answers(study), rated and M.name_rates(study))
 end
 
 -- The criterion of generalisation as a text: "a run generalises with exact match above 99%".
-function M.criterion(study)
-  return "a run generalises with " .. metrics.criterion_text(study.scored.generalises)
+function M.name_criterion(study)
+  return "a run generalises with " .. metrics.format_criterion(study.scored.generalises)
 end
 
 return M

@@ -1,10 +1,10 @@
 -- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
--- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of returns the cost of one
--- run, { parameters, tokens, flops }, numbers or nil if unknown; M.cells_table returns a table as in score_tables.lua.
--- Tokens are summed over all streams of the sequences that a run was trained on; operations are the plan's number for a
--- step times the steps. Both are means over the training lengths; for dataset files, upper bounds by the longest
--- sequence.
+-- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.compute returns the cost of
+-- one run, { parameters, tokens, flops }, numbers or nil if unknown; M.make_cells_table returns a table as in
+-- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; operations are the
+-- plan's number for a step times the steps. Both are means over the training lengths; for dataset files, upper bounds
+-- by the longest sequence.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -16,7 +16,7 @@ local M = {}
 
 local MOST_RATES = 4 -- the most rates that are listed one by one
 
-function M.of(study, cell, run)
+function M.compute(study, cell, run)
   local plan, steps = study.plan_of and study.plan_of(cell), run.test and run.test.step or run.facts.step
   local taken = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
@@ -50,25 +50,25 @@ end
 
 local function row_of(study, cell)
   local s = cell.summary
-  local taken = s.top and M.of(study, cell, s.top) or {}
+  local taken = s.top and M.compute(study, cell, s.top) or {}
   local bound, hours = taken.bound and "at most " or "", s.hours
   local time = hours.mean and 3600 * hours.mean
-  return { score_tables.key_text(study, cell), rates_text(s.rates),
+  return { score_tables.format_key(study, cell), rates_text(s.rates),
     s.best and ("%g"):format(s.best.rate) or entries.MISSING,
-    captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
+    captions.name_chosen(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
     taken.tokens and bound .. count_text(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.format_duration(time) or entries.MISSING,
     time and wording.format_duration(time * hours.count) or entries.MISSING, cell = cell }
 end
 
-function M.cells_table(study)
+function M.make_cells_table(study)
   if not lists.find(study.cells, function(cell) return cell.summary.top end) then
     return nil
   end
   local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
     .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
-  return entries.plain({ name = "cost", title = "What it took", about = about, heads = { "cell", "rates tried",
+  return entries.tabulate({ name = "cost", title = "What it took", about = about, heads = { "cell", "rates tried",
     "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time", "all runs" },
     rows = lists.map(study.cells, function(cell) return row_of(study, cell) end) })
 end

@@ -8,7 +8,7 @@ local lists = require("base.lists")
 
 local M = {}
 
-function M.field(value)
+function M.format_field(value)
   if type(value) == "table" then
     value = table.concat(value, " ")
   elseif math.type(value) == "float" then
@@ -18,8 +18,8 @@ function M.field(value)
 end
 
 -- Returns the fields of a row with these names, with commas between them.
-function M.line(row, names)
-  return table.concat(lists.map(names, function(name) return M.field(row[name]) end), ",")
+function M.format_line(row, names)
+  return table.concat(lists.map(names, function(name) return M.format_field(row[name]) end), ",")
 end
 
 return M

@@ -17,8 +17,8 @@ local M = {}
 -- The conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis, or
 -- false), axis (the first axis), alone (there is no other axis), condition, run }.
 local function conditions_of(study, cell)
-  return lists.collect(runs.chosen(cell), function(run)
-    local evaluation = runs.evaluation(run, study.scored.split)
+  return lists.collect(runs.get_chosen(cell), function(run)
+    local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
       local by = condition.by
       return { by = by, n = by[run.axis] or false, axis = run.axis, alone = next(by, next(by)) == nil,
@@ -58,11 +58,12 @@ local function trained(study)
       end
     end
     local text = shares_text(shares)
-    return text and { score_tables.key_text(study, cell), text, cell = cell }
+    return text and { score_tables.format_key(study, cell), text, cell = cell }
   end)
-  return #rows > 0 and entries.plain({ name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
-    about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil,
-    heads = { "cell", "share of the examples" }, rows = rows }) or nil
+  return #rows > 0 and entries.tabulate({ name = "trained",
+    title = ("Examples that were trained on, by %s"):format(axis), about = novel
+    and "they are left out (eval.novel); a number without others has no accuracy" or nil, heads = { "cell",
+    "share of the examples" }, rows = rows }) or nil
 end
 
 -- The axes of conditions with finer examples than those by the first axis alone, in order.
@@ -114,8 +115,8 @@ end
 
 -- A table with a column for each cell of the study.
 local function by_cell(study, model)
-  local titles = lists.map(study.cells, function(cell) return score_tables.key_text(study, cell) end)
-  return lists.update(model, { subs = { "" }, columns = entries.columns(titles), notes = {} })
+  local titles = lists.map(study.cells, function(cell) return score_tables.format_key(study, cell) end)
+  return lists.update(model, { subs = { "" }, columns = entries.make_columns(titles), notes = {} })
 end
 
 -- The table by an axis. frame: includes only conditions with this value of the frame.
@@ -132,7 +133,7 @@ local function finer(study, axis, frame)
   local rows = lists.map(numbers, function(n)
     return { title = ("%g%s"):format(n, beyond[n] and " (beyond)" or ""), cells = lists.map(all, function(matches, j)
       local mean = matches[n] and 100 * statistics.mean(matches[n])
-      return entries.entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
+      return entries.make_entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
     end) }
   end)
   local about = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): no "
@@ -153,16 +154,16 @@ end
 -- The table of scores by noise on embeddings, with a row for each deviation of the noise.
 local function by_noise(study)
   local metric = metrics.of[study.scored.metric]
-  local deviations = lists.collect(lists.collect(study.cells, runs.chosen), function(run)
+  local deviations = lists.collect(lists.collect(study.cells, runs.get_chosen), function(run)
     return canonical.sort_keys(run.noisy or {})
   end)
   table.sort(deviations)
   local rows = lists.map(lists.drop_repeats(deviations), function(deviation)
     return { title = ("%g"):format(deviation), cells = lists.map(study.cells, function(cell)
-      local mean = entries.over_runs(cell, function(run)
-        return runs.percent(runs.under_noise(run, deviation, study.scored.split), study.scored.metric)
+      local mean = entries.summarise_runs(cell, function(run)
+        return runs.compute_mean(runs.get_noisy(run, deviation, study.scored.split), study.scored.metric)
       end).value
-      return entries.entry(cell, mean, nil, entries.number_text(metric.form, mean))
+      return entries.make_entry(cell, mean, nil, entries.format_number(metric.form, mean))
     end) }
   end)
   local title = ("%s in %s by noise on embeddings"):format(metric.title:gsub("^%l", string.upper), metric.unit)
@@ -170,7 +171,7 @@ local function by_noise(study)
     about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise" })
 end
 
-function M.tables(study)
+function M.make_tables(study)
   local list = { by_noise(study) or nil }
   for _, axis in ipairs(finer_axes(study)) do
     list[#list + 1] = finer(study, axis)

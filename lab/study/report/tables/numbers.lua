@@ -18,13 +18,13 @@ local M = {}
 
 -- The axis of the evaluations' numbers, from the first run of the page that has a score, or else from the first such
 -- run of the study; nil if no run has a score.
-function M.axis(study)
-  local run = cells.scored_runs(study)[1] or cells.scored_runs(study.whole)[1]
+function M.find_axis(study)
+  local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
   return run and run.axis
 end
 
 local function at_number(run, scored, n)
-  for _, evaluation in ipairs(runs.curve(run, scored.split)) do
+  for _, evaluation in ipairs(runs.get_curve(run, scored.split)) do
     for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do
       if length == n then
         local value = tonumber(evaluation[scored.metric][i])
@@ -36,14 +36,14 @@ end
 
 -- An entry of our number and the paper's, which may be absent.
 local function theirs(entry, paper)
-  return entries.add_paper(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
+  return entries.add_paper(entry, paper, paper and entries.format_number("%.1f", paper) or "", "%.1f")
 end
 
 local function entry_of(study, item, cell, key, n, published)
-  local got = entries.over_runs(cell, function(run) return at_number(run, study.scored, n) end)
-  local entry = entries.entry(cell, got.value, entries.about(cell, "mean", got), entries.number_text("%.1f", got.value,
-    got.sd))
-  return published and theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric }))) or entry
+  local got = entries.summarise_runs(cell, function(run) return at_number(run, study.scored, n) end)
+  local entry = entries.make_entry(cell, got.value, entries.list_cautions(cell, "mean", got),
+    entries.format_number("%.1f", got.value, got.sd))
+  return published and theirs(entry, (entries.find_paper(published, key, item.names, { study.scored.metric }))) or entry
 end
 
 -- Rows of results that the paper quotes, for which there are no runs here. about: their source, and their numbers
@@ -67,24 +67,24 @@ local function quoted_rows(study, item, axis, published)
   end)
 end
 
-function M.table(study, item, published)
-  local known = M.axis(study)
+function M.make_table(study, item, published)
+  local known = M.find_axis(study)
   local axis = known or "length"
   published = known and published -- the paper's numbers can be shown only if some run names the axis
-  local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(study, axis, n) end))
-  local rows = lists.map(score_tables.along(study, item, item.rows), function(row)
+  local columns = entries.make_columns(lists.map(item.at, function(n) return score_tables.label(study, axis, n) end))
+  local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row)
     return { title = row.label, cells = lists.map(item.at, function(n)
       return entry_of(study, item, row.cell, score_tables.with(row.key, { [axis] = n }), n, published)
     end) }
   end)
-  local notes = entries.notes(rows, columns)
+  local notes = entries.collect_notes(rows, columns)
   for _, row in ipairs(quoted_rows(study, item, axis, published)) do
     notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.about)
     rows[#rows + 1] = row
   end
   local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
-    entries.metric(study), metrics.of[study.scored.metric].unit, axis)
-  return score_tables.model(item, what, captions.details(study, true), published, columns, rows, notes)
+    entries.name_metric(study), metrics.of[study.scored.metric].unit, axis)
+  return score_tables.complete(item, what, captions.describe(study, true), published, columns, rows, notes)
 end
 
 return M

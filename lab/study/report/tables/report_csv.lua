@@ -21,15 +21,15 @@ local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "exa
   MEASURES), { "axis" })
 
 -- A line: the study, the values on its axes, seed and learning rate of the run, and the text of further fields.
-function M.line(study, cell, run, fields)
-  local front = lists.map(study.axes, function(axis) return csv.field(cell.key[axis.name]) end)
-  return table.concat(lists.append(lists.join({ csv.field(study.name) }, front), {
-    csv.line(run, { "seed", "learning_rate" }), fields }), ",") .. "\n"
+function M.make_line(study, cell, run, fields)
+  local front = lists.map(study.axes, function(axis) return csv.format_field(cell.key[axis.name]) end)
+  return table.concat(lists.append(lists.join({ csv.format_field(study.name) }, front), {
+    csv.format_line(run, { "seed", "learning_rate" }), fields }), ",") .. "\n"
 end
 
--- The first line of a file with lines of M.line.
-function M.head(study, columns)
-  local axes = lists.map(study.axes, function(axis) return csv.field(axis.name) end)
+-- The first line of a file with lines of M.make_line.
+function M.make_head(study, columns)
+  local axes = lists.map(study.axes, function(axis) return csv.format_field(axis.name) end)
   local front = lists.append(lists.join({ "study" }, axes), { "seed", "learning_rate" })
   return table.concat(lists.join(front, columns), ",") .. "\n"
 end
@@ -41,17 +41,17 @@ local function score_of(study, cell, run)
   if not run.score then
     return { metric = study.scored.metric }
   end
-  local taken = cost.of(study, cell, run)
-  return { metric = study.scored.metric, split = runs.evaluation(run, study.scored.split).split, score = run.score,
-    chosen = best and lists.has(best.runs, run) and 1 or 0, chosen_on = captions.chosen_set(cell), flops = taken.flops,
+  local taken = cost.compute(study, cell, run)
+  return { metric = study.scored.metric, split = runs.get_evaluation(run, study.scored.split).split, score = run.score,
+    chosen = best and lists.has(best.runs, run) and 1 or 0, chosen_on = captions.name_chosen(cell), flops = taken.flops,
     parameters = taken.parameters, tokens = taken.tokens and ("%.0f"):format(taken.tokens) }
 end
 
 local function run_line(study, cell, run)
   local seconds = run.facts.train_seconds
-  return M.line(study, cell, run, csv.line(lists.merge(runs.size(run), score_of(study, cell, run), { state = run.state,
-    step = run.test and run.test.step, decoding = run.decoding, train_seconds = seconds and ("%.3f"):format(seconds),
-    id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
+  return M.make_line(study, cell, run, csv.format_line(lists.merge(runs.get_size(run), score_of(study, cell, run),
+    { state = run.state, step = run.test and run.test.step, decoding = run.decoding, train_seconds = seconds
+    and ("%.3f"):format(seconds), id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
 end
 
 -- The lines of one evaluation as one text.
@@ -62,12 +62,12 @@ local function length_lines(study, cell, run, evaluation)
     for _, name in ipairs(MEASURES) do
       row[name] = evaluation[name] and evaluation[name][i]
     end
-    return M.line(study, cell, run, csv.line(row, LENGTH_COLUMNS))
+    return M.make_line(study, cell, run, csv.format_line(row, LENGTH_COLUMNS))
   end))
 end
 
 -- A file with one or several lines for each run.
-function M.file(path, head, study, line_of)
+function M.make_file(path, head, study, line_of)
   return { path = path, write = function(file)
     local ok, message = file:write(head)
     for cell, run in lists.iterate_nested(study.cells, "runs") do
@@ -79,16 +79,16 @@ function M.file(path, head, study, line_of)
   end }
 end
 
-function M.runs(study)
-  return M.file("runs.csv", M.head(study, RUN_COLUMNS), study, function(cell, run)
+function M.make_runs_file(study)
+  return M.make_file("runs.csv", M.make_head(study, RUN_COLUMNS), study, function(cell, run)
     return run_line(study, cell, run)
   end)
 end
 
-function M.files(study)
+function M.make_files(study)
   return {
-    M.runs(study),
-    M.file("report.csv", M.head(study, LENGTH_COLUMNS), study, function(cell, run)
+    M.make_runs_file(study),
+    M.make_file("report.csv", M.make_head(study, LENGTH_COLUMNS), study, function(cell, run)
       local made = lists.drop_repeats(lists.map(evaluations.SPLITS, function(name) return run[name] end))
       return table.concat(lists.map(made, function(evaluation) return length_lines(study, cell, run, evaluation) end))
     end),

@@ -20,28 +20,28 @@ function M.find(study, wanted)
   return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
 end
 
-function M.axis_of(study, name)
+function M.find_axis(study, name)
   return lists.find(study.axes, function(axis) return axis.name == name end)
 end
 
 -- The values on an axis; none without this axis.
-function M.axis(study, name)
-  local found = M.axis_of(study, name)
+function M.list_values(study, name)
+  local found = M.find_axis(study, name)
   return found and found.values or {}
 end
 
 -- The values on an axis, each { name, label, key, cell }: the cell with this value, the values of the item's `where`,
 -- and those of `place`; all these values by axis are the key. cell is nil if there is none.
-function M.along(study, item, axis, place)
-  return lists.map(M.axis(study, axis), function(name)
+function M.list_along(study, item, axis, place)
+  return lists.map(M.list_values(study, axis), function(name)
     local key = lists.merge(item.where or {}, { [axis] = name }, place or {})
     return { name = name, label = M.label(study, axis, name), key = key, cell = M.find(study, key) }
   end)
 end
 
 -- The values on the axis of an item's panels; { false } for an item without such an axis.
-function M.panels(study, item)
-  return item.panels and M.axis(study, item.panels) or { false }
+function M.list_panels(study, item)
+  return item.panels and M.list_values(study, item.panels) or { false }
 end
 
 -- The name of a value without context: its label in the study's report; else a number is preceded by its axis.
@@ -55,7 +55,7 @@ local function row_title(study, value)
 end
 
 -- The number in the name of an axis' value; nil if there is none.
-function M.number(value)
+function M.parse_number(value)
   return tonumber(value) or tonumber(value:match("%d+"))
 end
 
@@ -80,35 +80,35 @@ local function where_text(where)
 end
 
 -- The title of an item, followed by the values that its `where` fixes.
-function M.title_of(item, default)
+function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
 -- The table of an item. what: a description of its numbers, for items with a title of their own; details: further
 -- sentences; columns: entries with `title`.
-function M.model(item, what, details, published, columns, rows, notes)
-  return { title = M.title_of(item, what), about = captions.sentences(item.title and what, details), corner = item.rows,
+function M.complete(item, what, details, published, columns, rows, notes)
+  return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
-    notes = notes or entries.notes(rows, columns), published = published }
+    notes = notes or entries.collect_notes(rows, columns), published = published }
 end
 
 -- The table of an item's values; without sentences on scores if the values are hours.
 local function value_model(study, item, measure, published, columns, rows, notes)
-  return M.model(item, measure.title, item.value ~= "hours" and captions.details(study, item.value ~= "max"), published,
-    columns, rows, notes)
+  return M.complete(item, measure.title, item.value ~= "hours" and captions.describe(study, item.value ~= "max"),
+    published, columns, rows, notes)
 end
 
 -- Rows and columns of a table of one value. A table of one axis has rows and a single column.
-function M.table(study, item, published)
-  local measure = entries.measure(study, item, published)
-  local columns = lists.map(item.columns and M.axis(study, item.columns) or { false }, function(name)
+function M.tabulate(study, item, published)
+  local measure = entries.choose_form(study, item, published)
+  local columns = lists.map(item.columns and M.list_values(study, item.columns) or { false }, function(name)
     return { title = name and M.label(study, item.columns, name) or measure.short, name = name or nil }
   end)
-  local rows = lists.map(M.axis(study, item.rows), function(name)
+  local rows = lists.map(M.list_values(study, item.rows), function(name)
     return { title = row_title(study, name), cells = lists.map(columns, function(column)
       local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
       local cell = M.find(study, key)
-      return cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
+      return cell and entries.make_cell_entry(cell, item, measure, published, key) or { texts = { "" } }
     end) }
   end)
   if item.value ~= "hours" and item.columns then -- marks the best number of each row
@@ -118,27 +118,27 @@ function M.table(study, item, published)
   elseif item.value ~= "hours" then
     mark_columns(rows, columns, study.scored.metric)
   end
-  local notes = entries.notes(rows, columns)
+  local notes = entries.collect_notes(rows, columns)
   if #rows > 1 and item.columns and not study.found then
     rows[#rows + 1] = { title = "mean", last = true, cells = lists.map(columns, function(_, j)
-      return entries.summary(rows, j, statistics.mean, false, measure.form, published)
+      return entries.make_summary(rows, j, statistics.mean, false, measure.form, published)
     end) }
   end
   return value_model(study, item, measure, published, columns, rows, notes)
 end
 
 -- The table of scores on several sets, with a row for each value of an axis.
-function M.splits(study, item, published)
-  local columns = entries.columns(lists.map(item.splits, function(split) return M.SETS[split] end))
-  local rows = lists.map(M.along(study, item, item.rows), function(row)
+function M.tabulate_sets(study, item, published)
+  local columns = entries.make_columns(lists.map(item.splits, function(split) return M.SETS[split] end))
+  local rows = lists.map(M.list_along(study, item, item.rows), function(row)
     return { title = row_title(study, row.name), cells = lists.map(item.splits, function(split)
-      return entries.of_set(row.cell, item, split, published, row.key, study.scored.metric)
+      return entries.make_set_entry(row.cell, item, split, published, row.key, study.scored.metric)
     end) }
   end)
   mark_columns(rows, columns, study.scored.metric)
   local what = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean"):format(
-    entries.metric(study), metrics.of[study.scored.metric].unit)
-  local model = M.model(item, what, captions.details(study, true), published, columns, rows)
+    entries.name_metric(study), metrics.of[study.scored.metric].unit)
+  local model = M.complete(item, what, captions.describe(study, true), published, columns, rows)
   table.insert(model.subs, 2, "s.e.")
   return model
 end
@@ -152,30 +152,30 @@ local function side_entry(study, item, measure, published, row, which)
   for _, name in ipairs(item[which]) do
     local key = M.with(item.where, { [item.rows] = row, [item.axis] = name })
     local cell = M.find(study, key)
-    local got = entries.value(cell, item.value, measure)
+    local got = entries.get_value(cell, item.value, measure)
     if got.value and metrics.is_better(study.scored.metric, got.value, best.got.value) then
       best = { got = got, name = name, cell = cell }
     end
     best.cell = best.cell or cell
-    local theirs, sd = entries.paper(published, key, item.names, columns)
+    local theirs, sd = entries.find_paper(published, key, item.names, columns)
     if theirs and (not paper or theirs > paper) then
       paper, paper_sd = theirs, sd
     end
-    local note = entries.about(cell, item.value, got)
+    local note = entries.list_cautions(cell, item.value, got)
     notes[#notes + 1] = note and ("%s: %s"):format(name, note)
   end
-  local made = entries.entry(best.cell, best.got.value, notes[1] and table.concat(notes, "; "),
-    entries.number_text(form, best.got.value, best.got.sd))
+  local made = entries.make_entry(best.cell, best.got.value, notes[1] and table.concat(notes, "; "),
+    entries.format_number(form, best.got.value, best.got.sd))
   made.detail = #item[which] > 1 and best.name or nil
-  return published and entries.add_paper(made, paper, entries.number_text(form, paper, paper_sd), form) or made
+  return published and entries.add_paper(made, paper, entries.format_number(form, paper, paper_sd), form) or made
 end
 
 -- The gain of the first group over the second.
 local function gain_entry(of, against, published)
   local ours = of.value and against.value and of.value - against.value or nil
   local paper = of.paper and against.paper and of.paper - against.paper or nil
-  local made = entries.entry(nil, ours, nil, entries.number_text("%+.1f", ours))
-  return published and entries.add_paper(made, paper, entries.number_text("%+.1f", paper), "%.1f") or made
+  local made = entries.make_entry(nil, ours, nil, entries.format_number("%+.1f", ours))
+  return published and entries.add_paper(made, paper, entries.format_number("%+.1f", paper), "%.1f") or made
 end
 
 -- The mean and the largest gain over the rows with a gain; the mean is absent if a row has no gain.
@@ -183,9 +183,9 @@ local function summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
   for column = 1, 3 do
-    mean.cells[column] = entries.summary(rows, column, statistics.mean, false, column == 3 and "%+.2f" or "%.1f",
+    mean.cells[column] = entries.make_summary(rows, column, statistics.mean, false, column == 3 and "%+.2f" or "%.1f",
       published)
-    largest.cells[column] = entries.summary(rows, column, statistics.max, true, column == 3 and "%+.1f" or "%.1f",
+    largest.cells[column] = entries.make_summary(rows, column, statistics.max, true, column == 3 and "%+.1f" or "%.1f",
       published, "%.1f")
   end
   return { mean, largest }
@@ -197,21 +197,21 @@ local function side_title(study, item, which)
 end
 
 -- The table of the best of one group of encodings against the best of another group, row by row.
-function M.best(study, item, published)
-  local measure = entries.measure(study, item, published)
-  local columns = entries.columns({ side_title(study, item, "of"), side_title(study, item, "against"), "gain" })
-  local rows = lists.map(M.axis(study, item.rows), function(name)
+function M.tabulate_best(study, item, published)
+  local measure = entries.choose_form(study, item, published)
+  local columns = entries.make_columns({ side_title(study, item, "of"), side_title(study, item, "against"), "gain" })
+  local rows = lists.map(M.list_values(study, item.rows), function(name)
     local of = side_entry(study, item, measure, published, name, "of")
     local against = side_entry(study, item, measure, published, name, "against")
     return { title = row_title(study, name), cells = { of, against, gain_entry(of, against, published) } }
   end)
-  local notes = entries.notes(rows, columns)
+  local notes = entries.collect_notes(rows, columns)
   lists.append(rows, summary_rows(rows, published))
   return value_model(study, item, measure, published, columns, rows, notes)
 end
 
 -- The values of a cell on the axes with several values; without such an axis, the cell's id.
-function M.key_text(study, cell)
+function M.format_key(study, cell)
   local parts = lists.map(study.axes, function(axis)
     return #axis.values > 1 and M.label(study, axis.name, cell.key[axis.name]) or nil
   end)
@@ -223,28 +223,28 @@ local function texts_of(cell, form)
   local s, best = cell.summary, cell.summary.best
   local range = form .. " to " .. form
   return { ("%d of %d"):format(s.evaluated, s.asked), best and ("%g"):format(best.rate) or entries.MISSING,
-    best and ("%d"):format(#best.scores) or entries.MISSING, entries.number_text(form, best and best.median),
+    best and ("%d"):format(#best.scores) or entries.MISSING, entries.format_number(form, best and best.median),
     best and range:format(best.least, best.most) or entries.MISSING,
     best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
-    entries.number_text(form, best and best.mean, best and best.sd),
+    entries.format_number(form, best and best.mean, best and best.sd),
     best and best.good and ("%.0f%%"):format(100 * best.good) or entries.MISSING,
-    entries.number_text(form, s.max) }
+    entries.format_number(form, s.max) }
 end
 
 -- A table of all cells: the number of runs with a score, the chosen rate, and the spread over seeds.
-function M.cells_table(study)
+function M.make_cells_table(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)
-    local title, note = M.key_text(study, cell), entries.about(cell, "max", {})
+    local title, note = M.format_key(study, cell), entries.list_cautions(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(title, note)
     return lists.append({ title, cell = cell }, texts_of(cell, metric.form))
   end)
   local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
-    .. "learning rates"):format(captions.criterion(study))
-  return entries.plain({ name = "distribution", title = ("Every cell: %s in %s over the seeds at the chosen learning "
-    .. "rate"):format(metric.title, metric.unit), about = captions.sentences(about, captions.details(study, true)),
-    heads = { "cell", "runs", "rate", "seeds", "median", "least to most", "quartiles", "mean ± sd", "generalise",
-    "best" }, rows = rows, notes = notes })
+    .. "learning rates"):format(captions.name_criterion(study))
+  return entries.tabulate({ name = "distribution",
+    title = ("Every cell: %s in %s over the seeds at the chosen learning " .. "rate"):format(metric.title, metric.unit),
+    about = captions.join(about, captions.describe(study, true)), heads = { "cell", "runs", "rate", "seeds", "median",
+    "least to most", "quartiles", "mean ± sd", "generalise", "best" }, rows = rows, notes = notes })
 end
 
 return M

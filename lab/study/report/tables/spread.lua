@@ -16,7 +16,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 -- The statistics { mean, within, between, groups, runs } of lists of scores; within and between are nil if undefined.
-function M.of_groups(of_scores)
+function M.compute(of_scores)
   local groups = lists.filter(of_scores, function(list) return #list > 0 end)
   local all = lists.collect(groups, function(list) return list end)
   local grand, free = statistics.mean(all), #all - #groups
@@ -32,28 +32,29 @@ end
 
 local function row_of(study, item, row)
   local of_scores, cell, notes = {}, nil, {}
-  for i, value in ipairs(score_tables.along(study, item, item.of, { [item.rows] = row.name })) do
+  for i, value in ipairs(score_tables.list_along(study, item, item.of, { [item.rows] = row.name })) do
     cell = value.cell
     of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
-    local note = entries.about(cell, "mean", {})
+    local note = entries.list_cautions(cell, "mean", {})
     notes[#notes + 1] = note and ("%s: %s"):format(value.label, note)
   end
-  local got = M.of_groups(of_scores)
+  local got = M.compute(of_scores)
   local function entry(value, note)
-    return entries.entry(cell, value, note, entries.number_text("%.1f", value))
+    return entries.make_entry(cell, value, note, entries.format_number("%.1f", value))
   end
   return { title = row.label, cells = { entry(got.mean, notes[1] and table.concat(notes, "; ")), entry(got.within),
     entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
 end
 
-function M.table(study, item)
-  local columns = entries.columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
-  local rows = lists.map(score_tables.along(study, item, item.rows), function(row) return row_of(study, item, row) end)
-  local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.metric(study),
+function M.make_table(study, item)
+  local columns = entries.make_columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
+  local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row) return row_of(study, item,
+    row) end)
+  local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
     metrics.of[study.scored.metric].unit, item.of)
-  local model = score_tables.model(item, what, nil, nil, columns, rows)
-  model.about = captions.sentences("variance components of one random effect; at the chosen learning rate of each cell",
-    captions.details(study, true))
+  local model = score_tables.complete(item, what, nil, nil, columns, rows)
+  model.about = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
+    captions.describe(study, true))
   return model
 end
 

@@ -29,12 +29,12 @@ local VALUES = {
 local SHORT = 0.1 -- seconds; shorter times are shown with two significant digits
 
 -- The title of the metric that a study scores.
-function M.metric(study)
+function M.name_metric(study)
   return metrics.of[study.scored.metric].title
 end
 
 -- The best unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
-function M.time_unit(list)
+function M.choose_time_unit(list)
   local longest = lists.max(list, function(seconds) return seconds end)
   if longest >= 3600 then
     return "hours", 3600
@@ -43,7 +43,7 @@ function M.time_unit(list)
 end
 
 -- The form of an item's value: an entry of VALUES; times get a suitable unit. A paper's times are in hours.
-function M.measure(study, item, published)
+function M.choose_form(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
     return lists.merge(value, { title = value.title:format(metric.title, metric.unit), form = metric.form })
@@ -53,14 +53,14 @@ function M.measure(study, item, published)
   end)
   local unit, length = "hours", 3600
   if not published and #seconds > 0 then
-    unit, length = M.time_unit(seconds)
+    unit, length = M.choose_time_unit(seconds)
   end
   return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
 -- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count }. value is nil if nothing was
 -- measured; least and most are nil unless the value is a median.
-function M.value(cell, kind, measure)
+function M.get_value(cell, kind, measure)
   local s = cell and cell.summary
   if not s then
     return { count = 0 }
@@ -77,7 +77,7 @@ function M.value(cell, kind, measure)
     or { value = best.mean, sd = best.sd, count = count }
 end
 
-function M.number_text(form, value, sd)
+function M.format_number(form, value, sd)
   if not value then
     return M.MISSING
   end
@@ -86,8 +86,8 @@ function M.number_text(form, value, sd)
 end
 
 -- A measurement as a text: "50.0 ± 2.0", or for a median "50.0 (48.0 to 52.0; 3)".
-function M.text(form, got)
-  local text = M.number_text(form, got.value, got.sd)
+function M.format_value(form, got)
+  local text = M.format_number(form, got.value, got.sd)
   if not got.value or not got.least then
     return text
   elseif got.count == 1 then
@@ -113,21 +113,21 @@ function M.translate(key, names)
 end
 
 -- The paper's value and its deviation; columns: the names of their columns.
-function M.paper(published, key, names, columns)
+function M.find_paper(published, key, names, columns)
   if not published then
     return nil
   end
   local translated = M.translate(key, names)
-  local value = published_module.lookup(published, translated, columns[1])
-  local sd = columns[2] and published_module.lookup(published, translated, columns[2]) or nil
+  local value = published_module.find_number(published, translated, columns[1])
+  local sd = columns[2] and published_module.find_number(published, translated, columns[2]) or nil
   return value, sd
 end
 
 -- A text on the cell's runs if not all are evaluated: "3 of 30 runs: 26 missing, 1 failed"; else nil.
-function M.count_text(cell)
+function M.describe_missing_runs(cell)
   local s = cell.summary
   return s.evaluated < s.asked and ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"),
-    runs.states_text(s.states)) or nil
+    runs.format_states(s.states)) or nil
 end
 
 -- Adds cautions on a cell's scores, from its summary: a grid unlike the other cells', rates chosen on scored examples
@@ -150,11 +150,11 @@ local function add_scores(parts, s)
 end
 
 -- Cautions on a value: too few runs, and runs that differ in facts that should be equal.
-function M.about(cell, kind, got)
+function M.list_cautions(cell, kind, got)
   if not cell then
     return "no such cell in the study"
   end
-  local s, parts = cell.summary, { M.count_text(cell) }
+  local s, parts = cell.summary, { M.describe_missing_runs(cell) }
   if kind == "hours" then
     parts[#parts + 1] = got.value and got.count < s.evaluated and "times of " .. wording.count(got.count, "run") or nil
     parts[#parts + 1] = #s.hours.machines > 1 and "times of several machines: " .. table.concat(s.hours.machines, "; ")
@@ -168,7 +168,7 @@ function M.about(cell, kind, got)
 end
 
 -- An entry for a measured value, shown as `text`; note: a caution on the value, or nil.
-function M.entry(cell, value, note, text)
+function M.make_entry(cell, value, note, text)
   return { missing = not value, number = cell and cell.number, about = note, value = value,
     texts = { text .. (note and value and "*" or "") } }
 end
@@ -182,61 +182,62 @@ function M.add_paper(entry, paper, text, form)
 end
 
 -- One cell of the table: our value, and with a paper also its value and the difference.
-function M.of(cell, item, measure, published, key)
-  local form, got = measure.form, M.value(cell, item.value, measure)
-  local made = M.entry(cell, got.value, M.about(cell, item.value, got), M.text(form, got))
-  local paper, sd = M.paper(published, key, item.names, measure.columns)
-  return published and M.add_paper(made, paper, M.number_text(form, paper, sd), form) or made
+function M.make_cell_entry(cell, item, measure, published, key)
+  local form, got = measure.form, M.get_value(cell, item.value, measure)
+  local made = M.make_entry(cell, got.value, M.list_cautions(cell, item.value, got), M.format_value(form, got))
+  local paper, sd = M.find_paper(published, key, item.names, measure.columns)
+  return published and M.add_paper(made, paper, M.format_number(form, paper, sd), form) or made
 end
 
 -- Mean, deviation and number of the values of score(run) over a cell's runs at its chosen learning rate.
-function M.over_runs(cell, score)
-  local scores = lists.map(runs.chosen(cell), score)
+function M.summarise_runs(cell, score)
+  local scores = lists.map(runs.get_chosen(cell), score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
 -- The entry of a cell on one set: our value with its standard error, and the paper's value, which may be absent.
-function M.of_set(cell, item, split, published, key, metric)
-  local got = M.over_runs(cell, function(run) return runs.score_on(run, split, metric) end)
+function M.make_set_entry(cell, item, split, published, key, metric)
+  local got = M.summarise_runs(cell, function(run) return runs.get_score_on(run, split, metric) end)
   local form = metrics.of[metric].form
-  local made = M.entry(cell, got.value, M.about(cell, "mean", got), M.number_text(form, got.value, got.sd))
+  local made = M.make_entry(cell, got.value, M.list_cautions(cell, "mean", got), M.format_number(form, got.value,
+    got.sd))
   made.texts[2] = got.sd and form:format(got.sd / math.sqrt(got.count)) or ""
   if published then
     local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both sets
-    local paper, sd = M.paper(published, key, item.names, { theirs .. "_mean", theirs .. "_sd" })
-    M.add_paper(made, paper, paper and M.number_text("%.1f", paper, sd) or "", "%.1f")
+    local paper, sd = M.find_paper(published, key, item.names, { theirs .. "_mean", theirs .. "_sd" })
+    M.add_paper(made, paper, paper and M.format_number("%.1f", paper, sd) or "", "%.1f")
   end
   return made
 end
 
 -- An entry with the statistic `of` over a column's values, and over the paper's values. The entry is empty if a row has
 -- no value, unless `some` is true.
-function M.summary(rows, column, of, some, form, published, difference_form)
+function M.make_summary(rows, column, of, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
     return (some or #values == #rows) and of(values) or nil
   end
   local value, paper = take("value"), take("paper")
-  local made = M.entry(nil, value, nil, M.number_text(form, value))
-  return published and M.add_paper(made, paper, M.number_text(form, paper), difference_form or form) or made
+  local made = M.make_entry(nil, value, nil, M.format_number(form, value))
+  return published and M.add_paper(made, paper, M.format_number(form, paper), difference_form or form) or made
 end
 
 -- Makes columns with these titles.
-function M.columns(titles)
+function M.make_columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
 
 -- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are lists
 -- of texts, whose first text belongs to the left column; `cell` of a row is the cell of the study that its texts link
 -- to; missing: none of its values is known.
-function M.plain(model)
+function M.tabulate(model)
   local rows = lists.map(model.rows, function(row)
     return { title = row[1], cells = lists.map({ table.unpack(row, 2) }, function(text)
       return { texts = { text }, number = row.cell and row.cell.number, missing = row.missing or text == M.MISSING }
     end) }
   end)
   return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
-    corner = model.heads[1], columns = M.columns({ table.unpack(model.heads, 2) }), rows = rows }
+    corner = model.heads[1], columns = M.make_columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
 -- Marks the best entry by a metric; marks none if an entry has no number.
@@ -252,7 +253,7 @@ function M.mark_best(cells, metric)
 end
 
 -- Notes below a table: the cautions on its values, each with the titles of row and column.
-function M.notes(rows, columns)
+function M.collect_notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do
     lists.append(notes, lists.map(row.cells, function(cell, i)

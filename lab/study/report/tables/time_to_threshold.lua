@@ -3,8 +3,8 @@
 -- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as in score_tables.lua, with
 -- a row for each value of an axis. A row has the mean and deviation, over the runs at a cell's chosen learning rate
 -- that reached the threshold (in percent), of the step of the first evaluation at or above the threshold, and of the
--- seconds of training until then. A row is blank if no run reached it. M.seconds_at and M.first serve figures over
--- time.
+-- seconds of training until then. A row is blank if no run reached it. M.interpolate_seconds and M.find_first serve
+-- figures over time.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -17,7 +17,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 -- Seconds of training at a step, interpolated between lines of metrics.jsonl; nil if they are not recorded.
-function M.seconds_at(clock, step)
+function M.interpolate_seconds(clock, step)
   local before = { 0, 0 }
   for _, mark in ipairs(clock) do
     if mark[1] >= step then
@@ -30,13 +30,13 @@ function M.seconds_at(clock, step)
 end
 
 -- The x of the first point { x, percent } at or above a threshold; nil if no point is.
-function M.first(points, threshold)
+function M.find_first(points, threshold)
   local found = lists.find(points, function(point) return point[2] >= threshold end)
   return found and found[1]
 end
 
 -- Pairs { step, percent } of the evaluations during training. Without sets, each is of held-out examples.
-function M.points(run, split, metric)
+function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
     return mean and mean[metric] and { point.step, metrics.of[metric].factor * mean[metric] } or nil
@@ -47,12 +47,12 @@ end
 -- steps and seconds for runs that reached the threshold.
 local function measured(study, cell, split, threshold)
   local got = { runs = 0, steps = {}, seconds = {} }
-  for _, run in ipairs(runs.chosen(cell)) do
-    local points = M.points(run, split, study.scored.metric)
-    local step = M.first(points, threshold)
+  for _, run in ipairs(runs.get_chosen(cell)) do
+    local points = M.list_points(run, split, study.scored.metric)
+    local step = M.find_first(points, threshold)
     got.runs = got.runs + (#points > 0 and 1 or 0)
     got.steps[#got.steps + 1] = step
-    got.seconds[#got.seconds + 1] = step and M.seconds_at(runs.clock(run), step)
+    got.seconds[#got.seconds + 1] = step and M.interpolate_seconds(runs.read_clock(run), step)
   end
   return got
 end
@@ -60,25 +60,25 @@ end
 local function entry(list, form, scale, cell)
   local mean, sd = statistics.mean(list), statistics.sd(list)
   return { value = mean, number = cell and cell.number,
-    texts = { mean and entries.number_text(form, mean / scale, sd and sd / scale) or "" } }
+    texts = { mean and entries.format_number(form, mean / scale, sd and sd / scale) or "" } }
 end
 
 local function row_of(row, got, length)
-  local note = entries.about(row.cell, "mean", {})
+  local note = entries.list_cautions(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
   return { title = row.label, cells = { entry(got.steps, "%.0f", 1, row.cell), entry(got.seconds, "%.2f", length,
     row.cell), { texts = { count }, about = note, number = row.cell and row.cell.number } } }
 end
 
-function M.table(study, item)
-  local split, along = item.split or study.scored.select or "test", score_tables.along(study, item, item.rows)
+function M.make_table(study, item)
+  local split, along = item.split or study.scored.select or "test", score_tables.list_along(study, item, item.rows)
   local found = lists.map(along, function(row) return measured(study, row.cell, split, item.threshold) end)
-  local unit, length = entries.time_unit(lists.collect(found, function(got) return got.seconds end))
-  local columns = entries.columns({ "steps", unit, "runs" })
+  local unit, length = entries.choose_time_unit(lists.collect(found, function(got) return got.seconds end))
+  local columns = entries.make_columns({ "steps", unit, "runs" })
   local rows = lists.map(along, function(row, i) return row_of(row, found[i], length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
-    .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
-  return score_tables.model(item, what, captions.rates(study), nil, columns, rows)
+    .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.name_metric(study), split)
+  return score_tables.complete(item, what, captions.name_rates(study), nil, columns, rows)
 end
 
 return M
