@@ -118,6 +118,11 @@ typedef struct lh_cuda_evaluate {
     int group;      /* sequences per forward pass */
     int sequences;  /* most sequences of a model, and so the rows of answers of each */
     int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
+    /* Decoding with cached keys and values, for a program with decode_bytes. The masks have the labels whose answers
+     * are requested; tokens of other labels are known. The kernel writes classes and logits of requested labels only,
+     * up to the end of each sequence, and no answers. */
+    int decodes; /* 0: the pass evaluates the batch */
+    int ending;  /* class that ends a sequence unless its label is this class; -1: none */
 } lh_cuda_evaluate;
 
 #endif
@@ -1316,8 +1321,6 @@ NOINLINE void begin_step(void) {
  * table) and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored:
  * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
-enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
-
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const real *rows; /* the row of query - key = 0; rows are HEAD_WIDTH apart */
@@ -1338,6 +1341,8 @@ INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequenc
     a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
     return a;
 }
+
+enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
 
 INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEAD_WIDTH, x, from); }
 INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }

@@ -81,6 +81,8 @@ typedef struct lh_cuda_program {
     size_t (*partial_bytes)(const lh_shape *part);                 /* gradient of one shard, and its operands */
     int (*evaluation_group)(const lh_shape *shape);                /* sequences per forward pass */
     size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* activations of one shard or group */
+    /* Activations, and cached keys and values, of a group that is decoded. NULL: the program does not decode. */
+    size_t (*decode_bytes)(const lh_shape *part);
 
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
      * evaluation of one group, to launch [most_launches] in order, and returns their number. workspace holds the

@@ -93,6 +93,11 @@ typedef struct lh_cuda_evaluate {
     int group;      /* sequences per forward pass */
     int sequences;  /* most sequences of a model, and so the rows of answers of each */
     int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
+    /* Decoding with cached keys and values, for a program with decode_bytes. The masks have the labels whose answers are
+     * requested; tokens of other labels are known. The kernel writes classes and logits of requested labels only, up to
+     * the end of each sequence, and no answers. */
+    int decodes; /* 0: the pass evaluates the batch */
+    int ending;  /* class that ends a sequence unless its label is this class; -1: none */
 } lh_cuda_evaluate;
 
 #endif

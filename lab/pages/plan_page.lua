@@ -70,10 +70,11 @@ local function answers_text(plan)
   if plan.resolved.eval.decoding == "teacher_forced" then
     return "answers     teacher-forced (eval.decoding): one pass over the target's tokens, no answers of the model"
   end
+  local on_device = plan.device and plan.device.decoding and "on a device, in one launch for all models of a process"
+    or "on a device, at most a pass for each answer, which the models of a process share"
   local cost = plan.cpu.decoding
     and "sequences with an error in it are then decoded token by token, with cached keys and values: at most as many "
-      .. "operations again as the pass, in 1 to 2 times its time; on a device, at most a pass for each answer, "
-      .. "which the models of a process share"
+      .. "operations again as the pass, in 1 to 2 times its time; " .. on_device
     or "sequences with an error in it are then decoded together, with at most a pass for each answer"
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end

@@ -99,6 +99,11 @@ static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers) {
     if (!d->ended[i]) guess(d, i, pass_answers);
 }
 
+void lh_decode_passes_guess(lh_decode_passes *d, int rows, const uint16_t *guesses) {
+    for (int row = 0; row < rows; row++)
+        if (!d->ended[d->row[row]]) guess(d, d->row[row], guesses + (size_t)row * d->labels);
+}
+
 void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers) {
     for (int row = 0; row < rows; row++)
         if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels);

@@ -39,6 +39,9 @@ static inline const uint16_t *lh_decode_passes_target(const lh_decode_passes *d,
     return d->results->answers + (size_t)d->row[row] * d->labels;
 }
 
+/* Sets the guesses of the chosen rows, [rows][labels]; the next pass gives the same answers where guesses are right. */
+void lh_decode_passes_guess(lh_decode_passes *d, int rows, const uint16_t *guesses);
+
 /* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses. */
 void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers);
 

@@ -55,6 +55,15 @@ INLINE void backward_${name}s(void) {
     }
 }
 
+% if decoding then
+/* Has the ${name} store queries, keys and values in the caches of use number `${index}`. Called by one thread. */
+INLINE void find_${name}_caches(block_state *b, int ${index}) {
+% for _, cache in ipairs(decoding.caches) do
+    b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index});
+% end
+}
+
+% end
 /* Runs all ${name}s in evaluation: they share one state${in_place and ", and work in place" or ""}. */
 INLINE void evaluate_${name}s(void) {
     block_state *b = block();
@@ -65,16 +74,48 @@ INLINE void evaluate_${name}s(void) {
     }
 #pragma unroll 1
     for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
-% if in_place and loops == 1 then
+% if in_place and loops == 1 and not decoding then
         if (threadIdx.x == 0) b->l = l;
 % else
         if (threadIdx.x == 0) {
             b->l = ${layer};
             b->use = use; % if loops > 1
             b->input = ${index} > 0 ? b->${name}.output : ${first}; % if not in_place
+            if (b->decodes) find_${name}_caches(b, ${index}); % if decoding
         }
 % end
         __syncthreads();
         ${name}_forward(${asks and "false" or ""});
     }
 }
+% if decoding then
+
+/* Applies one ${name} to one token of each sequence, with cached keys and values of earlier tokens. */
+INLINE void ${name}_decode(void) {
+    const bool training = false; % if decode_reads.training
+    const workspace *w = &block()->work; % if decode_reads.w
+    const ${state} *s = &block()->${name}; % if decode_reads.s
+    % include(op.template, op) % for _, op in ipairs(decoding.list)
+}
+
+/* Runs all ${name}s on one token of each sequence. */
+INLINE void decode_${name}s(void) {
+    block_state *b = block();
+#pragma unroll 1
+    for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
+        if (threadIdx.x == 0) {
+            size_t used = 0;
+            lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
+            b->l = ${layer};
+            b->use = use; % if loops > 1
+            b->input = b->${name}.output = ${first}; % if in_place
+            b->input = ${index} > 0 ? b->${name}.output : ${first}; % if not in_place
+% for _, cache in ipairs(decoding.caches) do
+            b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index}); % if not cache.own
+% end
+        }
+        __syncthreads();
+        ${name}_decode();
+    }
+}
+% end

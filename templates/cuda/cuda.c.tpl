@@ -74,6 +74,13 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     return lay_out(&w, NULL, part->sequences, ${streams[2] and "lengths_of(part)" or "part->length[0]"}, part->labels, mode == LH_MODE_TRAIN);
 }
 
+% if device.decoding then
+static size_t decode_bytes(const lh_shape *part) {
+    caches c;
+    return lay_out_caches(&c, NULL, workspace_bytes(part, LH_MODE_EVALUATE), part->sequences, ${streams[2] and "lengths_of(part)" or "part->length[0]"});
+}
+
+% end
 /* The number of sequences that have a few tiles of tokens together. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0]${streams[2] and " + shape->length[1]" or ""};
@@ -124,6 +131,7 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .shared_bytes = shared_bytes,
         .partial_bytes = partial_bytes,
         .workspace_bytes = workspace_bytes,
+        .decode_bytes = decode_bytes, % if device.decoding
         .evaluation_group = evaluation_group,
 % if cuda.products == "library" then
         .most_launches = MOST_LAUNCHES,

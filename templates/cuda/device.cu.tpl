@@ -56,6 +56,8 @@ enum {
 
 % end
 % include("cuda/embed.tpl", embedding)
+
+% include("cuda/embed_grad.tpl", embedding)
 % end
 % slot("turn", family.on_device) % for _, family in ipairs(attentions)
 
@@ -71,6 +73,7 @@ enum {
 % include("cuda/phase_names.tpl")
 
 % end
+% paragraph("cuda/decode_rows.tpl", { decodes = true }) % if device.decoding
 /* Number of rows (tokens) of the block's sequences. */
 % for _, stream in ipairs(device.streams) do
 INLINE int ${stream.all_rows}(void) { return block()->sequences * block()->view.${stream.T}; }

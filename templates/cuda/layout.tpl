@@ -94,6 +94,25 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     return used;
 }
 % slot("layout", family.on_device) % for _, family in ipairs(attentions)
+% if device.decoding then
+
+/* Values of a group of sequences that are decoded: queries, keys and values of all layers, and the state of sequences. */
+typedef struct caches {
+    real *${c.block}_${c.name}; /* [${c.uses}][sequences][${c.T}][${c.width}] */ % for _, c in ipairs(device.decoding.caches)
+    unsigned short *next; /* [sequences] tokens that the next pass processes */
+    int *end; /* [sequences] number of labels up to the last requested answer; 0: none is requested */
+} caches;
+
+/* Lays out the caches behind the `used` bytes of an evaluation's workspace; returns the bytes used. */
+INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences, ${device.lengths} T) {
+% for _, c in ipairs(device.decoding.caches) do
+    c->${c.block}_${c.name} = take_reals(memory, &used, (size_t)${c.uses} * sequences * ${c.T} * ${c.width});
+% end
+    c->next = (unsigned short *)take(memory, &used, sequences * sizeof *c->next);
+    c->end = (int *)take(memory, &used, sequences * sizeof *c->end);
+    return used;
+}
+% end
 % if cuda.products == "library" then
 
 /* Gradients that a shard sums itself; the gradients of products' weights are products over the whole batch. */

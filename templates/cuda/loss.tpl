@@ -1,6 +1,3 @@
-% local weight = device.tied and "v->p->" .. device.tied .. " + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
-% local bias = device.tied and "0" or "v->p->output_bias[c]"
-% local of_weight = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
 % local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n. */
@@ -12,24 +9,7 @@ INLINE int labelled_row(const step_view *v, int n) {
 }
 % end
 
-/* Computes the logits of the labelled tokens into the workspace, with one thread per token and class. */
-INLINE void make_logits(const real *x, int count) {
-    is_global(x);
-    const step_view *v = &block()->view;
-    for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
-        const int n = e / CLASSES, c = e % CLASSES;
-        const real *row = x + labelled_row(v, n) * WIDTH, *weight = ${weight};
-        real logit = ${bias};
-#pragma unroll 4
-        for (int k = 0; k < WIDTH; k += 4) {
-            const quad part = *(const quad *)(row + k);
-#pragma unroll
-            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[${of_weight}];
-        }
-        block()->work.logits[n * CLASS_COLUMNS + c] = logit;
-    }
-    __syncthreads();
-}
+% include("cuda/logits.tpl")
 
 % if task.counted then
 /* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the

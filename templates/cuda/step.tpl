@@ -63,6 +63,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 }
 
 % include("cuda/answers.tpl")
+% paragraph("cuda/decode.tpl") % if device.decoding
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
@@ -72,6 +73,8 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         view_step(b, a.steps + model, a.parameters[model]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared + model * a.shared_stride" or ""});
         b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
+        b->decodes = a.decodes; % if device.decoding
+        b->before = blockIdx.x / a.team * a.sequences; % if device.decoding
     }
     __syncthreads();
     begin_step(); % if cuda.begins
@@ -81,8 +84,17 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         if (threadIdx.x == 0) {
             const int left = end - first;
             take_examples(b, first, left < a.group ? left : a.group, false);
+            if (a.decodes) find_caches(b); % if device.decoding
         }
         __syncthreads();
-        % include(op.template, op) % for _, op in ipairs(device.pass.evaluate)
+% for i, op in ipairs(device.pass.evaluate) do
+        % include(op.template, op)
+% if device.decoding and i == device.decoding.begins then
+        if (a.decodes) {
+            decode(a.ending, (real *)a.logits, a.classes);
+            continue;
+        }
+% end
+% end
     }
 }

@@ -40,6 +40,12 @@ typedef struct block_state {
     global<const unsigned short> place; /* index of each label's token in its sequence */ % if readout == "probe"
     global<const unsigned char> mask;
     table_sums sums; /* sums of the shard */ % if cuda.sums
+% if device.decoding then
+    caches cached;
+    int decodes; /* the group is decoded: queries, keys and values of all layers are cached */
+    int at;      /* index of the decoded token in its sequence */
+    int before;  /* sequences of the models before this one, in results */
+% end
 % if cuda.by_team then
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */
@@ -56,6 +62,14 @@ static_assert(${cuda.staged} == ${cuda.staging}, "plan.cuda.staging is the stagi
 % end
 
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
+% for _, c in ipairs(device.decoding and device.decoding.caches or {}) do
+
+/* The cached values of use number `use` of ${c.block}, [sequences][tokens][${c.width}]. */
+INLINE real *${c.block}_${c.name}_cache(int use) {
+    const block_state *b = block();
+    return b->cached.${c.block}_${c.name} + (size_t)use * b->sequences * b->view.${c.T} * ${c.width};
+}
+% end
 % if cuda.by_team then
 
 /* The number of rows before the rows of use number `use` in a shard's stored operands: an even number. */

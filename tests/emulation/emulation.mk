@@ -85,7 +85,7 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 
 # The objects of the tests are the same for all models: the linker sets lh_model to the spec.
 of_model = -Wl,--undefined=$(1) -Wl,--defsym=lh_model=$(1)
-EMULATION_MODEL_TESTS := $(B)/tests/emulation/test_model.o $(B)/tests/emulation/model_sides.o
+EMULATION_MODEL_TESTS := $(addprefix $(B)/tests/emulation/,test_model.o model_sides.o decoded_model.o)
 $(EMULATION_MODEL_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
 $(EMULATION_MODELS): $(B)/tests/emulation/test_model.%: $(EMULATION_MODEL_TESTS) $(LAUNCH_MODEL) $(B)/emulation/%.so \
 		$(B)/lib/libspecs.a $(LIBRARY)

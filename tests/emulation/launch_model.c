@@ -227,38 +227,49 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
     }
 }
 
-void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
-                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
-                               void *logits) {
+/* Runs the evaluation kernel with models side by side; `arguments` has its results and what it decodes. */
+static void evaluate(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
+                     int models, lh_model_cut cut, lh_cuda_evaluate arguments) {
+    const lh_cuda_program *cuda = spec->cuda;
     const lh_shape whole = set_shape(steps, steps->sequences), most = set_shape(steps, cut.shards);
-    size_t workspace = spec->cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
-    size_t stride = (spec->cuda->shared_bytes(&whole) + 63) / 64 * 64;
-    size_t count = (size_t)(models * steps->sequences * steps->label_count * spec->classes);
+    size_t workspace = arguments.decodes ? cuda->decode_bytes(&most) : cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
+    size_t stride = (cuda->shared_bytes(&whole) + 63) / 64 * 64;
+    size_t count = (size_t)(models * steps->sequences * steps->label_count);
     unsigned *arrivals = lh_model_reserve((size_t)models * sizeof *arrivals);
     char *workspaces = reserve_poisoned((size_t)(models * cut.team) * workspace);
     char *shared = reserve_poisoned((size_t)models * stride);
-    memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
-    lh_cuda_evaluate arguments = {.parameters = parameters,
-                                  .steps = steps,
-                                  .tables = tables,
-                                  .shared = shared,
-                                  .shared_stride = (long long)stride,
-                                  .arrivals = arrivals,
-                                  .answers = answers,
-                                  .logits = logits,
-                                  .workspace = workspaces,
-                                  .workspace_stride = (long long)workspace,
-                                  .team = cut.team,
-                                  .group = cut.shards,
-                                  .sequences = steps->sequences,
-                                  .end = steps->sequences};
+    memset(arguments.logits, 0xff, count * (size_t)(spec->classes * cuda->real_bytes));
+    if (arguments.classes != NULL) memset(arguments.classes, 0xff, count * sizeof(int));
+    arguments.parameters = parameters;
+    arguments.steps = steps;
+    arguments.tables = tables;
+    arguments.shared = shared;
+    arguments.shared_stride = (long long)stride;
+    arguments.arrivals = arrivals;
+    arguments.workspace = workspaces;
+    arguments.workspace_stride = (long long)workspace;
+    arguments.team = cut.team;
+    arguments.group = cut.shards;
+    arguments.sequences = arguments.end = steps->sequences;
     lh_emulation emulation = {.order = cut.order, .multiprocessors = models * cut.team};
     lh_emulation_set(&emulation);
-    if (spec->cuda->launches != NULL) evaluate_wide(spec, &arguments, cut.order, workspaces);
-    else launch(spec, spec->cuda->evaluate_kernel, models * cut.team, &arguments, (lh_cuda_place){0});
+    if (cuda->launches != NULL) evaluate_wide(spec, &arguments, cut.order, workspaces);
+    else launch(spec, cuda->evaluate_kernel, models * cut.team, &arguments, (lh_cuda_place){0});
     free(arrivals);
     free(workspaces);
     free(shared);
+}
+
+void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
+                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
+                               void *logits) {
+    evaluate(spec, parameters, tables, steps, models, cut, (lh_cuda_evaluate){.answers = answers, .logits = logits});
+}
+
+void lh_model_decode(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
+                     int models, lh_model_cut cut, int ending, int *classes, void *logits) {
+    evaluate(spec, parameters, tables, steps, models, cut,
+             (lh_cuda_evaluate){.logits = logits, .classes = classes, .decodes = 1, .ending = ending});
 }
 
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,

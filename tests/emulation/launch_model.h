@@ -50,4 +50,9 @@ void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameter
                                const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
                                void *logits);
 
+/* Decodes the labels of models side by side that have a mask; classes [models][sequences][labels] and logits, of the
+ * requested labels alone. ending: a class that ends sequences, or -1. */
+void lh_model_decode(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
+                     int models, lh_model_cut cut, int ending, int *classes, void *logits);
+
 #endif

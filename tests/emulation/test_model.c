@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "decoded_model.h"
 #include "emulation.h"
 #include "kernels/ref/ref.h"
 #include "model_sides.h"
@@ -430,6 +431,10 @@ int main(void) {
         cmocka_unit_test(test_evaluation_in_groups_of_any_size_has_the_same_bits),
         cmocka_unit_test(test_evaluation_of_several_models_has_the_bits_of_each),
         cmocka_unit_test(test_evaluation_with_biases_is_that_of_the_cpu),
+        cmocka_unit_test(test_decoded_logits_are_those_of_whole_passes),
+        cmocka_unit_test(test_decoding_in_any_order_and_group_has_the_same_bits),
+        cmocka_unit_test(test_decoding_of_several_models_has_the_bits_of_each),
+        cmocka_unit_test(test_ending_class_ends_a_sequence_unless_it_is_the_label),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
         cmocka_unit_test(test_step_after_a_skipped_step_is_skipped),
     };

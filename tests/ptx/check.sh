@@ -7,11 +7,12 @@
 # Tests of the machine compare each of its instructions with plain Lua, and run small kernels with and without races.
 # Test specs of every precision, the showcase in float32, and one run of the showcase in tf32 and in bf16 are compiled
 # to PTX by nvcc or NVRTC; the machine runs the PTX in the tests of tests/emulation/test_model.c and looks for races.
-# These tests must also find every mutant of one text.
+# These tests must also find every mutant of one text, and of one text of a decoder.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
-SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # the float64 one comes first
+SMALL="emulated_sinusoid emulated_decoder emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # the float64 one comes first
 MUTATED=emulated_tf32
+DECODED=emulated_decoder
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
 LUA=${LUA:-lua5.4}
@@ -119,7 +120,7 @@ if ! make_goals build/release/tests/ptx/run; then
     cat "$work/log"
     exit 1
 fi
-mkdir -p $out/instructions $out/races $out/mutants
+mkdir -p $out/instructions $out/races $out/mutants $out/decoding
 start instructions "$LUA" tests/ptx/check_instructions.lua build/release/tests/ptx/run $out/instructions
 start races "$LUA" tests/ptx/check_races.lua build/release/tests/ptx/run $out/races
 collect_lines instructions
@@ -146,6 +147,8 @@ fi
 make_models
 start mutants "$LUA" tests/ptx/check_mutants.lua "$(get_binary $MUTATED)" "$programs/$MUTATED.ptx" $out/mutants \
     $([ "$mode" = check ] || echo all)
+start decoding "$LUA" tests/ptx/check_mutants.lua "$(get_binary $DECODED)" "$programs/$DECODED.ptx" $out/decoding decoding
 check_models
 collect_lines mutants
+collect_lines decoding
 exit $failed

@@ -1,10 +1,11 @@
 -- Checks that a model's tests find faults in a text of PTX:
 --
---     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all]
+--     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all | decoding]
 --
 -- TEST is a test_model program of tests/emulation, TEXT the PTX of its model, with products on tensor cores; a mutant
 -- has one changed line. Barriers are left out one at a time: the first one of each of eight functions, or with `all`
--- every one, of which most must be found. Prints "ok NAME", "not ok NAME".
+-- every one, of which most must be found. With `decoding`, the model is a decoder, and mutants lack a barrier of a
+-- function that decodes. Prints "ok NAME", "not ok NAME".
 
 local root = arg[0]:match("^(.*)/check_mutants%.lua$") or "."
 local test, path, folder, barriers = arg[1], arg[2], arg[3], arg[4]
@@ -18,6 +19,7 @@ local barriers_left_out, barriers_found = 0, 0
 local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -- many rows, in separate tiles
 local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu", LONG }
 local ORDERS = { "test_step_in_any_order_and_team_has_the_same_bits", LONG }
+local DECODING = { "test_decoding_in_any_order_and_group_has_the_same_bits" }
 local EVERYTHING = { ORDERS[1], "test_evaluation_is_that_of_the_cpu", LONG }
 
 local function read(from)
@@ -73,18 +75,32 @@ local function sample(list, count)
   return chosen
 end
 
-for _, place in ipairs(sample(find_matches(text, "mma%.sync[^;]*;"), 2)) do
-  add("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
-  add("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {", "}, {%1, %3, %2, %4}, {",
-    VALUES)
+local function change_instructions()
+  for _, place in ipairs(sample(find_matches(text, "mma%.sync[^;]*;"), 2)) do
+    add("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
+    add("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {", "}, {%1, %3, %2, %4}, {",
+      VALUES)
+  end
+  for _, place in ipairs(sample(find_matches(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
+    add("a load from the wrong half", place, "%+16%]", "]", VALUES)
+  end
+  add("a release taken away", find_matches(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
+  add("an acquire taken away", find_matches(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
 end
-for _, place in ipairs(sample(find_matches(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
-  add("a load from the wrong half", place, "%+16%]", "]", VALUES)
-end
-add("a release taken away", find_matches(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
-add("an acquire taken away", find_matches(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
+
 local BARRIER = "\tbar%.sync \t0;"
-if barriers == "all" then
+if barriers ~= "decoding" then
+  change_instructions()
+end
+if barriers == "decoding" then
+  for _, place in ipairs(find_matches(text, "\n%.func[^{]*{.-\n}")) do
+    local body = text:sub(place[1], place[2])
+    for _, barrier in ipairs(body:find("^[^{]*%d+attend_one") and find_matches(body, BARRIER) or {}) do
+      local at = place[1] - 1
+      add("a barrier left out", { at + barrier[1], at + barrier[2] }, "bar%.sync \t0;", "", DECODING)
+    end
+  end
+elseif barriers == "all" then
   for _, place in ipairs(find_matches(text, BARRIER)) do
     add("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
   end

@@ -1,11 +1,14 @@
 /* Counts the instructions of a model's compiled step, the program in LONGHAND_PTX:
  *
  *     count SEQUENCES SHARDS T LABELS MEETINGS
+ *     count decoding SEQUENCES T LABELS
  *
  * A team of two blocks makes one step. Prints a line for each kind of instruction: the number that block 0 issues
  * between the last two of MEETINGS barriers of the team (1: from the start to the first barrier), divided by its shards,
  * and the number that both blocks issue after these barriers, where the gradient is folded, clipped and applied. Counts
- * of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary. */
+ * of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary.
+ *
+ * With `decoding`, prints all instructions of a block that evaluates the sequences, and of one that decodes all answers. */
 #include "support/lh_test.h"
 
 #include <stdio.h>
@@ -49,8 +52,35 @@ static int take(int part, lh_ptx_count *counts) {
     return count;
 }
 
+/* Prints the number of instructions of the last launch. */
+static void print_all(const char *what) {
+    lh_ptx_count counts[MOST_KINDS];
+    long long all = 0;
+    for (int part = 0; part < LH_PTX_PARTS; part++)
+        for (int i = lh_ptx_counts(part, counts, MOST_KINDS) - 1; i >= 0; i--)
+            if (strncmp(counts[i].kind, "sectors", strlen("sectors")) != 0) all += counts[i].count;
+    printf("%s all %lld\n", what, all);
+}
+
+static int count_decoding(const lh_spec *spec, int sequences, int T, int labels) {
+    const lh_cuda_step step = make_step(spec, sequences, T, labels);
+    const lh_shape shape = {sequences, {T, 0}, labels};
+    const void *parameters = make_parameters(spec), *tables = lh_model_tables(spec, &shape);
+    size_t answers = (size_t)(sequences * labels);
+    void *logits = lh_model_reserve(answers * (size_t)spec->classes * sizeof(float));
+    lh_cuda_answer *sums = lh_model_reserve((size_t)sequences * sizeof *sums);
+    int *classes = lh_model_reserve(answers * sizeof *classes);
+    lh_model_evaluate(spec, parameters, tables, &step, 1, sequences, 0, sums, logits);
+    print_all("pass");
+    lh_model_decode(spec, &parameters, tables, &step, 1, (lh_model_cut){sequences, 1, 0}, -1, classes, logits);
+    print_all("decoding");
+    return 0;
+}
+
 int main(int argc, char **argv) {
     const lh_spec *spec = &lh_model;
+    if (argc == 5 && strcmp(argv[1], "decoding") == 0)
+        return count_decoding(spec, atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
     if (argc != 6) return 2;
     const int sequences = atoi(argv[1]), shards = atoi(argv[2]), T = atoi(argv[3]), labels = atoi(argv[4]);
     assert_true(sequences % shards == 0);

@@ -70,7 +70,7 @@ PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $
 link_ptx = $(CC) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(LIBRARY) \
 	$(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
 
-PTX_MODEL_TESTS := $(B)/tests/ptx/test_model.o $(B)/tests/ptx/model_sides.o
+PTX_MODEL_TESTS := $(addprefix $(B)/tests/ptx/,test_model.o model_sides.o decoded_model.o)
 $(PTX_MODEL_TESTS): $(B)/tests/ptx/%.o: tests/emulation/%.c Makefile tests/ptx/ptx.mk $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -O1 $(PTX_BOUNDS) -MMD -MP -c -o $@ $<

@@ -96,10 +96,10 @@ function M.embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
   return embeddings.list_functions(net, function(op, i)
     local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
-    return { T = words.T, tokens = words.tokens, places = words.at .. "places", sequences = words.sequences,
-      drawn = op.encoding and M.input_draws(words, op.encoding.draw), value = op.out.name, gradient = b.dy.name,
-      adds_places = adds_places(back, op), adds = adds(back, op), tied = net.classified.op.tied == op.p,
-      mask = op.dropout and device.slot_of[op] or 0,
+    return { T = words.T, stream = op.stream.index, tokens = words.tokens, places = words.at .. "places",
+      sequences = words.sequences, drawn = op.encoding and M.input_draws(words, op.encoding.draw),
+      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op), adds = adds(back, op),
+      tied = net.classified.op.tied == op.p, mask = op.dropout and device.slot_of[op] or 0,
       about = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
   end)

@@ -21,6 +21,9 @@
 --              declarations; labelled: the T of the labelled stream
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false
+--   decoding   if a stream is decoded with cached keys and values, else false: each, records of a pass over a token
+--              of each sequence, after the first `begins` records of pass.evaluate; decoding.list of blocks; caches
+--              { block, name, uses, T, own, width }; own: a pass adds a row; tokens, index: of the decoded stream
 --   chained    whether pairs of products are chains (chains.lua); blocks have them in `chains`
 --   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads }: the host's list of launches,
@@ -35,6 +38,7 @@ local calls = require("network.targets.calls")
 local chains = require("network.targets.chains")
 local launches = require("network.targets.launches")
 local cuda_names = require("network.targets.cuda_names")
+local decoding = require("network.lists.decoding")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
@@ -82,12 +86,40 @@ local function entries(list, of_backward)
   end)
 end
 
-local function recorded(device, scope, training, list)
-  local at, made = records.names_of(device, scope), {}
+local function recorded(device, scope, training, list, decodes)
+  local at, made = records.names_of(device, scope, decodes or false), {}
   for _, entry in ipairs(list) do
     calls.append("cuda", made, entry.kind, records.records(device, scope, training, at, entry))
   end
   return made
+end
+
+-- ---- decoding ----
+
+-- The records of a scope that process one token of each sequence of the decoded stream.
+local function decoded(device, scope, list)
+  local each = lists.filter(list, function(entry) return entry.one.out.stream == device.given.decoded end)
+  return lists.map(recorded(device, scope, scope ~= device.net, each, true), function(record)
+    return record.asked ~= "training" and lists.merge(record, { asked = false }) or nil
+  end)
+end
+
+-- The index of the last block among records: decoding needs no more values of whole sequences.
+local function last_block(list)
+  local last = #list
+  while list[last].kind ~= "block" do
+    last = last - 1
+  end
+  return last
+end
+
+-- A block's records in decoding, and the queries, keys and values that all its repetitions cache.
+local function decoded_block(device, block, list)
+  local caches = lists.map(decoding.list_attentions(block, device.given.decoded), function(op)
+    return { block = block.name, name = op.kv.name, uses = block.uses, T = device.words[op.kv.stream].T,
+      own = op.q == op.kv, width = op.q == op.kv and "3 * WIDTH" or "2 * WIDTH" }
+  end)
+  return { list = decoded(device, block, list), caches = caches }
 end
 
 -- ---- dropout ----
@@ -269,9 +301,11 @@ local function block_of(device, op)
   device.made[block] = one
   one.chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
   one.forward = device.made_of(device, block, true, forward)
+  one.decoding = device.given.decoded == op.out.stream and decoded_block(device, block, forward)
   one.backward = device.made_of(device, block, true, backward)
   local wide = device.given.wide
   one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
+  one.decode_reads = one.decoding and reads(one.decoding.list) or false
   one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
   if wide then
     local phases = lists.get_names(lists.join(one.forward.phases, one.backward.phases))
@@ -339,7 +373,8 @@ local function operands_of(device)
 end
 
 -- given: wide, by_team (gradients of weights are sums over the batch), rounds (in training, products may read rounded
--- copies of weights), evaluates (evaluation applies dropout), noise (on inputs), chains (of products).
+-- copies of weights), evaluates (evaluation applies dropout), noise (on inputs), chains (of products), decoded (the
+-- stream that is decoded with cached keys and values, or nil).
 function M.derive(net, executed, given)
   check(net)
   local device, of_net = new_state(net, executed, given), executed[net]
@@ -352,6 +387,9 @@ function M.derive(net, executed, given)
     evaluate = device.made_of(device, net, false, forward) }
   local always, training = cuda_buffers.workspace(device)
   return {
+    decoding = given.decoded and { begins = last_block(pass.evaluate),
+      each = decoded(device, net, forward), tokens = device.words[given.decoded].tokens, index = given.decoded.index,
+      caches = lists.collect(blocks, function(one) return one.decoding and one.decoding.caches or {} end) } or false,
     blocks = blocks, pass = pass, rows = device.rows.list,
     always = always, training = training,
     lines = { always = cuda_buffers.lines(always), training = cuda_buffers.lines(training) },

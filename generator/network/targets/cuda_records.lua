@@ -12,14 +12,16 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Names that a scope's records need.
-function M.names_of(device, scope)
+-- Names that a scope's records need. In decoding, records process one token of each sequence (decodes), and names of
+-- functions for this end with `one`.
+function M.names_of(device, scope, decodes)
+  local one = decodes and "_one" or ""
   if scope == device.net then
     return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
-      state = "b->%s.output" }
+      state = "b->%s.output", decodes = decodes, one = one }
   end
   return { w = "w->", kept = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
-    gradients = scope.name .. "_dweights()" }
+    gradients = scope.name .. "_dweights()", decodes = decodes, one = one }
 end
 
 local function place_in_block(device, scope, at, value)
@@ -93,10 +95,13 @@ end
 
 local forward = {
   chain = warp_products.chain,
-  block = function(_, _, op, training)
-    return { call = "routine()", routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
+  block = function(_, at, op, training)
+    return { call = "routine()", routine = ("%s_%ss"):format(at.decodes and "decode" or training and "forward"
+      or "evaluate", op.block.name) }
   end,
-  classify = function(_, at, _, training) return { x = at.x, training = training } end,
+  classify = function(_, at, _, training)
+    return { call = at.decodes and "make_logits_one(x, rows)", x = at.x, training = training }
+  end,
 }
 
 function forward.product(device, at, op, training)
@@ -163,9 +168,9 @@ function forward.drop(device, at, op, training)
 end
 
 -- The rotation by positions, forward (1) or backward (-1): of queries together with their keys, or of each separately.
-local function rotated(device, op, way, q, kv)
+local function rotated(device, op, way, q, kv, one)
   local family = op.family
-  local routine = family.prefix .. "rotate"
+  local routine = family.prefix .. "rotate" .. (one or "")
   if family.rotation.kind ~= "rope" then
     return false, false
   elseif not family.cross then
@@ -183,17 +188,17 @@ local function rotated(device, op, way, q, kv)
 end
 
 function forward.attention(device, at, op)
-  local one, other = rotated(device, op, 1, at.q, at.kv)
-  return one, other, { call = "routine(training)", routine = op.family.prefix .. "attend",
-    training = op.dropout ~= nil and not device.given.evaluates and "training" }
+  local one, other = rotated(device, op, 1, at.q, at.kv, at.one)
+  return one, not at.decodes and other, { call = "routine(training)", routine = op.family.prefix .. "attend" .. at.one,
+    training = op.dropout ~= nil and not device.given.evaluates and (at.decodes and "false" or "training") }
 end
 
 -- The records of an embedding; the first one samples the masks of the whole pass.
-function forward.embed(device, _, op, training)
+function forward.embed(device, at, op, training)
   local always, asked = device.given.evaluates, tostring(training)
   local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
   return draws and { kind = "draw", call = "draw_masks(training)", training = always and asked } or false, {
-    call = "routine(training)", routine = embeddings.name_routine(device.net, op),
+    call = "routine(training)", routine = embeddings.name_routine(device.net, op) .. at.one,
     training = (op.dropout and not always or device.given.noise) and asked or false }
 end
 
@@ -217,8 +222,8 @@ end
 function forward.place(device, at, op, training)
   local words = device.words[op.out.stream]
   return { call = "routine(x, vectors, mask, out)",
-    routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
-    encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
+    routine = function_for(device, places_routine(device, op, words) .. at.one, { template = "cuda/rows/place.tpl",
+    decodes = at.decodes, encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
     drops = op.dropout and op.dropout.name or false }), vectors = op.p and at.p .. op.p.name or false,
     mask = mask_of(device, op, training) }
 end
@@ -314,7 +319,8 @@ back.accumulate, back.copy, back.clear = of_rows("add_branch(rows, to, from, to)
 function M.records(device, scope, training, at, op)
   local entry = op.one
   local value = (entry.op or entry).out or entry.to
-  local with_rows = setmetatable({ rows = device.words[value.stream].all_rows .. "()" }, { __index = at })
+  local rows = at.decodes and "block()->sequences" or device.words[value.stream].all_rows .. "()"
+  local with_rows = setmetatable({ rows = rows }, { __index = at })
   local here = calls.make_names(with_rows, entry, function(x)
     return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
   end)

@@ -45,6 +45,7 @@
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
+local decoding = require("network.lists.decoding")
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local network = require("network.targets.cuda_network")
@@ -173,7 +174,7 @@ end
 local function measure_block_state(plan, device)
   local of_sum = device.operands.list[1] and OF_SUM + 2 * #device.operands.list or 0
   local arrays = of_sum + #device.always + #device.training + #device.bits
-    + OF_FAMILY * math.max(0, #plan.attentions - 1)
+    + OF_FAMILY * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and state of loops
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
@@ -392,6 +393,7 @@ function M.derive(plan, net, executed)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or has_any(plan, "scaled")
   local device, why = derive_network(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
+    decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and plan.precision ~= "bf16" or false })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or WARP_STAGING * (plan.width > WARP_TILE and 2 or 1)
@@ -400,7 +402,7 @@ function M.derive(plan, net, executed)
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE
   cuda.kernels = device and list_kernels(plan, device, multiplies, by_team) or {}
   name_families(plan)
-  return { cuda = cuda, device = device, no_device_code = why,
+  return { cuda = cuda, device = device, no_device_code = why, decodes = false, -- set by templates of decoding
     least_architecture = LEAST_ARCHITECTURE[plan.precision], cuda_files = {
       { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
       { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },

@@ -65,6 +65,17 @@ local function add_block_choices(plan, add)
   end
 end
 
+-- Passes the way in which a generative model's answers are decoded on a device.
+local function add_decoding(plan, add)
+  if plan.device.decoding then
+    add("gpu decoding", "cached keys", "a launch decodes groups of up to 32 sequences of all models, a token of each "
+      .. "at a time, with keys and values of earlier tokens in global memory")
+  else
+    add("gpu decoding", "whole passes", plan.cuda.products == "library" and "products of a wide model are launches"
+      or plan.noise and "noise is sampled for whole sequences" or "evaluation has dropout, or a token needs later ones")
+  end
+end
+
 -- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
 -- blocks.
 local function add_cuda_choices(plan, add)
@@ -84,6 +95,9 @@ local function add_cuda_choices(plan, add)
     add_block_choices(plan, add)
   end
   add_shared_memory(plan, add)
+  if plan.decoder then
+    add_decoding(plan, add)
+  end
   add(attention.what, attention.value, attention.why)
 end
 

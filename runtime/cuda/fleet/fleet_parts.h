@@ -315,8 +315,9 @@ lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_
 
 enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
 
-/* The results of a pass in addition to sums of sequences. */
-typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
+/* The results of a pass in addition to sums of sequences. LH_CUDA_DECODED: the classes that greedy decoding with cached
+ * keys and values gives to the labels in the batch's masks, and no sums. */
+typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES, LH_CUDA_DECODED } lh_cuda_output;
 
 /* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `offset` of host_batch. The models of a
  * pass have equal lengths. */

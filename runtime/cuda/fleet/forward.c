@@ -11,6 +11,11 @@
  * decode side by side; at least one model is evaluated at a time. */
 static const size_t MOST_TOGETHER = (size_t)256 << 20, MOST_BATCHES = (size_t)64 << 20;
 
+/* Most sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups that run at
+ * once would need more than MOST_DECODED bytes. */
+enum { DECODED_GROUP = 32 };
+static const size_t MOST_DECODED = (size_t)1 << 30;
+
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -31,30 +36,42 @@ static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     return group < shape->sequences ? group : shape->sequences;
 }
 
-static size_t size_workspace(const lh_cuda_fleet *fleet, const lh_shape *shape, int group) {
+static size_t size_workspace(const lh_cuda_fleet *fleet, const lh_shape *shape, int group, bool decodes) {
     lh_shape part = *shape;
     part.sequences = group;
-    return lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE));
+    return lh_cuda_align(decodes ? fleet->program->decode_bytes(&part)
+                                 : fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE));
+}
+
+/* The most sequences of a group that is decoded, if `groups` groups run at once. */
+static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t groups) {
+    int group = shape->sequences < DECODED_GROUP ? shape->sequences : DECODED_GROUP;
+    while (group > 1 && groups * size_workspace(fleet, shape, group, true) > MOST_DECODED) group--;
+    return group;
 }
 
 /* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
  * groups of a wide model do not depend on other models, because those of its products may. */
-static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int models) {
-    int group = get_group(fleet, shape), most = fleet->device->evaluate_blocks;
+static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
+    int most = fleet->device->evaluate_blocks;
+    int group = decodes ? get_decoded_group(fleet, shape, (size_t)most) : get_group(fleet, shape);
     if (fleet->library != NULL)
-        return (cut){group, 1, group < most ? group : most, size_workspace(fleet, shape, group)};
+        return (cut){group, 1, group < most ? group : most, size_workspace(fleet, shape, group, false)};
     int at_once = models < most ? models : most, blocks = most / at_once;
     int rounds = (count_groups(shape, group) + blocks - 1) / blocks;
     group = count_groups(shape, blocks * rounds);
     int busy = count_groups(shape, group);
-    return (cut){group, at_once, busy < blocks ? busy : blocks, size_workspace(fleet, shape, group)};
+    return (cut){group, at_once, busy < blocks ? busy : blocks, size_workspace(fleet, shape, group, decodes)};
 }
 
 /* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: choose_cut makes no larger groups. */
 static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     size_t groups = (size_t)fleet->count * (size_t)shape->sequences;
-    size_t blocks = fleet->library != NULL ? 1 : min_size(groups, (size_t)fleet->device->evaluate_blocks);
-    return blocks * size_workspace(fleet, shape, get_group(fleet, shape));
+    size_t most = (size_t)fleet->device->evaluate_blocks, blocks = fleet->library != NULL ? 1 : min_size(groups, most);
+    size_t bytes = blocks * size_workspace(fleet, shape, get_group(fleet, shape), false);
+    if (fleet->program->decode_bytes == NULL) return bytes;
+    int group = get_decoded_group(fleet, shape, most);
+    return max_size(bytes, blocks * size_workspace(fleet, shape, group, true));
 }
 
 static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
@@ -209,7 +226,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = *lengths;
     shape.sequences = get_steps(fleet)[index].sequences;
-    cut c = choose_cut(fleet, &shape, 1);
+    cut c = choose_cut(fleet, &shape, 1, false);
     lh_cuda_pass pass = {
         .kernel = fleet->device->evaluate,
         .blocks = c.team,
@@ -276,7 +293,9 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *mode
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
     const lh_shape *shape = &models->shape;
-    cut c = choose_cut(fleet, shape, models->count);
+    const uint16_t *ending = fleet->spec->task->end;
+    bool decodes = requested == LH_CUDA_DECODED;
+    cut c = choose_cut(fleet, shape, models->count, decodes);
     lh_status status = LH_OK;
     lh_cuda_evaluate evaluate = {
         .parameters = (const void *const *)(uintptr_t)(forward->device_models + get_parameters_offset(fleet)),
@@ -287,12 +306,14 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *mode
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_models + get_arrivals_offset(fleet)),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
         .logits = requested == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
-        .classes = requested == LH_CUDA_CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
+        .classes = requested == LH_CUDA_CLASSES || decodes ? (int *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
         .workspace_stride = (long long)c.workspace,
         .team = c.team,
         .group = c.group,
         .sequences = shape->sequences,
+        .decodes = decodes,
+        .ending = ending != NULL ? *ending : -1,
     };
     for (int first = 0; status == LH_OK && first < models->count; first += c.at_once) {
         int remaining = models->count - first, rows = c.at_once * shape->sequences;
@@ -318,7 +339,7 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models 
         result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
                                            labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
                                            fleet->stream);
-    if (result == 0 && requested == LH_CUDA_CLASSES)
+    if (result == 0 && (requested == LH_CUDA_CLASSES || requested == LH_CUDA_DECODED))
         result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(int),
                                            fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);

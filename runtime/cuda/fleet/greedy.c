@@ -1,6 +1,8 @@
-/* Greedy decoding by passes, of all replicas that evaluate a condition together; see fleet_parts.h. */
+/* Greedy decoding of all replicas that evaluate a condition together; see fleet_parts.h. A program that caches keys and
+ * values decodes all answers in one launch; other programs make one pass after another. */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/team.h"
 #include "engine/decode_passes.h"
@@ -22,6 +24,7 @@ typedef struct greedy {
     int *known_counts; /* [replicas][decoded] answers of the pass over the targets that are also those of decoding */
     uint16_t *pass_answers; /* [decoded][labels] classes of a replica */
     int replicas;
+    bool has_caches; /* a launch gives all answers */
 } greedy;
 
 /* Begins with the answers of the pass up to and including its first error. */
@@ -70,14 +73,25 @@ typedef struct put_job {
     lh_cuda_layout layout;
     char *memory;
     int rows;
+    bool has_caches;
     atomic_int next;
 } put_job;
+
+/* Sets the mask of a row to the answers that the sequence needs, and its labels to the target. */
+static void request_answers(const lh_decode_passes *passes, lh_batch *batch, int row) {
+    size_t sequence = (size_t)passes->row[row], first = sequence * passes->labels;
+    memcpy(batch->labels, passes->query->target + first, passes->labels * sizeof *batch->labels);
+    for (size_t i = 0; i < passes->labels; i++)
+        batch->mask[i] = !passes->ended[sequence] && (int)i >= passes->length[sequence] &&
+                         (int)i < passes->results->limits[sequence] && passes->query->wants_answer[first + i];
+}
 
 static void put_row(const put_job *job, lh_batch *batch, int row) {
     const lh_query query = {.n = job->passes->query->n,
                             .input = lh_decode_passes_input(job->passes, row),
                             .target = lh_decode_passes_target(job->passes, row)};
     lh_put_queries(batch, job->fleet->spec, &query, 0, 1);
+    if (job->has_caches) request_answers(job->passes, batch, row);
     lh_cuda_put_rows(&job->layout, job->memory, row, batch);
 }
 
@@ -100,7 +114,8 @@ static void put_model(const greedy *g, const model_answers *a, const lh_shape *s
                    .passes = &a->passes,
                    .layout = lh_cuda_make_layout(fleet, shape),
                    .memory = (char *)fleet->forward.host_batch + first,
-                   .rows = a->rows};
+                   .rows = a->rows,
+                   .has_caches = g->has_caches};
     atomic_init(&job.next, 0);
     lh_team_run(threads < parts ? threads : parts, put_work, &job);
     lh_cuda_make_forward_draws(fleet, shape, first, draw, no_values, no_values);
@@ -133,6 +148,7 @@ static void take_pass(greedy *g, int first, int end, const lh_cuda_models *model
         model_answers *a = &g->models[i];
         if (a->rows == 0) continue;
         lh_cuda_take_classes(classes, &(lh_shape){.sequences = a->rows, .labels = (int)labels}, g->pass_answers);
+        if (g->has_caches) lh_decode_passes_guess(&a->passes, a->rows, g->pass_answers); /* the guesses are right */
         lh_decode_passes_take(&a->passes, a->rows, g->pass_answers);
         classes += rows * labels;
     }
@@ -145,7 +161,8 @@ static lh_status run_pass(greedy *g, int *first, bool *open, lh_error *error) {
     int end = *first;
     if (lh_is_stopped(&g->engine->engine)) return LH_STOPPED;
     while (end < g->replicas && add_model(g, end, &models)) end++;
-    lh_status status = models.count > 0 ? lh_cuda_run(g->engine, &models, LH_CUDA_CLASSES, error) : LH_OK;
+    lh_cuda_output wanted = g->has_caches ? LH_CUDA_DECODED : LH_CUDA_CLASSES;
+    lh_status status = models.count > 0 ? lh_cuda_run(g->engine, &models, wanted, error) : LH_OK;
     if (status == LH_OK) take_pass(g, *first, end, &models);
     *open = *open || models.count > 0;
     *first = end;
@@ -154,7 +171,8 @@ static lh_status run_pass(greedy *g, int *first, bool *open, lh_error *error) {
 
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition,
                                   lh_error *error) {
-    greedy g = {.engine = engine, .condition = condition, .replicas = replicas};
+    bool has_caches = engine->fleet->program->decode_bytes != NULL;
+    greedy g = {.engine = engine, .condition = condition, .replicas = replicas, .has_caches = has_caches};
     lh_status status = begin(&g, error);
     for (bool open = true; status == LH_OK && open;) {
         open = false;

@@ -1,12 +1,13 @@
 % local learned, draw = encoding.kind == "learned", encoding.draw
 % local by_sequence = draw and draw.kind == "sequence"
-% local of_T = "row % v->" .. T
-% local place = by_sequence and "position[row]" or draw and ("position[%s]"):format(of_T) or of_T
+% local of_T, row_of_sequence = decodes and "block()->at" or "row % v->" .. T, decodes and "row * v->" .. T .. " + block()->at" or "row"
+% local per_sequence = decodes and "" or " * v->" .. T
+% local place = by_sequence and "position[" .. row_of_sequence .. "]" or draw and ("position[%s]"):format(of_T) or of_T
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* out = x + vectors of the tokens' positions${drops and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
-    const int count = block()->sequences * v->${T} * WIDTH;
+    const int count = block()->sequences${per_sequence} * WIDTH;
     const int *position = ${drawn}; % if draw
     is_global(x);
     is_global(out);

@@ -1,2 +1,4 @@
 const int *position = ${attends.sequences}(); % section("positions_of_rows")
-position[row] % section("place_of_row")
+% section("place_of_row")
+position[row * v->${attends.T} + block()->at] % if decodes
+position[row] % else

@@ -3,18 +3,23 @@
 % if not cross then
 % T, stride, width = "v->" .. attends.T, PREFIX .. "QUERY_STRIDE", "2 * WIDTH"
 % end
+% local per_sequence = decodes and "" or " * " .. T
 
+% if decodes then
+/* Rotates ${cross and "queries" or "queries and keys"} of one token of each sequence by its position. */
+% else
 /* Rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions (direction 1), or their gradients back (-1). */
-% define("NOINLINE void " .. prefix .. "rotate", "int direction", cross and terms.placed and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
+% end
+% define("NOINLINE void " .. prefix .. "rotate" .. (decodes and "_one" or ""), "int direction", cross and terms.placed and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
     const step_view *v = &block()->view;
-    const int rows = block()->sequences * ${T};
+    const int rows = block()->sequences${per_sequence};
     % slot("positions_of_rows") % if not cross
     const int row_quads = ${width} / 4, count = rows * row_quads;
     is_global(v->tables);
     is_global(rotated);
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
-% local place = inline("place_of_row", "row % " .. T)
+% local place = inline("place_of_row", decodes and "block()->at" or "row % " .. T)
         const real *turn = v->tables[${place}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
         rotate_quad(rotated + row * ${stride} + c, turn, ${PREFIX}ROTATION_PERIOD, direction);
     }

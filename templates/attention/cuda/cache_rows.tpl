@@ -1,0 +1,8 @@
+real *cache = ${attends.block}_${attends.q}_cache(block()->${attends.index});
+for (int e = 4 * threadIdx.x; e < sequences * ${PREFIX}QUERY_STRIDE; e += 4 * THREADS) {
+    const size_t row = (size_t)(e / ${PREFIX}QUERY_STRIDE) * (T - 1) + block()->at;
+    *(quad *)(cache + row * ${PREFIX}QUERY_STRIDE + e) = *(const quad *)(s->${attends.q} + e);
+}
+__syncthreads();
+if (threadIdx.x == 0) block()->${attends.block}.${attends.q} = cache;
+__syncthreads();

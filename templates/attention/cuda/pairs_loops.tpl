@@ -1,0 +1,46 @@
+enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* keys whose logits are computed interleaved */
+
+% include("attention/cuda/head_vectors.tpl")
+% slot("domain") % if not attends.in_fragments
+
+% slot("row_of_pair")
+/* The scaled logit of a pair${inline("about_logit", "")}. */
+INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${attends.head_part}],
+        const real key[${attends.head_part}], int i, int j) {
+    % slot("add_row")
+    return ${prefix}dot_head(query, ${inline("key_and_row", "key")}) * ${PREFIX}LOGIT_SCALE${inline("add_biases", "")};
+}
+% slot("before_forward")
+
+% local pair_logit = prefix .. "pair_logit"
+% local take_keys, of_key = prefix .. "take_keys", { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
+/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+typedef struct ${prefix}softmax {
+    real largest, sum, out[${attends.head_part}];
+} ${prefix}softmax;
+
+/* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
+INLINE void ${take_keys}(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
+        ${prefix}softmax *m) {
+    real score[${PREFIX}KEYS], highest = m->largest;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real key[${attends.head_part}];
+        ${prefix}load_head(key, a->key + (j + u) * ${attends.key_stride});
+        score[u] = ${inline("score", invoke(pair_logit, "a", "query", "key", "i", "j + u"), of_key)};
+        highest = score[u] > highest ? score[u] : highest;
+    }
+    const real shrink = exp_negative(m->largest - highest);
+    m->largest = highest;
+    m->sum *= shrink;
+#pragma unroll
+    for (int d = 0; d < ${attends.head_part}; d++) m->out[d] *= shrink;
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        real value[${attends.head_part}];
+        ${prefix}load_head(value, a->value + (j + u) * ${attends.key_stride});
+        const real weight = exp_negative(score[u] - highest);
+        m->sum += weight;
+        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight", of_key)}, value);
+    }
+}

@@ -1,0 +1,73 @@
+/* Greedy decoding of a group of sequences. A pass over whole sequences, with any tokens after the known ones, fills the
+ * caches; then each pass processes one token of each sequence. mask has the labels whose answers are requested. */
+
+/* Places the caches behind the group's workspace. Called by one thread. */
+INLINE void find_caches(block_state *b) {
+    workspace w;
+    const size_t used = lay_out(&w, NULL, b->sequences, b->view.T, b->view.label_count, false);
+    lay_out_caches(&b->cached, b->memory, used, b->sequences, b->view.T);
+}
+
+/* Finds the answers that sequences need, and the token from which the group's first answer is predicted. */
+INLINE void begin_decoding(void) {
+    block_state *b = block();
+    const int label_count = b->view.label_count;
+    int *begin = (int *)staging(); /* [sequences] first requested answer */
+    for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
+        const unsigned char *mask = b->mask + sequence * label_count;
+        int first = 0, end = label_count;
+        while (first < label_count && !mask[first]) first++;
+        while (end > 0 && !mask[end - 1]) end--;
+        begin[sequence] = first;
+        b->cached.end[sequence] = end;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int first = label_count;
+        for (int sequence = 0; sequence < b->sequences; sequence++) first = min(first, begin[sequence]);
+        b->at = b->view.${device.labelled} - label_count + first;
+    }
+    __syncthreads();
+}
+
+/* Takes the answers predicted from the current token, and moves on to the next token; returns whether a sequence needs
+ * more answers. `ending`: a class that ends a sequence unless its label is this class, or -1. */
+INLINE bool take_answers(int ending, real *logits, int *classes) {
+    block_state *b = block();
+    const int T = b->view.${device.labelled}, label_count = b->view.label_count, at = b->at;
+    const int n = at - (T - label_count);
+    double open = 0;
+    for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
+        const real *own = b->work.logits + sequence * CLASS_COLUMNS;
+        const int label = sequence * label_count + n;
+        const bool requested = b->mask[label] && n < b->cached.end[sequence];
+        const size_t to = (size_t)(b->before + b->first) * label_count + label;
+        int best = 0;
+        for (int c = 1; c < CLASSES; c++)
+            if (own[c] > own[best]) best = c;
+        if (requested && classes) classes[to] = best;
+        for (int c = 0; requested && logits && c < CLASSES; c++) logits[to * CLASSES + c] = own[c];
+        if (requested && best == ending && b->labels[label] != ending) b->cached.end[sequence] = 0;
+        if (at + 1 < T)
+            b->cached.next[sequence] = requested ? ${decoder.first_output} + best : b->${device.decoding.tokens}[sequence * T + at + 1];
+        open += b->cached.end[sequence] > n + 1;
+    }
+    open = block_sum(open);
+    if (threadIdx.x == 0) b->at = at + 1;
+    __syncthreads();
+    return open > 0;
+}
+
+/* Decodes a group of sequences after the pass over them; writes the requested answers and, unless these are NULL,
+ * logits. */
+NOINLINE void decode(int ending, real *logits, int *classes) {
+    block_state *b = block();
+    begin_decoding();
+    if (b->at == b->view.${device.labelled}) return;
+    for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS)
+        b->cached.next[sequence] = b->${device.decoding.tokens}[sequence * b->view.${device.labelled} + b->at];
+    do {
+        __syncthreads();
+        % include(op.template, op) % for _, op in ipairs(device.decoding.each)
+    } while (take_answers(ending, logits, classes));
+}

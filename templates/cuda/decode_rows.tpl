@@ -1,0 +1,14 @@
+/* Functions that decode one token of each sequence: row number s of an array is the token of sequence s. */
+% for _, embedding in ipairs(device.embeddings) do
+
+% include("cuda/embed.tpl", embedding) % if embedding.stream == device.decoding.index
+% end
+% for _, family in ipairs(attentions) do
+% if family.ranged then
+% slot("turn", family.on_device)
+
+% include("attention/cuda/attend_one.tpl", family.on_device)
+% end
+% end
+
+% include("cuda/logits.tpl")

@@ -1,0 +1,70 @@
+% local draw = additive.kind ~= "none" and input_draw
+% local by_sequence = draw and draw.kind == "sequence"
+% local rows_T = "row % v->" .. T
+% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(drawn, rows_T) or rows_T
+% local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
+% local trains = additive.kind == "learned" and not additive.frozen
+% local keep = mask > 0 and "keep" or "w->keep"
+% local store = adds_places and "+=" or "="
+% local column_sums = adds and "add_column_sums" or "column_sums"
+% local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
+/* Gradients of a shard's embeddings: a thread owns a quad of a gradient and sums over rows in order. */
+NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
+    is_global(g);
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const unsigned short *tokens = block()->${tokens};
+    const int sequences = block()->sequences, rows = sequences * v->${T};
+    const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
+% if drops then
+    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
+        w->${gradient}[e] = kept(${keep}, e) ? w->${gradient}[e] * ${drops}_KEEP_SCALE : 0;
+    __syncthreads();
+% end
+% if linear then
+% local behind = task.blanks > 0 and " + BLANKS" or ""
+    for (int e = 4 * threadIdx.x; e < INPUTS * WIDTH; e += 4 * THREADS) {
+        const int token = e / WIDTH${behind}, c = e % WIDTH;
+% else
+    for (int e = 4 * threadIdx.x; e < TOKENS * WIDTH; e += 4 * THREADS) {
+        const int token = e / WIDTH, c = e % WIDTH;
+% end
+        quad sum = {{0, 0, 0, 0}}, part[SUMMANDS];
+        for (int first = 0; first < rows; first += SUMMANDS) {
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++)
+                part[u] = first + u < rows && tokens[first + u] == token
+                        ? *(const quad *)(w->${gradient} + (first + u) * WIDTH + c) : quad{{0, 0, 0, 0}};
+#pragma unroll
+            for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
+        }
+% if tied then
+        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
+% end
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            g->${vectors}[e + i] += ${scaled}; % if adds
+            g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif tied
+            g->${vectors}[e + i] = ${scaled}; % else
+    }
+    ${column_sums}(rows, WIDTH, w->${gradient}, g->${vectors}_bias); % if linear
+% if trains and by_sequence then
+    const int *position = ${sequences}();
+    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
+    /* The positions of one sequence are distinct, so threads add to different elements. */
+    for (int sequence = 0; sequence < sequences; sequence++) {
+        __syncthreads();
+        for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
+            const int row = sequence * v->${T} + e / WIDTH, c = e % WIDTH;
+            g->position_table[${table_row} * WIDTH + c] += w->${gradient}[row * WIDTH + c];
+        }
+    }
+% elseif trains then
+    for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
+        real sum = 0;
+        for (int sequence = 0; sequence < sequences; sequence++) sum += w->${gradient}[sequence * v->${T} * WIDTH + e];
+        block()->sums.${places}[e] ${store} sum;
+    }
+% end
+    __syncthreads();
+}
