@@ -66,13 +66,13 @@ end
 
 -- Finds a spec and prints its warnings; here: also applies choices that were tuned on this machine. Returns nil and an
 -- exit code after an error.
-local function open(project, arguments, here)
+local function open(project, arguments, is_local)
   local spec, message = find(project, arguments)
   if not spec then
     return nil, fail(INPUT, message)
   end
   warn(spec)
-  if here then
+  if is_local then
     warn({ warnings = tuned.apply(project, spec.plan), data_files = {} })
   end
   return spec
@@ -101,8 +101,8 @@ end
 
 -- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
 -- has device code. here: as for open; sources that `gen` writes are for any machine.
-local function render(project, arguments, target, here)
-  local spec, code = open(project, arguments, here)
+local function render(project, arguments, target, is_local)
+  local spec, code = open(project, arguments, is_local)
   if not spec then
     return nil, code
   end
@@ -167,20 +167,20 @@ local function provide(project, arguments, request)
     return nil, fail(ENVIRONMENT, "longhand: " .. message)
   end
   local dir = request.dir or build.get_folder(project, spec)
-  local made = { dir = dir, how = "up to date", spec = spec }
+  local trainer = { dir = dir, how = "up to date", spec = spec }
   if build.is_fresh(dir, job, request.linking) then
-    return made
+    return trainer
   end
   local text
   code, text = build.renew(project, job, dir, request.linking)
-  made.how = "new defaults, nothing compiled,"
+  trainer.how = "new defaults, nothing compiled,"
   if not code then
     print_error(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
     if job.cuda then
       print_error(("building its CUDA half: %s\n"):format(build.describe_cuda(job.cuda)))
     end
     code, text = build.build(project, job, dir)
-    made.how = "built"
+    trainer.how = "built"
   end
   if text then
     print_error(text)
@@ -188,18 +188,18 @@ local function provide(project, arguments, request)
   if code ~= 0 then
     return nil, fail(code, ("%s: nothing was built"):format(dir))
   end
-  return made
+  return trainer
 end
 
 function verbs.build(project, arguments)
-  local made, code = provide(project, arguments, {
+  local trainer, code = provide(project, arguments, {
     levels = arguments.levels:gsub(",", " "), dir = arguments.out, linking = arguments.static and "static" or "dynamic",
     target = arguments.target, arch = arguments.arch, jit = arguments.jit, cuda_root = arguments.cuda_root,
   })
-  if not made then
+  if not trainer then
     return code
   end
-  return print_result(("%s/trainer: %s for %s\n"):format(made.dir, made.how, build.has_cuda(made.dir)
+  return print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.how, build.has_cuda(trainer.dir)
     and "CPU and CUDA" or "the CPU alone"))
 end
 
@@ -223,16 +223,16 @@ local function replace_process(words)
 end
 
 function verbs.train(project, arguments)
-  local made, code = provide(project, arguments, {
+  local built, code = provide(project, arguments, {
     levels = "best", target = arguments.target, jit = arguments.jit, cuda_root = arguments.cuda_root,
     arch = arguments.arch or not arguments.jit and "here" or nil,
   })
-  if not made then
+  if not built then
     return code
   end
-  local dir, files = made.dir, trainer_flags.list_training(made.spec.data_files)
+  local dir, files = built.dir, trainer_flags.list_training(built.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
-  return replace_process(lists.join({ "env", defaults.make_environment(made.spec.plan.defaults), trainer, "train" },
+  return replace_process(lists.join({ "env", defaults.make_environment(built.spec.plan.defaults), trainer, "train" },
     lists.join(files, arguments.flags))) -- the user's flags take precedence
 end
 
@@ -257,8 +257,8 @@ local function run_in_lab(project, arguments)
     return open(project, arguments, true)
   end
   function arguments.provide(path, sets)
-    local made, code = provide(project, make_arguments(path, sets), { levels = "best" })
-    return made and made.dir, code, made and trainer_flags.list_files(made.spec.data_files)
+    local trainer, code = provide(project, make_arguments(path, sets), { levels = "best" })
+    return trainer and trainer.dir, code, trainer and trainer_flags.list_files(trainer.spec.data_files)
   end
   local code, message = require("lab.verbs")[arguments.verb](arguments)
   return message and fail(code, message) or code
@@ -312,7 +312,7 @@ function dev_verbs.where(project, arguments)
     return code
   end
   local name = place.file:match("([^/]+)$")
-  local file = lists.find(spec.files, function(one) return one.path == name and one.map[place.line] end)
+  local file = lists.find(spec.files, function(entry) return entry.path == name and entry.map[place.line] end)
   if not file then
     return fail(INPUT, ("longhand dev where: no template line for line %d of %s"):format(place.line, name))
   elseif file.text ~= place.text then

@@ -26,9 +26,9 @@ function M.find(family)
   local cross, spans = family.cross, family.terms.spans
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
   local bounded, ranged, partial, terms, name = family.bounded, family.ranged, family.partial, family.terms, family.name
-  local function lengths(of)
-    local text = ("%s[%d]"):format(of, family.queries.stream)
-    return cross and ("%s, %s[%d]"):format(text, of, family.keys.stream) or text
+  local function lengths(side)
+    local text = ("%s[%d]"):format(side, family.queries.stream)
+    return cross and ("%s, %s[%d]"):format(text, side, family.keys.stream) or text
   end
   return {
     S = S,

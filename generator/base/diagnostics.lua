@@ -41,9 +41,10 @@ function Diagnostics:show_path(path, shown)
 end
 
 local function make_key(record)
-  local at = record.at or record
+  local position = record.at or record
   local fault = record.fault or record.field or ""
-  return table.concat({ at.set or at.path or "", at.line or 0, at.col or 0, fault, record.what }, "\0")
+  return table.concat({ position.set or position.path or "", position.line or 0, position.col or 0, fault,
+    record.what }, "\0")
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
@@ -73,15 +74,15 @@ function Diagnostics:count()
   return #self.records
 end
 
-local function get_shown_path(self, at)
-  return at.path and self.paths[at.path] or at.path
+local function get_shown_path(self, position)
+  return position.path and self.paths[position.path] or position.path
 end
 
 -- The prefix "path:line:col: " of an error or a note, or its known parts.
 local function format_position(self, record)
-  local at = record.at or record
-  local path = get_shown_path(self, at)
-  local text = at.set or path and table.concat({ path, at.line, at.line and at.col }, ":")
+  local position = record.at or record
+  local path = get_shown_path(self, position)
+  local text = position.set or path and table.concat({ path, position.line, position.line and position.col }, ":")
   return text and text .. ": " or ""
 end
 
@@ -97,14 +98,14 @@ local function cut_line(line, col)
   return before .. part .. after, col and col - first + 1 + #before
 end
 
-local function add_source_line(self, at, out)
-  local lines = at.path and self.lines[at.path]
-  local line = lines and at.line and lines[at.line]
+local function add_source_line(self, position, out)
+  local lines = position.path and self.lines[position.path]
+  local line = lines and position.line and lines[position.line]
   if not line then
     return
   end
-  local text, col = cut_line(line, at.col)
-  out[#out + 1] = ("%5d | %s"):format(at.line, text):gsub("%s+$", "")
+  local text, col = cut_line(line, position.col)
+  out[#out + 1] = ("%5d | %s"):format(position.line, text):gsub("%s+$", "")
   if col then
     local pad = text:sub(1, col - 1):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
     out[#out + 1] = ("      | %s^"):format(pad)
@@ -121,9 +122,9 @@ local function add_lines(self, record, out)
   add_source_line(self, record.at or record, out)
   for _, note in ipairs(record.notes or {}) do
     out[#out + 1] = "  " .. format_position(self, note) .. "note: " .. note.what
-    local at, error_at = note.at or note, record.at or record
-    if at.path ~= error_at.path or at.line ~= error_at.line then
-      add_source_line(self, at, out)
+    local position, error_position = note.at or note, record.at or record
+    if position.path ~= error_position.path or position.line ~= error_position.line then
+      add_source_line(self, position, out)
     end
   end
   if record.expected then
@@ -139,9 +140,10 @@ end
 local function sort_records(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
-    local at = record.at or record
-    local rank = at.path and (self.rank[at.path] or self.files + 1) or 0
-    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(rank, at.path or "", at.line or 0, at.col or 0, record.order)
+    local position = record.at or record
+    local rank = position.path and (self.rank[position.path] or self.files + 1) or 0
+    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(rank, position.path or "", position.line or 0,
+      position.col or 0, record.order)
   end
   table.sort(list, function(a, b) return keys[a] < keys[b] end)
   return list
@@ -169,12 +171,13 @@ end
 -- what } } }.
 function Diagnostics:list()
   return lists.map(sort_records(self), function(record)
-    local at, notes = record.at or record, lists.map(record.notes or {}, function(note)
+    local position, notes = record.at or record, lists.map(record.notes or {}, function(note)
       local note_at = note.at or note
       return { path = get_shown_path(self, note_at), line = note_at.line, what = note.what }
     end)
-    return { path = get_shown_path(self, at), line = at.line, col = at.col, set = at.set, field = record.field,
-      what = record.what, expected = record.expected, hint = resolve_hint(record), notes = #notes > 0 and notes or nil }
+    return { path = get_shown_path(self, position), line = position.line, col = position.col, set = position.set,
+      field = record.field, what = record.what, expected = record.expected, hint = resolve_hint(record),
+      notes = #notes > 0 and notes or nil }
   end)
 end
 

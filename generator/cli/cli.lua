@@ -148,7 +148,7 @@ end
 
 -- The usage of the verb that was called, or of a verb below it.
 local function get_usage(parser, words, i)
-  local command = lists.find(parser._commands, function(one) return one._name == words[i] end)
+  local command = lists.find(parser._commands, function(command) return command._name == words[i] end)
   return command and get_usage(command, words, i + 1) or parser:get_usage()
 end
 
@@ -208,8 +208,8 @@ end
 local function find_conflict(result)
   local cuda = result.target == "cpu,cuda"
   local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a CUDA toolkit there
-  local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(one)
-    return result[one]
+  local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(name)
+    return result[name]
   end)
   if name then
     return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.words and "--device cuda"
@@ -225,8 +225,8 @@ end
 local function parse(more, arguments, root)
   local own, flags = split(arguments)
   local parser = make_parser(more)
-  parser.error = function(at, message)
-    error({ message = add_hint(at, message, own[1], root), usage = at:get_usage() }, 0)
+  parser.error = function(command, message)
+    error({ message = add_hint(command, message, own[1], root), usage = command:get_usage() }, 0)
   end
   local ok, result = pcall(parser.parse, parser, own)
   if not ok and type(result) ~= "table" then

@@ -10,8 +10,8 @@ local M = {}
 -- Names of options, or of verbs.
 local function list_names(list)
   local words = {}
-  for _, one in ipairs(list) do
-    lists.append(words, one.names or { one.name })
+  for _, entry in ipairs(list) do
+    lists.append(words, entry.names or { entry.name })
   end
   return table.concat(words, " ")
 end

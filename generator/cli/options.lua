@@ -20,8 +20,8 @@ function M.add(command, rows)
 end
 
 -- The row of the option that names the trainer for reading runs. of: a possessive, the owner of the trainer.
-function M.make_trainer_row(of)
-  return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again if it is missing" }
+function M.make_trainer_row(owner)
+  return { "--trainer FILE", owner .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end
 
 M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set train.steps=1000", count = "*",

@@ -112,13 +112,13 @@ function M.derive(builder, root, gradient, wanted, stops)
   if walk.wants(root) then
     walk:descend({ [root] = gradient }, {})
   end
-  local kept = lists.filter(walk.found, function(entry)
+  local entries = lists.filter(walk.found, function(entry)
     return (wanted(entry.leaf) or stops[entry.leaf]) and not functions.is_number(entry.gradient, 0)
   end)
-  table.sort(kept, function(x, y)
+  table.sort(entries, function(x, y)
     return x.leaf.id < y.leaf.id or x.leaf.id == y.leaf.id and x.gradient.id < y.gradient.id
   end)
-  return kept
+  return entries
 end
 
 return M

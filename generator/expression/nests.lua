@@ -26,8 +26,8 @@ end
 function M.collect_words(...)
   local words = {}
   for _, list in ipairs({ ... }) do
-    for _, one in ipairs(list) do
-      for _, text in next, one do
+    for _, statement in ipairs(list) do
+      for _, text in next, statement do
         for word in (type(text) == "string" and text or ""):gmatch("[%a_][%w_]*") do
           words[word] = true
         end
@@ -56,8 +56,8 @@ function M.make_filling(build, class, tables)
 end
 
 local function make_gradient_leaf(build, t)
-  local of = { name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t }
-  return build.builder:leaf("table", "d_" .. t.key, { table = of })
+  local gradient = { name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t }
+  return build.builder:leaf("table", "d_" .. t.key, { table = gradient })
 end
 
 -- The effects that add a gradient to a learned parameter; loops over entries first sum it in `sums`.
@@ -136,13 +136,13 @@ local function add_table_effects(build, nest, class, t)
   if t.per_head and class ~= "uniform" then
     parts, stops = find_shared_parts(build, class, t.value)
   end
-  local of = {}
+  local gatherings = {}
   for _, part in ipairs(parts) do
-    of[part] = make_gathering(build, class, part, #nest.gathered + 1)
-    table.insert(nest.gathered, of[part])
+    gatherings[part] = make_gathering(build, class, part, #nest.gathered + 1)
+    table.insert(nest.gathered, gatherings[part])
   end
   for _, entry in ipairs(derive.derive(build.builder, t.value, make_gradient_leaf(build, t), is_learned, stops)) do
-    local to = of[entry.leaf]
+    local to = gatherings[entry.leaf]
     if to then
       table.insert(nest.effects, { kind = to.index and "add_element" or "add", target = to.name, index_node = to.index,
         per_head = true, node = entry.gradient, loops = entry.loops })
@@ -151,7 +151,7 @@ local function add_table_effects(build, nest, class, t)
     end
   end
   for _, part in ipairs(parts) do
-    local to = of[part]
+    local to = gatherings[part]
     local whole = to.index and build.builder:sum_over(to.index, part) or part
     for _, entry in ipairs(derive.derive(build.builder, whole, to.leaf, is_learned)) do
       add_effects(build, nest, class, entry)
@@ -163,10 +163,10 @@ end
 local function find_used_sums(sums, effects, heads)
   local used = lists.to_set(lists.map(effects, function(effect) return effect.target end))
   return lists.map(canonical.sort_keys(sums), function(name)
-    local one = sums[name]
-    local count = one.heads and one.count == 1 and "" or tostring(one.count)
-    one.extent = (one.heads and heads or "") .. (one.heads and count ~= "" and " * " or "") .. count
-    return used[one.name] and one
+    local sum = sums[name]
+    local count = sum.heads and sum.count == 1 and "" or tostring(sum.count)
+    sum.extent = (sum.heads and heads or "") .. (sum.heads and count ~= "" and " * " or "") .. count
+    return used[sum.name] and sum
   end)
 end
 

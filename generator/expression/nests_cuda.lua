@@ -75,9 +75,9 @@ end
 local function write_gradient(build, t, class)
   local gathered, sent
   if build.gathered[t] then
-    local at = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
+    local offset = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
     gathered = t.per_head and write_element(build, "d", t, class)
-      or ("sum_heads(d->%s%s, %s)"):format(t.name, at, write_stride(build, t.class, "d"))
+      or ("sum_heads(d->%s%s, %s)"):format(t.name, offset, write_stride(build, t.class, "d"))
   end
   if build.parts[t] and t.class == "uniform" then
     sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
@@ -148,7 +148,7 @@ end
 
 -- Stores a part directly if it has a single term; other parts are summed first.
 function M.finish(build, nest)
-  local kept = {}
+  local summed = {}
   for _, part in ipairs(nest.parts) do
     local effect, t = part.effects[1], part.table
     if #part.effects == 1 and #effect.loops == 0
@@ -156,13 +156,13 @@ function M.finish(build, nest)
       effect.kind, effect.target, effect.wide = "assign", ("%s[%s]"):format(part.array, part.place), true
     else
       part.name, part.per_head = "to_" .. t.name, t.per_head
-      kept[#kept + 1] = part
+      summed[#summed + 1] = part
       for _, each in ipairs(part.effects) do
         each.kind, each.target, each.base = t.per_head and "add_element" or "add", part.name, t.per_head and "h" or nil
       end
     end
   end
-  nest.parts = kept
+  nest.parts = summed
 end
 
 -- The place in a list that has a number for every entry, every iteration of the entry's loops, and every head.
@@ -219,8 +219,8 @@ function M.derive_pair(build, score)
     list[#list + 1] = { name = t.name, table = t,
       target = write_element(build, "d", of_head, t.class == "pair" and "score" or t.class) }
   end
-  local function make_statements(of)
-    return emit.make_statements(build.state, M.make_environment(build, "score"), of).lane
+  local function make_statements(list)
+    return emit.make_statements(build.state, M.make_environment(build, "score"), list).lane
   end
   for _, class in ipairs(OWNERS) do
     local list = gathers[class]

@@ -103,8 +103,8 @@ end
 function M:compare(node, level)
   local form = COMPARE[node.op]
   if self:is_vector(node) then
-    local as = (node.op == "all" or node.op == "any") and self.mask or self.lanes
-    return ("%s(%s, %s)"):format(form[3], as(self, node[1], level), as(self, node[2], level)), 14
+    local convert = (node.op == "all" or node.op == "any") and self.mask or self.lanes
+    return ("%s(%s, %s)"):format(form[3], convert(self, node[1], level), convert(self, node[2], level)), 14
   end
   return self:print(node[1], form[2], level) .. form[1] .. self:print(node[2], form[2] + 1, level), form[2]
 end

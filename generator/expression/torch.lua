@@ -79,12 +79,12 @@ end
 
 function leaves.lookup(self, node)
   local store, index = self:name_store(node.parameter), node[1]
-  local at = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
+  local index_text = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
   if shapes.has_head(node.parameter) then
     self.uses.head = true
-    return ("%s[head, %s]"):format(store, at), PRIMARY
+    return ("%s[head, %s]"):format(store, index_text), PRIMARY
   end
-  return ("%s[%s]"):format(store, at), PRIMARY
+  return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
 -- The depth of the innermost enclosing sum that a sum depends on; -1: none. The terms of the inner sum lie behind the

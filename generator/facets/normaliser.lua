@@ -34,8 +34,8 @@ local KIND = "encoding.normaliser.kind"
 
 -- Refuses facets that change scores or hide pairs: both are made for softmax.
 local function check_alone(encoding, report)
-  local function refuse(path, there, what)
-    if there then
+  local function refuse(path, is_set, what)
+    if is_set then
       report.refuse(path, KIND, '"geometric"', { what = what .. " cannot be used with geometric attention",
         expected = "no mask, lines, vectors of distances or score; additive and rotation are allowed",
         hint = "use one of the two: geometric attention knows positions by the order in which it tries keys" })

@@ -102,8 +102,8 @@ local BY_INDEX = '"none", or positions by index'
 local NO_WORDS = "x.query_index and x.key_index, or positions by index"
 
 local function make_refusal(report, kind)
-  return function(path, there, what, expected, other, value)
-    if there then
+  return function(path, is_set, what, expected, other, value)
+    if is_set then
       report.refuse(path, other or KIND, value or ('"%s"'):format(kind), { what = what, expected = expected })
     end
   end
@@ -343,16 +343,16 @@ end
 
 local function add_family_choices(family, several, add)
   local positions, distance = family.positions, family.positions.distance
-  local of, sides = several and ", " .. family.name or " per pass", family.cross and ", of each stream" or ""
+  local suffix, sides = several and ", " .. family.name or " per pass", family.cross and ", of each stream" or ""
   if positions.kind ~= "index" then
-    add("position draws" .. of, positions.draws and positions.draws * #family.sides or "as many as sequences",
+    add("position draws" .. suffix, positions.draws and positions.draws * #family.sides or "as many as sequences",
       positions.about .. sides)
   end
   if distance.draws then
-    add("distance draws" .. of, distance.draws,
+    add("distance draws" .. suffix, distance.draws,
       distance.about .. (distance.independent and ", each of two sides" or ""))
   elseif family.cross and distance.kind == "difference" then
-    add("distances" .. of, "differences", "queries and keys are of two streams, whose positions are drawn apart")
+    add("distances" .. suffix, "differences", "queries and keys are of two streams, whose positions are drawn apart")
   end
 end
 

@@ -37,8 +37,8 @@ local function read_line(node, path, heads, report)
     return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is no line", M.TEXT)
   end
   local line, good = {}, true
-  local function refuse(at, name, what, expected)
-    report(at, path .. "." .. name, what, expected)
+  local function refuse(inner, name, what, expected)
+    report(inner, path .. "." .. name, what, expected)
     good = false
   end
   for name, inner in tree.iterate_others(node, NAMES) do

@@ -25,7 +25,7 @@ end
 
 -- The families of a model's section, by their names and in order; nil if the kind is unknown.
 function M.list(model)
-  local kind = model and lists.find(MODELS, function(one) return one.name == model.kind end)
+  local kind = model and lists.find(MODELS, function(entry) return entry.name == model.kind end)
   return kind and lists.map(kind.families, function(name)
     return (name ~= "encoder" or model.encoder_layers ~= 0) and name or nil
   end)
@@ -104,18 +104,18 @@ end
 -- names of families with a table in the spec; the shared score is that of the first other family.
 function M.settle(encoding, names, shared, given)
   local first = lists.any(names, function(name)
-    local made = shared[name] or not given[name] and encoding[name]
-    return made and made.score and made.score ~= "none" and made
+    local settled = shared[name] or not given[name] and encoding[name]
+    return settled and settled.score and settled.score ~= "none" and settled
   end)
   if first then
     encoding.score, encoding.parameters = first.score, first.parameters
   end
   for _, name in ipairs(names) do
-    local made = shared[name]
-    if made then
-      local own = { positions = rawget(made, "positions") }
-      if first and not are_equal(made.score, first.score) then
-        own.score, own.parameters = made.score, made.score ~= "none" and made.parameters or nil
+    local settled = shared[name]
+    if settled then
+      local own = { positions = rawget(settled, "positions") }
+      if first and not are_equal(settled.score, first.score) then
+        own.score, own.parameters = settled.score, settled.score ~= "none" and settled.parameters or nil
       end
       encoding[name] = next(own) and own or nil
     else

@@ -34,10 +34,10 @@ end
 
 -- Refuses fields of a section that belong to another choice. there: existing choices by name, nil if unknown; choice:
 -- the chosen field.
-local function refuse_strangers(context, section, given, there, choice)
-  for _, field in ipairs(there and schema.children[section] or {}) do
+local function refuse_strangers(context, section, given, existing, choice)
+  for _, field in ipairs(existing and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
-    if node and not there[field.with] then
+    if node and not existing[field.with] then
       add(context, node, field.path, "cannot be used with " .. choice, ("%s.%s"):format(section, field.with))
     end
   end

@@ -23,12 +23,12 @@ end
 
 -- The formula of a score, or nil. Positions that only a score reads are sampled anew for every block. family: the owner
 -- of the encoding; of: the family that uses the formula.
-local function resolve_formula(context, texts, encoding, family, of)
+local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
   local formula = score.resolve(context, texts, lists.merge(nodes, { path = path, encoding = encoding,
-    layers = families.count_layers(model, of), cross = of == "cross",
-    causal = families.is_causal(model, of, encoding) }))
+    layers = families.count_layers(model, user), cross = user == "cross",
+    causal = families.is_causal(model, user, encoding) }))
   if formula and encoding.positions.kind == "randomized"
     and placement.score_reads_positions(encoding)
     and is_default(context, path .. ".positions.draw") then

@@ -42,7 +42,7 @@ end
 -- The flag among `flags` that a word means, with its value if it has one; otherwise a hint about a field, or nil.
 function M.find_meant(word, flags, root)
   local meant = hints.find_meanings(word, root)
-  local flag = lists.find(meant.flags, function(one) return flags[one:match("^%S+")] end)
+  local flag = lists.find(meant.flags, function(entry) return flags[entry:match("^%S+")] end)
   if flag then
     return flag
   end

@@ -25,8 +25,8 @@ local show = diagnostics.show
 
 -- Adds an error about the field at path, at the place of the node; a default's place is the spec's own table.
 local function add(context, node, path, what, expected, hint)
-  local at = node and not node.origin.default and node.origin or context.root.origin
-  context.diagnostics:add({ at = at, field = path, fault = families.make_shared_path(path), what = what,
+  local position = node and not node.origin.default and node.origin or context.root.origin
+  context.diagnostics:add({ at = position, field = path, fault = families.make_shared_path(path), what = what,
     expected = expected, hint = hint })
 end
 
@@ -62,8 +62,8 @@ end
 
 -- Returns the problem with a number of the right type, or nil; and a hint.
 local function find_fault(field, value)
-  local function describe_fault(is, limit)
-    return ("%s is %s %s"):format(diagnostics.show(value), is, diagnostics.show(limit))
+  local function describe_fault(relation, limit)
+    return ("%s is %s %s"):format(diagnostics.show(value), relation, diagnostics.show(limit))
   end
   if field.min and value < field.min then
     return describe_fault("below", field.min)
@@ -150,11 +150,11 @@ end
 local function read_rising(context, node, path, read)
   local list, good = {}, true
   for i, item in ipairs(node.items) do
-    local at, before = locate.join(path, i), list[i - 1]
-    local value = read(item, at)
+    local item_path, before = locate.join(path, i), list[i - 1]
+    local value = read(item, item_path)
     list[i], good = value, good and value ~= nil
     if value and before and value <= before then
-      good = add(context, item, at, ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(before)),
+      good = add(context, item, item_path, ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(before)),
         "an ascending list")
     end
   end
@@ -168,7 +168,9 @@ local function read_ascending(context, node, path, bounds)
       or describe(node) .. " is no list", ("a list of ascending integers from %d to %d")
       :format(bounds.least, bounds.most))
   end
-  return read_rising(context, node, path, function(item, at) return read_integer(context, item, at, bounds) end)
+  return read_rising(context, node, path, function(item, item_path)
+    return read_integer(context, item, item_path, bounds)
+  end)
 end
 
 local function read_range(context, path, node, bounds)
@@ -229,8 +231,8 @@ local function read_noise(context, path, node)
     return add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
       or tree.show(node) .. " does not fit here", schema.TEXT.noise)
   end
-  local values = read_rising(context, list, path .. ".list", function(item, at)
-    return readers.number(context, { path = at, type = "number", min = 0, max = axes.LOUDEST }, item)
+  local values = read_rising(context, list, path .. ".list", function(item, item_path)
+    return readers.number(context, { path = item_path, type = "number", min = 0, max = axes.LOUDEST }, item)
   end)
   return values and { list = values }
 end
@@ -265,13 +267,15 @@ end
 function readers.names(context, field, node)
   local given, list = {}, {}
   for i, item in ipairs(node.items) do
-    local at = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
-    local name = field.choices and read_one_of(context, at, item, field.choices, schema.describe_values(at))
-      or item.value
+    local item_field = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
+    local name = item.value
+    if field.choices then
+      name = read_one_of(context, item_field, item, field.choices, schema.describe_values(item_field))
+    end
     if not field.choices and not base_names.is_valid(name) then
-      report_misfit(context, item, at.path, schema.describe_values(field))
+      report_misfit(context, item, item_field.path, schema.describe_values(field))
     elseif name and given[name] then
-      add(context, item, at.path, ("%s is given twice"):format(show(name)), "each once")
+      add(context, item, item_field.path, ("%s is given twice"):format(show(name)), "each once")
     else
       given[name or i], list[#list + 1] = true, not field.choices and name or nil
     end

@@ -62,8 +62,8 @@ end
 -- The folder of the parameters that all layers of a family's score share.
 local function find_shared_folder(net, family)
   local shared = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
-  local kept = lists.find(net.late, function(p) return p.name == shared.member end)
-  return kept and kept.tensors[1][1]:match("^(.*)%.")
+  local parameter = lists.find(net.late, function(p) return p.name == shared.member end)
+  return parameter and parameter.tensors[1][1]:match("^(.*)%.")
 end
 
 function M.export(family, given)

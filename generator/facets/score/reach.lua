@@ -42,8 +42,8 @@ local function compute_value(node, i, j)
     return node.row[1] * i + node.row[2] * j + node.row[3]
   elseif node.op == "bucket" then
     local value, count = compute_value(node[1], i, j), 0
-    for at, edge in ipairs(value and node.edges or {}) do
-      count = edge <= value and at or count
+    for number, edge in ipairs(value and node.edges or {}) do
+      count = edge <= value and number or count
     end
     return value and count
   elseif node.op == "select" then
@@ -88,20 +88,20 @@ end
 local function add_indices(view, node, read, hidden)
   local index, size = node[1], node.parameter.size
   if compute_value(index, 0, 0) == nil then
-    for at = math.max(0, index.low), math.min(size - 1, index.high) do
-      read[at] = true
+    for number = math.max(0, index.low), math.min(size - 1, index.high) do
+      read[number] = true
     end
     return
   end
   visit_pairs(index, function(i, j)
-    local at = math.tointeger(compute_value(index, i, j))
+    local number = math.tointeger(compute_value(index, i, j))
     local into = sees(view, i, j) and read or hidden
-    if at then
-      into[at] = true
+    if number then
+      into[number] = true
     end
   end)
-  for at = 0, size - 1 do -- covers pairs beyond the tested pairs
-    read[at] = read[at] or not hidden[at] and at >= index.low and at <= index.high or nil
+  for number = 0, size - 1 do -- covers pairs beyond the tested pairs
+    read[number] = read[number] or not hidden[number] and number >= index.low and number <= index.high or nil
   end
 end
 
@@ -121,10 +121,10 @@ local function warn_table(view, report, p, lookups)
   for _, node in ipairs(lookups) do
     add_indices(view, node, read, hidden)
   end
-  for at = 0, p.size - 1 do
-    if not read[at] then
-      dead[#dead + 1] = at + p.first
-      masked = masked or hidden[at] ~= nil
+  for number = 0, p.size - 1 do
+    if not read[number] then
+      dead[#dead + 1] = number + p.first
+      masked = masked or hidden[number] ~= nil
     end
   end
   if dead[1] then

@@ -127,8 +127,8 @@ function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
   checks.read(scope, keys, "the keys of attention")
-  local family, is = find_family(scope, name, options), choose_names(name, options)
-  local C, path = scope.net.widths.WIDTH, is.path
+  local family, part_names = find_family(scope, name, options), choose_names(name, options)
+  local C, path = scope.net.widths.WIDTH, part_names.path
   if queries.stream ~= keys.stream and not family.cross then
     checks.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
@@ -157,13 +157,13 @@ function M.attend(scope, name, queries, keys, options)
   if asks then
     local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
     width.asked = true
-    asked, asked_p = add_product(is.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
+    asked, asked_p = add_product(part_names.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
       bias = asks.bias or false, shown = asks.columns, comment = asks.comment })
   end
   local function project(value, ...)
-    local tensors = lists.map({ ... }, function(one) return path .. one end)
+    local tensors = lists.map({ ... }, function(part) return path .. part end)
     local out
-    out, order[#order + 1] = add_product(is.prefix .. table.concat({ ... }, "_"), value, C,
+    out, order[#order + 1] = add_product(part_names.prefix .. table.concat({ ... }, "_"), value, C,
       { use = not linear and "queries" or nil, fan_out = packed, tensors = tensors })
     return out
   end
@@ -181,12 +181,12 @@ function M.attend(scope, name, queries, keys, options)
   if asked then
     checks.read(scope, asked, asks.name)
   end
-  local attended = scope:push(op, is.prefix .. "attended", C)
+  local attended = scope:push(op, part_names.prefix .. "attended", C)
   attended.about = "heads side by side"
   local branch = attended
   if own.output ~= false then
-    branch, order[#order + 1] = add_product(is.branch, attended, C, { weight = is.output,
-      tensors = { path .. "output" }, role = is.output, use = not linear and "attended" or nil })
+    branch, order[#order + 1] = add_product(part_names.branch, attended, C, { weight = part_names.output,
+      tensors = { path .. "output" }, role = part_names.output, use = not linear and "attended" or nil })
   end
   list_relative(order, family, path, C)
   list_geometric(order, family, path, asked_p)
@@ -202,7 +202,7 @@ function M.attend(scope, name, queries, keys, options)
   for _, p in ipairs(M.list_score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
-  branch.from = is.keep
+  branch.from = part_names.keep
   branch.about = branch.about or "the branch of a residual connection"
   return branch
 end

@@ -79,14 +79,14 @@ local function number_dropout(scope, op)
   end
 end
 
--- Applies dropout to an operation's result, named `of`, with a mask of its own; further arguments as for
+-- Applies dropout to an operation's result, named `name`, with a mask of its own; further arguments as for
 -- find_dropout().
-function Scope:drop(op, of, ...)
+function Scope:drop(op, name, ...)
   op.dropout = find_dropout(self.net, ...)
   if op.dropout then
-    local number = (self.masks[of] or 0) + 1
-    self.masks[of] = number
-    op.keep = of .. (number > 1 and number or "") .. "_keep"
+    local number = (self.masks[name] or 0) + 1
+    self.masks[name] = number
+    op.keep = name .. (number > 1 and number or "") .. "_keep"
     number_dropout(self, op)
   end
 end

@@ -165,9 +165,9 @@ local function check_names_differ(scope)
     gradients[names.name_gradient(op.out.name)] = op.out.name
   end
   for _, op in ipairs(scope.ops) do
-    local of = gradients[op.out.name]
-    if of then
-      fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, of), "another name")
+    local value_name = gradients[op.out.name]
+    if value_name then
+      fail_at(op.line, ("%s is what the gradient of %s is called"):format(op.out.name, value_name), "another name")
     end
   end
 end

@@ -127,8 +127,8 @@ function M.sum_up(net, outline)
       local operation = outline[i].operations[j]
       add_operation(sums, times, operation)
       if op.kind == "product" then
-        local at = operation.stream + 1
-        lists.append_to(terms, at, ("%d x %d"):format(op.x.width.count, count_columns(op)))
+        local number = operation.stream + 1
+        lists.append_to(terms, number, ("%d x %d"):format(op.x.width.count, count_columns(op)))
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair

@@ -189,9 +189,10 @@ local function write_lines(scope, list_some, block_type, times)
     else
       for _, m in ipairs(list_some(p)) do
         local last = lines[#lines]
-        local both = m.beside and last and last.real and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(m))
-        if both and #last.text < GROUPED and #both + #(last.about or "") < LONGEST then
-          last.text = both
+        local joined = m.beside and last and last.real
+          and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(m))
+        if joined and #last.text < GROUPED and #joined + #(last.about or "") < LONGEST then
+          last.text = joined
         else
           lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", write_declaration(m)),
             real = not m.type }

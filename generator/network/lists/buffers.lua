@@ -30,8 +30,8 @@ end
 -- The name of the residual stream's buffer, which a value shares with others of its width and stream. The name that is
 -- passed may contain the stream already.
 function M.name_for_stream(name, value)
-  local of = value.stream.name .. "_"
-  local stream = value.stream.index > 0 and not name:find(of, 1, true) and of or ""
+  local prefix = value.stream.name .. "_"
+  local stream = value.stream.index > 0 and not name:find(prefix, 1, true) and prefix or ""
   local width = value.width.text ~= "WIDTH" and "_" .. value.width.text:lower():gsub("%W+", "_") or ""
   return stream .. name .. width
 end
@@ -69,10 +69,10 @@ local function make_adder(list)
   end
 end
 
--- A buffer of rows, of a value or of a gradient; `of` has its name, width and stream.
-function M.make_rows(of, writer, more)
-  return lists.merge({ name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
-    about = of.about, kept = false, writer = writer }, more or {})
+-- A buffer of rows, of a value or of a gradient; `value` has its name, width and stream.
+function M.make_rows(value, writer, more)
+  return lists.merge({ name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
+    about = value.about, kept = false, writer = writer }, more or {})
 end
 
 -- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first

@@ -15,8 +15,8 @@ local M = {}
 
 -- Whether only `after` reads the result of `op`.
 local function is_alone(readers, op, after)
-  local of = readers[op.out]
-  return #of == 1 and of[1] == after
+  local list = readers[op.out]
+  return #list == 1 and list[1] == after
 end
 
 -- value -> the operations that read it, in order.
@@ -51,9 +51,9 @@ function M.fuse(list, result)
   local readers, fused, i = M.find_readers(list), {}, 1
   while i <= #list do
     local op, after = list[i], list[i + 1]
-    local one = after and (fuse_relu(op, after, readers) or fuse_norm(op, after, readers, result))
-    fused[#fused + 1] = one or op
-    i = i + (one and 2 or 1)
+    local pair = after and (fuse_relu(op, after, readers) or fuse_norm(op, after, readers, result))
+    fused[#fused + 1] = pair or op
+    i = i + (pair and 2 or 1)
   end
   return fused
 end

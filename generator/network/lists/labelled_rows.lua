@@ -66,11 +66,11 @@ local Walk = {}
 Walk.__index = Walk
 
 -- Records that a buffer is read or added to, at all rows or at labelled rows; returns whether the buffer has them.
-function Walk:takes(buffer, partly, at)
+function Walk:takes(buffer, partly, entry)
   if partly then
     return self.compact[buffer.name] or false
   elseif self.compact[buffer.name] then
-    lists.append_to(self.found.spread, at, buffer)
+    lists.append_to(self.found.spread, entry, buffer)
     self.compact[buffer.name] = nil
   end
   return true

@@ -32,9 +32,9 @@ local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "k
 local function mark_carried(net)
   local readers = fuse.find_readers(net.ops)
   for _, op in ipairs(net.ops) do
-    local of = readers[op.out] or {}
-    local taken = #of == 1 and of[1].kind == "block" and of[1].x == op.out and of[1].block
-    local carried = op.out.of_stream and not op.out.stays and (taken or op.kind == "block" and #of == 1)
+    local list = readers[op.out] or {}
+    local taken = #list == 1 and list[1].kind == "block" and list[1].x == op.out and list[1].block
+    local carried = op.out.of_stream and not op.out.stays and (taken or op.kind == "block" and #list == 1)
     op.out.carried = carried and { block = taken or false } or nil
   end
 end

@@ -86,9 +86,9 @@ Walk.__index = Walk
 
 -- Records a read of, or an addition to, a buffer, for the vocabulary or for all tokens; returns whether the buffer
 -- fits.
-function Walk:takes(buffer, done, at)
+function Walk:takes(buffer, done, entry)
   if done and not self.summed[buffer.name] then
-    lists.append_to(self.found.summed, at, buffer)
+    lists.append_to(self.found.summed, entry, buffer)
     note_width(self.found, buffer.width)
     self.summed[buffer.name] = true
   end

@@ -3,7 +3,7 @@
 --   place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
 --   place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
 --
--- Fields of `of`: layers, the number of blocks; and for a model with several stacks:
+-- Fields of `options`: layers, the number of blocks; and for a model with several stacks:
 --   name        the block's name, else "layer"; path: the path of its tensors
 --   attention   the family of self-attention, by default "self"
 --   memory      the stream to which blocks attend in addition; cross-attention follows self-attention
@@ -13,24 +13,24 @@
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
 -- The comment of a block in generated code.
-local function describe(model, of)
+local function describe(model, options)
   local place = model.norm.place
-  local words = { place == "post" and of.source or nil }
+  local words = { place == "post" and options.source or nil }
   words[#words + 1] = SOURCES[place]
   words[#words + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
   words[#words + 1] = model.branch_activation ~= "none" and "Ito et al. 2024" or nil
   words[#words + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
-  return ("One %s-norm %s block: %s."):format(place, of.kind or model.kind, table.concat(words, "; "))
+  return ("One %s-norm %s block: %s."):format(place, options.kind or model.kind, table.concat(words, "; "))
 end
 
-return function(net, model, x, of)
-  local b = net:block(of.name or "layer", of.layers, describe(model, of), { path = of.path })
+return function(net, model, x, options)
+  local b = net:block(options.name or "layer", options.layers, describe(model, options), { path = options.path })
   local kind, pre = model.norm.kind, model.norm.place == "pre"
   local attends = { bias = model.bias == "all" }
   local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
     hidden_dropout = model.hidden_dropout,
     branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil }
-  local own, norms = of.attention or "self", 0
+  local own, norms = options.attention or "self", 0
   local function add(h, branch)
     norms = norms + 1
     local name = "norm" .. norms
@@ -43,12 +43,12 @@ return function(net, model, x, of)
   if net.block_place then
     h = b:place(h, net.block_place)
   end
-  local memory = of.memory and b:external(of.memory)
+  local memory = options.memory and b:external(options.memory)
   h = add(h, function(n) return b:attention(own, n, n, attends) end)
   if memory then
     h = add(h, function(n) return b:attention("cross", n, memory, attends) end)
   end
   b:output(add(h, function(n) return b:feedforward(n, forward) end))
-  local last = of.norm or pre and "norm"
-  return last and net:norm(last, b.result, kind, of.norm_path) or b.result
+  local last = options.norm or pre and "norm"
+  return last and net:norm(last, b.result, kind, options.norm_path) or b.result
 end

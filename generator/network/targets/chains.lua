@@ -113,8 +113,8 @@ function M.chain(forward, backward, keeps)
   i = 1
   while i <= #backward do
     if chain_of[i] then
-      local one, weights, n = find_gradient(backward, i, chain_of[i])
-      lists.append(made_back, { { kind = "chain_grad", one = one, of_backward = true }, weights })
+      local chain, weights, n = find_gradient(backward, i, chain_of[i])
+      lists.append(made_back, { { kind = "chain_grad", one = chain, of_backward = true }, weights })
       i = n
     else
       made_back[#made_back + 1] = backward[i]

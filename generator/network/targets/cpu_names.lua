@@ -44,8 +44,8 @@ end
 -- only the rows that it computes.
 function M.make_entry_names(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
-  local of = at.partly and at.of_part or at.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
-  local here = setmetatable({ rows = of .. "rows", tokens = of .. "tokens" }, { __index = at })
+  local prefix = at.partly and at.of_part or at.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
+  local here = setmetatable({ rows = prefix .. "rows", tokens = prefix .. "tokens" }, { __index = at })
   return calls.make_names(here, entry, place)
 end
 

@@ -103,9 +103,9 @@ end
 local function make_decoded_block(cpu, block, stream)
   local caches = {}
   for i, op in ipairs(decoding.list_attentions(block, stream)) do
-    local of = cpu_buffers.get_prefix(cpu.net, op.kv.stream)
+    local prefix = cpu_buffers.get_prefix(cpu.net, op.kv.stream)
     local own = op.kv == op.q
-    caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
+    caches[i] = { name = op.family.name, of = prefix, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
       tiles = op.family.tiles }
   end
   local cached = #caches > 0
@@ -116,24 +116,24 @@ end
 -- The blocks of the decoded stream. They run with every token; before all tokens only if they have work there.
 local function make_decoding(cpu, stream)
   local net = cpu.net
-  local of = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},
+  local part = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},
     ahead = records.list_decoding(cpu, net, stream, true), each = records.list_decoding(cpu, net, stream, false) }
-  for _, record in ipairs(of.each) do
+  for _, record in ipairs(part.each) do
     if record.kind == "block" then
       local block = make_decoded_block(cpu, net.scopes[record.name], stream)
-      of.blocks[#of.blocks + 1] = block
+      part.blocks[#part.blocks + 1] = block
       local cache = block.cached and ("&c.%s[l]"):format(block.name)
       record.routine, record.cache = block.name .. "_decode", cache
       calls.fill("cpu", record)
       if block.ahead.list[1] then
-        calls.append("cpu", of.ahead, "block", nil, { call = record.call, template = record.template,
+        calls.append("cpu", part.ahead, "block", nil, { call = record.call, template = record.template,
           routine = block.name .. "_prepare",
           uses = block.uses, self = record.self, cache = cache, input = false, output = false })
       end
     end
   end
-  of.ahead_reads, of.each_reads = calls.find_read(of.ahead).p or false, calls.find_read(of.each).p or false
-  return of
+  part.ahead_reads, part.each_reads = calls.find_read(part.ahead).p or false, calls.find_read(part.each).p or false
+  return part
 end
 
 -- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil.

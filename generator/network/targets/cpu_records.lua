@@ -142,30 +142,30 @@ function forward.embed(cpu, _, op)
 end
 
 -- The sampled positions of a stream's tokens, or false. of: the stream's prefix in the workspace.
-local function find_positions(at, op, of)
+local function find_positions(at, op, prefix)
   local draw = op.encoding.draw
   if not draw then
     return false
   elseif draw.kind == "sequence" then
-    return at.w .. of .. "position"
+    return at.w .. prefix .. "position"
   end
   return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
     or ("%sshared->%sposition[%s]"):format(at.w, (attention.find_placing_family(op.scope) or draw).prefix,
     draw.layer_index)
 end
 
-local function count_elements(at, of)
-  return ("%s%stokens * WIDTH"):format(at.w, of)
+local function count_elements(at, prefix)
+  return ("%s%stokens * WIDTH"):format(at.w, prefix)
 end
 
 -- The record that adds vectors of positions, or that computes their gradient; vectors: their place, which is a
 -- parameter or a table of positions.
 local function make_place(cpu, at, op, form, vectors, call)
-  local of = cpu_buffers.get_prefix(cpu.net, op.out.stream)
-  local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")
-  return { call = call, routine = function_for(cpu.rows, name, name, { of = of,
+  local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
+  local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
+  return { call = call, routine = function_for(cpu.rows, name, name, { of = prefix,
     template = ("cpu/rows/%s.tpl"):format(form), encoding = op.encoding }),
-    positions = find_positions(at, op, of), vectors = vectors }, count_elements(at, of)
+    positions = find_positions(at, op, prefix), vectors = vectors }, count_elements(at, prefix)
 end
 
 function forward.place(cpu, at, op)

@@ -6,9 +6,9 @@
 local M = {}
 
 function M.check(plan, init)
-  local of = init.id and (" (it is of %s)"):format(init.id) or ""
+  local owner = init.id and (" (it is of %s)"):format(init.id) or ""
   local function refuse(what, expected, hint)
-    error({ problem = true, field = "init", what = ("%s: %s%s"):format(init.shown, what, of), expected = expected,
+    error({ problem = true, field = "init", what = ("%s: %s%s"):format(init.shown, what, owner), expected = expected,
       hint = hint })
   end
   for _, tensor in ipairs(plan.tensors) do

@@ -343,11 +343,11 @@ local function list_drawing(plan, device)
   lists.append(list, lists.map(plan.attentions, function(family)
     return family.attends.draws and draw_family(family) or nil
   end))
-  for i, one in ipairs(list) do
+  for i, draw in ipairs(list) do
     local before = list[i - 1]
-    one.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"
-    if one.family then
-      one.family.attends.draws_before = list[i + 1] ~= nil
+    draw.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"
+    if draw.family then
+      draw.family.attends.draws_before = list[i + 1] ~= nil
     end
   end
   return list
@@ -370,8 +370,8 @@ function M.derive(plan, net, executed)
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
   local tables = has_any(plan, "biases")
   local multiplies = not library or tables
-  local kept = plan.cuts_by_warp and count_operand_bytes(plan, executed)
-  local by_team = kept and kept <= MOST_KEPT
+  local kept_bytes = plan.cuts_by_warp and count_operand_bytes(plan, executed)
+  local by_team = kept_bytes and kept_bytes <= MOST_KEPT
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -380,7 +380,7 @@ function M.derive(plan, net, executed)
     multiplies = multiplies,
     multiplies_tables = tables,
     by_team = by_team,
-    kept_bytes = kept,
+    kept_bytes = kept_bytes,
     gradients = library and "gradients" or "parameters",
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),

@@ -110,8 +110,8 @@ end
 
 -- The environment of a trainer that ./longhand starts: with it the trainer refuses to run if another build has replaced
 -- the trainer's defaults in the meantime.
-function M.make_environment(made)
-  return "LONGHAND_DEFAULTS=" .. made.digest
+function M.make_environment(settings)
+  return "LONGHAND_DEFAULTS=" .. settings.digest
 end
 
 function M.derive(resolved, init)

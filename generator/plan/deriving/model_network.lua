@@ -305,8 +305,8 @@ end
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
 local function list_headers(executed)
   return canonical.sort_keys(lists.to_set(lists.collect(executed.order, function(scope)
-    local of = lists.map(executed[scope].forward, function(op) return op.about.header end)
-    return lists.append(of, lists.map(executed[scope].backward, function(b)
+    local headers = lists.map(executed[scope].forward, function(op) return op.about.header end)
+    return lists.append(headers, lists.map(executed[scope].backward, function(b)
       return b.kind == "relu_grad" and "activations" or nil
     end))
   end)))
@@ -370,11 +370,11 @@ end
 local function list_cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
-    local has = terms.list(family)
-    wanted.rotated = wanted.rotated or has.far
-    wanted.rotation = wanted.rotation or has.rotates
-    wanted.score = wanted.score or has.scaled or has.hides or has.gains
-    wanted.geometric = wanted.geometric or has.outwards
+    local properties = terms.list(family)
+    wanted.rotated = wanted.rotated or properties.far
+    wanted.rotation = wanted.rotation or properties.rotates
+    wanted.score = wanted.score or properties.scaled or properties.hides or properties.gains
+    wanted.geometric = wanted.geometric or properties.outwards
   end
   local list = lists.filter({ "rotation", "rotated", "score", "geometric" }, function(header) return wanted[header] end)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })

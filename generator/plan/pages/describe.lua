@@ -104,8 +104,8 @@ end
 
 local function make_flops_comment(plan)
   local sentences = lists.map(plan.flops.streams, function(stream)
-    local of = plan.streams[2] and " of " .. stream.name or ""
-    return ("Every token%s is multiplied by %d weights: %s."):format(of, stream.weights, stream.products)
+    local owner = plan.streams[2] and " of " .. stream.name or ""
+    return ("Every token%s is multiplied by %d weights: %s."):format(owner, stream.weights, stream.products)
   end)
   sentences[#sentences + 1] = ("Attention multiplies %s by %s."):format(plan.streams[2] and "pairs" or "T^2 pairs",
     plan.flops.pairs_text)

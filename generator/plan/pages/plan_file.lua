@@ -15,8 +15,8 @@ local WHOLE = 100 -- characters of a reason that stay in one line
 -- A string as Lua literals, joined, in lines of limited width.
 local function write_string(value, indent)
   local pieces = {}
-  for at = 1, math.max(1, #value), PLAN_COLUMNS - 30 do
-    pieces[#pieces + 1] = string.format("%q", value:sub(at, at + PLAN_COLUMNS - 31))
+  for first = 1, math.max(1, #value), PLAN_COLUMNS - 30 do
+    pieces[#pieces + 1] = string.format("%q", value:sub(first, first + PLAN_COLUMNS - 31))
   end
   return table.concat(pieces, "\n" .. indent .. "  .. ")
 end

@@ -94,9 +94,9 @@ function M.has_cuda(dir)
   return (write.read(dir .. "/stamp") or ""):find("\ncuda ", 1, true) ~= nil
 end
 
-local function has_all(have, want)
-  local there = lists.to_set(lists.find_all(have, "%S+"))
-  return not lists.find(lists.find_all(want, "%S+"), function(word) return not there[word] end)
+local function has_all(have, needed)
+  local found = lists.to_set(lists.find_all(have, "%S+"))
+  return not lists.find(lists.find_all(needed, "%S+"), function(word) return not found[word] end)
 end
 
 -- Returns the sources and targets of the trainer in dir, as lines of its stamp, and its `loose` digest. Returns nil
@@ -149,8 +149,8 @@ end
 -- Makes an empty folder next to dir that no other process uses; returns a claim. The names of these folders repeat,
 -- since debugging information contains the names, and equal sources must give equal bytes.
 local function make_staging_folder(dir)
-  local made, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
-  if not made then
+  local ok, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
+  if not ok then
     return nil, message
   end
   for n = 1, 100 do
@@ -167,9 +167,9 @@ local function find_generated(files, name)
 end
 
 -- The file and line at a place in a compiler's output, in the forms of the C compiler, nvcc and its assembler.
-local function find_place(line, at)
+local function find_place(line, first)
   for _, pattern in ipairs({ "^([^:]+):(%d+)[:,]", "^([%w_.]+)%((%d+)%):", "^([%w_.]+), line (%d+);" }) do
-    local name, number = line:match(pattern, at)
+    local name, number = line:match(pattern, first)
     if name then
       return name, number
     end
@@ -181,9 +181,9 @@ end
 function M.annotate(text, folder, files, shown)
   local lines = {}
   for line in text:gmatch("([^\n]*)\n?") do
-    local at = line:find(folder .. "/", 1, true)
-    local name, number = find_place(line, at and at + #folder + 1 or 1)
-    local origin = find_generated(files, at and name).map[tonumber(number)]
+    local first = line:find(folder .. "/", 1, true)
+    local name, number = find_place(line, first and first + #folder + 1 or 1)
+    local origin = find_generated(files, first and name).map[tonumber(number)]
     local from, to = line:find(folder, 1, true)
     local base = from and line:match("^/([%w_.]+)", to + 1)
     local original = find_generated(files, base).original

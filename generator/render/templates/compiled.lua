@@ -14,39 +14,39 @@ local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks in literals, protected 
 
 -- The end of the literal that begins at a position.
 local function find_literal_end(text, from)
-  local quote, at = text:sub(from, from), from
+  local quote, last = text:sub(from, from), from
   repeat
-    at = text:find("[\\\n" .. quote .. "]", at + 1) or #text
-    local escaped = text:sub(at, at) == "\\"
-    at = escaped and at + 1 or at
+    last = text:find("[\\\n" .. quote .. "]", last + 1) or #text
+    local escaped = text:sub(last, last) == "\\"
+    last = escaped and last + 1 or last
   until not escaped
-  return at
+  return last
 end
 
 -- The text with a blank for each comment, and blanks of literals hidden.
 local function remove_comments(text)
-  local parts, at = {}, 1
+  local parts, first = {}, 1
   while true do
-    local from = text:find("[\"'/]", at)
+    local from = text:find("[\"'/]", first)
     local pair = from and text:sub(from, from + 1)
     local stop
     if not from then
-      parts[#parts + 1] = text:sub(at)
+      parts[#parts + 1] = text:sub(first)
       return table.concat(parts)
     elseif pair == "/*" then
       stop = select(2, text:find("*/", from + 2, true)) or #text
-      parts[#parts + 1] = text:sub(at, from - 1) .. " "
+      parts[#parts + 1] = text:sub(first, from - 1) .. " "
     elseif pair == "//" then
       stop = (text:find("\n", from, true) or #text + 1) - 1
-      parts[#parts + 1] = text:sub(at, from - 1)
+      parts[#parts + 1] = text:sub(first, from - 1)
     elseif pair:sub(1, 1) == "/" then
       stop = from
-      parts[#parts + 1] = text:sub(at, from)
+      parts[#parts + 1] = text:sub(first, from)
     else
       stop = find_literal_end(text, from)
-      parts[#parts + 1] = text:sub(at, from - 1) .. text:sub(from, stop):gsub("[ \t]", HIDDEN)
+      parts[#parts + 1] = text:sub(first, from - 1) .. text:sub(from, stop):gsub("[ \t]", HIDDEN)
     end
-    at = stop + 1
+    first = stop + 1
   end
 end
 

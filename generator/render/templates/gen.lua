@@ -74,10 +74,10 @@ end
 -- set to the digest of the others, digest(files). Returns nil and the engine's error if one of them fails.
 local function render_half(half, plan, read, files)
   local known, carrier, place = signatures.new(), nil, nil
-  local function add(entry, names, at)
+  local function add(entry, names, index)
     local text, map = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
       entry.family, known)
-    table.insert(files, at, text and { path = entry.path, text = text, map = map, cuda = half.cuda,
+    table.insert(files, index, text and { path = entry.path, text = text, map = map, cuda = half.cuda,
       loose = entry.loose, neutral = entry.neutral })
     return not text and map
   end

@@ -11,9 +11,9 @@ local M = {}
 -- Lines of comments at the start of a line, each mapped to the first line of its comment.
 local function find_comments(lines)
   local comments, first = {}, nil
-  for at, line in ipairs(lines) do
-    first = first or line:sub(1, 2) == "/*" and at or nil
-    comments[at] = first
+  for number, line in ipairs(lines) do
+    first = first or line:sub(1, 2) == "/*" and number or nil
+    comments[number] = first
     if line:sub(-2) == "*/" then
       first = nil
     end
@@ -31,18 +31,18 @@ end
 
 -- The functions of a text in order, { name, from, to, calls }, and the calls outside of functions.
 local function find_functions(lines, comments)
-  local functions, outside, at = {}, {}, 1
-  while lines[at] do
-    local name, last = lines[at]:match("^N?O?INLINE [^(]-([%w_]+)%("), at
+  local functions, outside, number = {}, {}, 1
+  while lines[number] do
+    local name, last = lines[number]:match("^N?O?INLINE [^(]-([%w_]+)%("), number
     if name then
-      while not lines[last]:find(last == at and "}$" or "^}") do
+      while not lines[last]:find(last == number and "}$" or "^}") do
         last = last + 1
       end
-      functions[#functions + 1] = { name = name, from = at, to = last, calls = add_calls({}, lines, at, last) }
-    elseif not comments[at] then
-      add_calls(outside, lines, at, at)
+      functions[#functions + 1] = { name = name, from = number, to = last, calls = add_calls({}, lines, number, last) }
+    elseif not comments[number] then
+      add_calls(outside, lines, number, number)
     end
-    at = last + 1
+    number = last + 1
   end
   return functions, outside
 end
@@ -66,8 +66,8 @@ local function mark_lines(lines, functions, comments)
       local follower = functions[i + 1]
       local shared = follower and follower.used and follower.from == f.to + 1
       local first = not shared and comments[f.from - 1] or f.from
-      for at = first, f.to do
-        out[at] = true
+      for number = first, f.to do
+        out[number] = true
       end
       if lines[f.to + 1] == "" and (first == 1 or out[first - 1] or lines[first - 1] == "") then
         out[f.to + 1] = true
@@ -87,8 +87,8 @@ local function mark_files(lines, map, comments, out)
       lost, bare = lost or out[last], bare and (out[last] or lines[last] == "" or comments[last])
     until not map[last + 1] or map[last + 1][1][1] ~= map[first][1][1]
     if lost and bare then
-      for at = first, lines[last + 1] == "" and last + 1 or last do
-        out[at] = true
+      for number = first, lines[last + 1] == "" and last + 1 or last do
+        out[number] = true
       end
     end
     first = last + 1
@@ -101,8 +101,8 @@ function M.prune(lines, map)
   mark_used(functions, outside)
   local out = mark_lines(lines, functions, comments)
   mark_files(lines, map, comments, out)
-  local function keep(item, at)
-    return not out[at] and item or nil
+  local function keep(item, number)
+    return not out[number] and item or nil
   end
   return lists.map(lines, keep), lists.map(map, keep)
 end

@@ -27,12 +27,12 @@ local KEYWORDS = [[ auto break case char const continue default do double else e
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
 
 local function fail(run, what, hint)
-  local here = run.stack[#run.stack]
+  local frame = run.stack[#run.stack]
   local notes = {}
   for i = #run.stack - 1, 1, -1 do
     notes[#notes + 1] = { path = run.stack[i].path, line = run.stack[i].line, what = "included here" }
   end
-  error({ path = here.path, line = here.line, col = here.col, what = what, hint = hint, notes = notes }, 0)
+  error({ path = frame.path, line = frame.line, col = frame.col, what = what, hint = hint, notes = notes }, 0)
 end
 
 -- A C identifier from a name such as "x86-64-v3": other characters become one underscore.
@@ -71,28 +71,28 @@ end
 
 -- The template line that runs now, from Lua's call stack: text lines and include record their line, other Lua does not.
 local function locate(run)
-  local here = run.stack[#run.stack]
+  local frame = run.stack[#run.stack]
   for level = 2, 30 do
     local info = debug.getinfo(level, "fl")
     if not info then
       break
     end
-    if info.func == here.chunk then
-      if here.line ~= info.currentline then
-        here.line, here.col = info.currentline, nil
+    if info.func == frame.chunk then
+      if frame.line ~= info.currentline then
+        frame.line, frame.col = info.currentline, nil
       end
       break
     end
   end
-  return here
+  return frame
 end
 
 -- Moves the column to a name in the current line, at or after the hole; or to the line's first character if the name is
 -- not in the line.
 local function point_at(run, name)
-  local here = locate(run)
-  local source, pattern = here.source[here.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"
-  here.col = source:find(pattern, here.col or 1) or here.col or source:find("%S") or 1
+  local frame = locate(run)
+  local source, pattern = frame.source[frame.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"
+  frame.col = source:find(pattern, frame.col or 1) or frame.col or source:find("%S") or 1
 end
 
 local function lookup(run, name)
@@ -141,18 +141,18 @@ end
 local run_template
 
 local function include(run, name, extra, section)
-  local here = run.stack[#run.stack]
+  local frame = run.stack[#run.stack]
   if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then
     fail(run, "include takes the name of a part and, if you like, a table of names for it")
   end
-  for i, frame in ipairs(run.stack) do
-    if frame.name == name and frame.section == section then
+  for i, earlier in ipairs(run.stack) do
+    if earlier.name == name and earlier.section == section then
       local names = lists.get_names(table.move(run.stack, i, #run.stack, 1, {}))
       fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
     end
   end
   local indent = run.indent
-  run.indent = indent .. (" "):rep(here.col - 1)
+  run.indent = indent .. (" "):rep(frame.col - 1)
   run.extras[#run.extras + 1] = extra or {}
   run_template(run, name, section)
   run.extras[#run.extras] = nil
@@ -172,8 +172,8 @@ end
 -- Includes a template and adds an empty line behind it.
 local function include_paragraph(run, name, extra)
   include(run, name, extra)
-  local here = run.stack[#run.stack]
-  add_line(run, "", { here.name, here.line }, #run.stack - 1)
+  local frame = run.stack[#run.stack]
+  add_line(run, "", { frame.name, frame.line }, #run.stack - 1)
 end
 
 local function finish_line(run, line)
@@ -186,26 +186,26 @@ end
 -- A call of a function, or its head. Words are text or integers; false words, which belong to features that are off,
 -- are left out; a list counts as its words. signatures.lua removes arguments that the function does not use.
 local function write_call(run, head, ...)
-  local words, kept = ..., {}
+  local words, texts = ..., {}
   words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
   for i = 1, words.n do
     local word = words[i]
     if type(word) == "string" or math.type(word) == "integer" then
-      kept[#kept + 1] = tostring(word)
+      texts[#texts + 1] = tostring(word)
     elseif word ~= false then
       fail(run, ("argument %d of %s is %s"):format(i, head, word == nil and "nil" or "a " .. type(word)),
         "a one-line string, an integer, or false for none")
     end
   end
-  return ("%s(%s)"):format(head, table.concat(kept, ", "))
+  return ("%s(%s)"):format(head, table.concat(texts, ", "))
 end
 
 -- Makes a helper for lines that end with `tail`: call(function, argument, ...), or call(function, { argument, ... }).
 local function make_call_helper(tail)
   return function(run, head, ...)
-    local here = run.stack[#run.stack]
-    local text = run.indent .. (" "):rep(here.col - 1) .. write_call(run, head, ...) .. tail
-    add_line(run, text, { here.name, here.line }, #run.stack - 1)
+    local frame = run.stack[#run.stack]
+    local text = run.indent .. (" "):rep(frame.col - 1) .. write_call(run, head, ...) .. tail
+    add_line(run, text, { frame.name, frame.line }, #run.stack - 1)
   end
 end
 
@@ -239,8 +239,8 @@ end
 local CODE = {
   __text = add_text,
   __at = function(run, line, col)
-    local here = run.stack[#run.stack]
-    here.line, here.col = line, col
+    local frame = run.stack[#run.stack]
+    frame.line, frame.col = line, col
   end,
   __hole = function(run, ...) add_text(run, fill_hole(run, ...)) end,
   __end = finish_line,
@@ -253,8 +253,8 @@ local ACT = { include = include, paragraph = include_paragraph, splice = splice,
 -- A copy of a table of functions, each with the run as its first argument.
 local function bind(run, functions)
   local names = {}
-  for name, of in next, functions do
-    names[name] = function(...) return of(run, ...) end
+  for name, call in next, functions do
+    names[name] = function(...) return call(run, ...) end
   end
   return names
 end
@@ -332,8 +332,8 @@ function M.render(name, plan, read, finish, extras, known)
   local ok, err = xpcall(function()
     run_template(run, name)
     if in_c then
-      local ok, problem, at = signatures.fit(known or signatures.new(), run.lines, run.map)
-      local place = not ok and run.map[at][1]
+      local ok, problem, number = signatures.fit(known or signatures.new(), run.lines, run.map)
+      local place = not ok and run.map[number][1]
       return ok or error({ path = "templates/" .. place[1], line = place[2], col = 1, what = problem }, 0)
     end
   end, function(err) return convert_error(run, err) end)

@@ -74,23 +74,25 @@ local function join_kept(list, stays)
 end
 
 -- Removes arguments that functions no longer take from the calls in a line; a call may continue on the next lines.
-local function fit_calls(functions, text, at, from)
-  from = text.lines[at]:find("^%s*/?%* ") and #text.lines[at] or from or 1 -- skips calls in comments
+local function fit_calls(functions, text, number, from)
+  from = text.lines[number]:find("^%s*/?%* ") and #text.lines[number] or from or 1 -- skips calls in comments
   while true do
-    local name, open = text.lines[at]:match("([%a_][%w_]*)()%(", from)
+    local name, open = text.lines[number]:match("([%a_][%w_]*)()%(", from)
     if not name then
       return
     end
     local stays = functions.kept[name]
     functions.called[name] = true
     if stays then
-      local line, last = join(text.lines, at, open)
+      local line, last = join(text.lines, number, open)
       local close = select(2, line:find("^%b()", open))
       local words = M.split(line:sub(open + 1, close - 1))
       if #words ~= #stays and not (#words == 0 and #stays == 1) then
-        error({ problem = true, what = ("%s takes %d arguments, not %d"):format(name, #stays, #words), line = at }, 0)
+        local what = ("%s takes %d arguments, not %d"):format(name, #stays, #words)
+        error({ problem = true, what = what, line = number }, 0)
       end
-      replace(text, at, last, ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, stays), line:sub(close + 1)))
+      local call = ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, stays), line:sub(close + 1))
+      replace(text, number, last, call)
     end
     from = open + 1
   end
@@ -102,16 +104,16 @@ local function fit_constants(counts, line)
   if not head then
     return line
   end
-  local words, kept = M.split(list), {}
+  local words, used = M.split(list), {}
   for i = #words, 1, -1 do
     local name = words[i]:match("^[* ]*([%a_][%w_]*) = ")
     if name and counts[name] == 1 then
       count(counts, words[i], -1)
     else
-      table.insert(kept, 1, words[i])
+      table.insert(used, 1, words[i])
     end
   end
-  return kept[1] and ("%s%s;"):format(head, table.concat(kept, ", "))
+  return used[1] and ("%s%s;"):format(head, table.concat(used, ", "))
 end
 
 -- The lines of a function's body, from `first` on, without unused constants. Returns the names that the lines mention,
@@ -122,13 +124,13 @@ local function fit_body(text, first)
     last = last + 1
   end
   count(counts, table.concat(text.lines, "\n", first, last), 1)
-  for at = last - 1, first, -1 do
-    local line = fit_constants(counts, text.lines[at])
+  for number = last - 1, first, -1 do
+    local line = fit_constants(counts, text.lines[number])
     if line then
-      text.lines[at] = line
+      text.lines[number] = line
     else
-      table.remove(text.lines, at)
-      table.remove(text.map, at)
+      table.remove(text.lines, number)
+      table.remove(text.map, number)
     end
   end
   while text.lines[first] ~= "}" do
@@ -149,8 +151,8 @@ local function is_value(text, name)
 end
 
 -- Gives the function whose head is at a line only the parameters that its body mentions.
-local function fit_head(functions, text, at, name, counts)
-  local line = text.lines[at]
+local function fit_head(functions, text, number, name, counts)
+  local line = text.lines[number]
   local open = line:find("(", 1, true)
   local close = select(2, line:find("^%b()", open))
   local words, stays, whole = M.split(line:sub(open + 1, close - 1)), {}, true
@@ -163,51 +165,52 @@ local function fit_head(functions, text, at, name, counts)
   functions.kept[name] = nil
   if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
     functions.kept[name] = stays
-    local kept = join_kept(words, stays)
-    text.lines[at] = ("%s(%s)%s"):format(line:sub(1, open - 1), kept == "" and "void" or kept, line:sub(close + 1))
+    local parameters = join_kept(words, stays)
+    text.lines[number] = ("%s(%s)%s"):format(line:sub(1, open - 1), parameters == "" and "void" or parameters,
+      line:sub(close + 1))
   end
   text.defined[name] = true
 end
 
 -- Fits the function whose head begins at a line, and the calls in its body; returns its end.
-local function fit_function(functions, text, at, name)
-  local line, last = join(text.lines, at, text.lines[at]:find("(", 1, true))
+local function fit_function(functions, text, number, name)
+  local line, last = join(text.lines, number, text.lines[number]:find("(", 1, true))
   local rest = line:match("%b()(.*)$")
-  local counts, stop = {}, at
+  local counts, stop = {}, number
   if not rest:find("^ {") then
     return last
   end
-  replace(text, at, last, line)
+  replace(text, number, last, line)
   if rest == " {" then
-    local below = at + 1
+    local below = number + 1
     while text.lines[below] ~= "}" do
       fit_calls(functions, text, below)
       below = below + 1
     end
-    counts, stop = fit_body(text, at + 1)
+    counts, stop = fit_body(text, number + 1)
   else
-    fit_calls(functions, text, at, line:find("{", 1, true))
-    count(counts, text.lines[at]:match("%b()(.*)$"), 1)
+    fit_calls(functions, text, number, line:find("{", 1, true))
+    count(counts, text.lines[number]:match("%b()(.*)$"), 1)
   end
-  fit_head(functions, text, at, name, counts)
+  fit_head(functions, text, number, name, counts)
   return stop
 end
 
 -- Fits a text; `functions` gains the functions that have lost parameters. Returns nil, a problem and its line if the
 -- number of arguments in a call differs from the number of the function's parameters.
 function M.fit(functions, lines, map)
-  local text, at = { lines = lines, map = map, defined = {} }, 1
+  local text, number = { lines = lines, map = map, defined = {} }, 1
   local fits, problem = diagnostics.attempt(function()
-    while lines[at] do
-      local line, own = lines[at], map[at][1][3] == nil
+    while lines[number] do
+      local line, own = lines[number], map[number][1][3] == nil
       local is_head = own and (line:find("^static ") or line:find("^N?O?INLINE "))
       local name = is_head and line:match("^[%w_ *]-([%a_][%w_]*)%(")
       if name then
-        at = fit_function(functions, text, at, name)
+        number = fit_function(functions, text, number, name)
       elseif own then
-        fit_calls(functions, text, at)
+        fit_calls(functions, text, number)
       end
-      at = at + 1
+      number = number + 1
     end
     return true
   end)

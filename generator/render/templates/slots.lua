@@ -53,9 +53,9 @@ end
 -- is the expression so far.
 function M.inline(run, section, inner, extra)
   local terms, folder = find_terms(run, "inline", section, extra)
-  local here = run.stack[#run.stack]
-  local lines, map, pieces, indent, col = run.lines, run.map, run.pieces, run.indent, here.col
-  here.col = 1
+  local frame = run.stack[#run.stack]
+  local lines, map, pieces, indent, col = run.lines, run.map, run.pieces, run.indent, frame.col
+  frame.col = 1
   for _, term in ipairs(terms) do
     run.lines, run.map, run.pieces, run.indent = {}, {}, {}, ""
     run.extras[#run.extras + 1] = { inner = inner }
@@ -66,7 +66,7 @@ function M.inline(run, section, inner, extra)
     end
     inner = run.lines[1] or inner
   end
-  run.lines, run.map, run.pieces, run.indent, here.col = lines, map, pieces, indent, col
+  run.lines, run.map, run.pieces, run.indent, frame.col = lines, map, pieces, indent, col
   return inner
 end
 

@@ -34,19 +34,19 @@ local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "str
 -- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }, without comments; nil and a
 -- column if a string does not end on its line.
 local function tokenise(code, first_column)
-  local masked, tokens, at = (code:gsub("\\.", "__")), {}, 1
+  local masked, tokens, first = (code:gsub("\\.", "__")), {}, 1
   while true do
-    at = masked:find("%S", at)
-    if not at or masked:find("^%-%-", at) then
+    first = masked:find("%S", first)
+    if not first or masked:find("^%-%-", first) then
       return tokens
     end
-    local form = lists.find(FORMS, function(each) return masked:find(each[2], at) end)
+    local form = lists.find(FORMS, function(each) return masked:find(each[2], first) end)
     if not form then
-      return nil, first_column + at - 1
+      return nil, first_column + first - 1
     end
-    local _, stop = masked:find(form[2], at)
-    tokens[#tokens + 1] = { kind = form[1], text = code:sub(at, stop), col = first_column + at - 1 }
-    at = stop + 1
+    local _, stop = masked:find(form[2], first)
+    tokens[#tokens + 1] = { kind = form[1], text = code:sub(first, stop), col = first_column + first - 1 }
+    first = stop + 1
   end
 end
 
@@ -131,8 +131,8 @@ local function check_statement(reader)
       fail(reader, block.line, block.col, ("'%s' has no '%s'"):format(block.word, BLOCK[block.word]))
     end
   end
-  local at = LINES[first.text] and ("__at(%d, %d) "):format(pending.line, pending.col) or ""
-  reader.code[pending.line], reader.firsts[pending.line] = ";" .. at .. reader.code[pending.line], first.col
+  local record = LINES[first.text] and ("__at(%d, %d) "):format(pending.line, pending.col) or ""
+  reader.code[pending.line], reader.firsts[pending.line] = ";" .. record .. reader.code[pending.line], first.col
 end
 
 -- depends: whether the line ends with a condition or loop.
@@ -191,22 +191,22 @@ end
 local function read_text(reader, source, line)
   local code, from = { ";" }, 1
   while true do
-    local at = source:find("${", from, true)
-    local literal = source:sub(from, at and at - 1)
+    local first = source:find("${", from, true)
+    local literal = source:sub(from, first and first - 1)
     if literal ~= "" then
       code[#code + 1] = ("__text(%q)"):format(literal)
     end
-    if not at then
+    if not first then
       break
     end
-    local stop = find_hole_end(source, at)
+    local stop = find_hole_end(source, first)
     if not stop then
-      fail(reader, line, at, "this hole never closes", "a hole ends on its line: ${name}")
+      fail(reader, line, first, "this hole never closes", "a hole ends on its line: ${name}")
     end
-    local expression = source:sub(at + 2, stop - 1)
-    check_hole(reader, expression, line, at)
+    local expression = source:sub(first + 2, stop - 1)
+    check_hole(reader, expression, line, first)
     local parent = expression:match("^%s*([%a_][%w_.]*)%.[%a_][%w_]*%s*$")
-    code[#code + 1] = ("__at(%d, %d) __hole(%q, %s, %s)"):format(line, at, expression, parent or "nil", expression)
+    code[#code + 1] = ("__at(%d, %d) __hole(%q, %s, %s)"):format(line, first, expression, parent or "nil", expression)
     from = stop + 1
   end
   code[#code + 1] = ("__end(%d)"):format(line)
@@ -225,11 +225,11 @@ end
 -- A line without the condition or loop at its end, and the suffix: { word, column, the text behind the word, whether it
 -- holds up to the line that closes the brackets }.
 local function split_suffix(source)
-  for at, word, stop in source:gmatch(" ()%% (%a+)()") do
-    local rest, behind = source:sub(1, at - 2), source:sub(stop + 1)
+  for first, word, stop in source:gmatch(" ()%% (%a+)()") do
+    local rest, behind = source:sub(1, first - 2), source:sub(stop + 1)
     if SUFFIXES[word] and (word == "else") == (behind == "") and rest:find("%S") then
       local short = count_opened(rest) > 0 and behind:match("^(.*) " .. SUFFIXES[word] .. "$")
-      return rest, { word = word, col = at + 2, behind = short or behind, whole = short }
+      return rest, { word = word, col = first + 2, behind = short or behind, whole = short }
     end
   end
   return source
@@ -299,7 +299,7 @@ end
 -- The text of a line without the head of a section, and whether the line is outside all sections or in the section that
 -- is read. reader.within: the section of the lines below; false below a section of one line.
 local function read_head(reader, source, line)
-  local at, _, head = source:find(SECTION)
+  local first, _, head = source:find(SECTION)
   if head and not reader.section then
     fail(reader, line, 1, "a section, but the file is included whole", "include it by slot")
   elseif not head and reader.within == false then
@@ -308,8 +308,8 @@ local function read_head(reader, source, line)
     return source, reader.within == nil or reader.within == reader.section
   end
   end_section(reader, line - 1)
-  reader.within = at == 1 and head
-  return source:sub(1, at - 1), head == reader.section
+  reader.within = first == 1 and head
+  return source:sub(1, first - 1), head == reader.section
 end
 
 local function read_lines(reader, text)

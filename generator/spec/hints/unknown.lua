@@ -10,8 +10,8 @@ local foreign_names = require("spec.hints.foreign_names")
 
 local M = {}
 
-local function suggest(path, there)
-  local name = there and path:match("[^%.]*$") or path
+local function suggest(path, is_near)
+  local name = is_near and path:match("[^%.]*$") or path
   return ('did you mean "%s"? Meaning: %s'):format(name, schema.at[path].doc)
 end
 
@@ -22,8 +22,8 @@ end
 -- The first field of this name in another table, or nil. If the trainer has a flag of the name, only a field that names
 -- a file or has a flag counts.
 local function find_namesake(name, has_flag)
-  local field = lists.find(schema.fields, function(one)
-    return one.name == name and name ~= "kind" and not (has_flag and one.type ~= "file" and not one.flag)
+  local field = lists.find(schema.fields, function(entry)
+    return entry.name == name and name ~= "kind" and not (has_flag and entry.type ~= "file" and not entry.flag)
   end)
   return field and field.path
 end
@@ -31,7 +31,8 @@ end
 function M.make_hint(path, legal, root)
   local parent, name = get_table(path), path:match("[^%.]*$")
   local meant = foreign_names.find_meanings(name, root)
-  local field = lists.find(meant.fields, function(one) return get_table(one) == parent end) or meant.fields[1]
+  local field = lists.find(meant.fields, function(meant_path) return get_table(meant_path) == parent end)
+    or meant.fields[1]
   if field and meant.why and get_table(field) ~= parent then
     return meant.why
   end
@@ -43,7 +44,7 @@ function M.make_hint(path, legal, root)
   if field then
     return suggest(field, get_table(field) == parent)
   end
-  local other = flag and lists.find(schema.fields, function(one) return one.flag == flag end)
+  local other = flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
   if other then
     return suggest(other.path)
   end

@@ -123,8 +123,8 @@ local function open_file(state, real, relative, used, given)
   state.texts[shown] = text
   check_functions(state, text, shown)
   local function origin(path)
-    local at = locate.find_place(places, path)
-    return given and given.origin(path) or { path = shown, line = at.line, col = at.col }
+    local position = locate.find_place(places, path)
+    return given and given.origin(path) or { path = shown, line = position.line, col = position.col }
   end
   local root = tree.build(value, origin, function(path, what, expected)
     state.diagnostics:add({ at = origin(path), field = path ~= "" and path or nil, what = what, expected = expected })
@@ -281,11 +281,11 @@ end
 local function resolve_file(state, file)
   local root = tree.make_table(file.tree.origin)
   root.items = file.tree.items
-  local names, at, chain = {}, file, { file }
-  while at do
-    names = lists.merge(names, at.tree.fields)
-    at = open_parent(state, at, chain)
-    chain = lists.join(chain, { at })
+  local names, ancestor, chain = {}, file, { file }
+  while ancestor do
+    names = lists.merge(names, ancestor.tree.fields)
+    ancestor = open_parent(state, ancestor, chain)
+    chain = lists.join(chain, { ancestor })
   end
   names.use = nil
   for _, name in ipairs(canonical.sort_keys(names)) do
@@ -328,8 +328,8 @@ local function finish(state, file, id, before)
   end
   local function place(origin, name) return find_file(state, file, origin, name) end
   local function read_file(origin, name)
-    local at = place(origin, name)
-    return at.shown, read_text(at.real)
+    local location = place(origin, name)
+    return location.shown, read_text(location.real)
   end
   return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
     read_file = read_file }

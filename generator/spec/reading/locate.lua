@@ -177,19 +177,19 @@ end
 -- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position of
 -- a field is its key's, of a list item its value's; "" is the table itself, or the `return`, or the first line.
 function M.find_fields(text)
-  local tokens, depth, at = M.tokenise(text), 0, nil
+  local tokens, depth, last_return = M.tokenise(text), 0, nil
   for i, token in ipairs(tokens) do
     if token.type == "keyword" then
-      at = token.text == "return" and depth == 0 and i or at
+      last_return = token.text == "return" and depth == 0 and i or last_return
       depth = depth + (OPENS[token.text] and 1 or CLOSES[token.text] and -1 or 0)
     end
   end
-  if not at then
+  if not last_return then
     return { [""] = { line = 1, col = 1 } }
   end
-  local first = has_symbol(tokens[at + 1], "{") and at + 1 or at
+  local first = has_symbol(tokens[last_return + 1], "{") and last_return + 1 or last_return
   local places = { [""] = { line = tokens[first].line, col = tokens[first].col } }
-  if first > at then
+  if first > last_return then
     read_table(tokens, first, "", places)
   end
   return places

@@ -58,8 +58,8 @@ end
 function M.apply(file, sets, d)
   local all
   for _, set in ipairs(sets) do
-    local one = parse_set(d, set)
-    all = all and one and tree.merge(all, one) or one or all
+    local override = parse_set(d, set)
+    all = all and override and tree.merge(all, override) or override or all
   end
   if not all then
     return

@@ -141,10 +141,10 @@ function M.copy(node)
 end
 
 -- A copy of a table node with of(name, field) in place of each field; nil leaves the field out.
-function M.map(node, of)
+function M.map(node, convert)
   local copy = M.copy(node)
   for name, field in next, node.fields do
-    copy.fields[name] = of(name, field)
+    copy.fields[name] = convert(name, field)
   end
   return copy
 end

@@ -24,11 +24,11 @@ end
 -- The first length whose sequence is longer than limit, { n, tokens, path }, or nil; and the longest of all sequences.
 local function find_too_long(lengths, path, facts, limit)
   local first, longest = nil, 0
-  visit_lengths(lengths, path, function(n, at)
+  visit_lengths(lengths, path, function(n, length_path)
     local tokens = tasks.count_longest(facts, n)
     longest = math.max(longest, tokens)
     if tokens > limit and (not first or lengths.first) then
-      first = { n = n, tokens = tokens, path = at }
+      first = { n = n, tokens = tokens, path = length_path }
     end
   end)
   return first, longest

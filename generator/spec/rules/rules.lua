@@ -109,10 +109,10 @@ local function check_draws(report, readers)
       for _, name in ipairs(first and SHARED_BY_SEQUENCE or {}) do
         local value, other = reader.positions[name] or "zero_based", first.positions[name] or "zero_based"
         if value ~= other then
-          local path, there = reader.path .. "." .. name, first.path .. "." .. name
-          report.refuse(path, there, diagnostics.show(other), {
+          local path, first_path = reader.path .. "." .. name, first.path .. "." .. name
+          report.refuse(path, first_path, diagnostics.show(other), {
             what = ("%s, but a sequence of the %s has one draw of positions"):format(diagnostics.show(value), stream),
-            expected = ("%s = %s; or a draw other than \"sequence\""):format(there, diagnostics.show(other)) })
+            expected = ("%s = %s; or a draw other than \"sequence\""):format(first_path, diagnostics.show(other)) })
         end
       end
       first = first or reader

@@ -1,6 +1,6 @@
 -- The score of an encoding: converts the functions of a spec to one formula.
 --
--- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and the owner `of`:
+-- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and its `owner`:
 --   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
 --   encoding    its table in the resolved spec; layers: those of the family; cross: its queries attend to another
 --               sequence; causal: its queries see no later keys
@@ -28,20 +28,20 @@ local LARGEST = 3.4028234663852886e38 -- float32
 local WANTED = "return x.score + ..., a number for each pair of tokens"
 
 -- The functions in the order of application, { f, parameters, path } with nodes f and parameters; nil after an error.
-local function list_entries(of, report)
-  local score, own = of.score, of.parameters
+local function list_entries(owner, report)
+  local score, own = owner.score, owner.parameters
   if not tree.is_table(score) then
-    return { { f = score, parameters = own, path = of.path .. ".score", below = of.path .. ".parameters" } }
+    return { { f = score, parameters = own, path = owner.path .. ".score", below = owner.path .. ".parameters" } }
   end
   for name, node in tree.iterate(own or tree.make_table()) do
     if not node.unstated then
-      return report(node, ("%s.parameters.%s"):format(of.path, name),
+      return report(node, ("%s.parameters.%s"):format(owner.path, name),
         "the score is a list, whose entries have their own parameters",
         "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant next to its use")
     end
   end
   return lists.map(score.items, function(item, i)
-    local path = locate.join(of.path .. ".score", i)
+    local path = locate.join(owner.path .. ".score", i)
     return { f = item.fields.score, parameters = item.fields.parameters, path = path, below = path .. ".parameters" }
   end)
 end
@@ -65,10 +65,10 @@ local function read_parameters(state, entry)
   return good and list or nil
 end
 
-local function make_builder(resolved, of)
-  local positions = of.encoding.positions
+local function make_builder(resolved, owner)
+  local positions = owner.encoding.positions
   local first = positions.range == "one_based" and 1 or 0
-  return ir.new({ heads = resolved.model.heads, layers = of.layers, cross = of.cross,
+  return ir.new({ heads = resolved.model.heads, layers = owner.layers, cross = owner.cross,
     positions = positions.kind ~= "randomized" and "index" or positions.reading or "drawn",
     first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
@@ -95,9 +95,9 @@ local function trace(state, entry, list)
   local origin = entry.f.origin
   local text = state.texts[origin.path]
   local begins = text and sandbox.find_function(text, entry.f.value)
-  local at = begins and { path = origin.path, line = begins.line, col = begins.col } or origin
+  local position = begins and { path = origin.path, line = begins.line, col = begins.col } or origin
   local function fail(what, expected, hint, place)
-    state.context.diagnostics:add({ at = place or at, field = entry.path, what = what, expected = expected,
+    state.context.diagnostics:add({ at = place or position, field = entry.path, what = what, expected = expected,
       hint = hint })
   end
   if not begins and origin.set then
@@ -175,54 +175,54 @@ local function apply_entries(state, list)
 end
 
 -- Completes info.score and the score in the resolved spec; returns the formula.
-local function finish(state, of)
+local function finish(state, owner)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = find_parameters(state.root), {}
   for _, name in ipairs(canonical.sort_keys(state.all)) do
     local p = state.all[name]
     data[name] = parameters.copy(p)
-    state.context.origins[("%s.parameters.%s"):format(of.path, name)] = p.node.origin
+    state.context.origins[("%s.parameters.%s"):format(owner.path, name)] = p.node.origin
     p.node = nil
     if needed[p] then
       formula.parameters[#formula.parameters + 1] = p
     end
   end
-  of.encoding.score = ir.text(state.root)
-  of.encoding.parameters = next(data) and data or nil
+  owner.encoding.score = ir.text(state.root)
+  owner.encoding.parameters = next(data) and data or nil
   return formula
 end
 
 -- Traces the score of a spec: the formula, or nil without a score or after an error.
-function M.resolve(context, texts, of)
+function M.resolve(context, texts, owner)
   local resolved = context.resolved
   local function report(node, path, what, expected, hint)
-    local at = not node.origin.default and node.origin or context.root.origin
-    context.diagnostics:add({ at = at, field = path, what = what, expected = expected, hint = hint })
+    local position = not node.origin.default and node.origin or context.root.origin
+    context.diagnostics:add({ at = position, field = path, what = what, expected = expected, hint = hint })
   end
-  local score, own = of.score, of.parameters
+  local score, own = owner.score, owner.parameters
   if score == nil then
     local name, node = tree.iterate(own or tree.make_table())()
-    return name and not node.unstated and report(node, ("%s.parameters.%s"):format(of.path, name),
-      "there is no score to use it", of.path .. ".score = function(x) ... end") or nil
+    return name and not node.unstated and report(node, ("%s.parameters.%s"):format(owner.path, name),
+      "there is no score to use it", owner.path .. ".score = function(x) ... end") or nil
   end
-  local positions = of.encoding.positions or {}
-  if not score or not resolved.model.heads or not of.layers or not positions.kind
+  local positions = owner.encoding.positions or {}
+  if not score or not resolved.model.heads or not owner.layers or not positions.kind
     or positions.kind == "randomized" and not positions.max_position then
     return nil -- some inputs of the formula are unknown
   end
-  local list = list_entries(of, report)
-  local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, of), taken = {},
-    all = {}, budget = sandbox.make_budget(), room = { values = parameters.MOST_VALUES },
-    heads = resolved.model.heads, layers = of.layers, causal = of.causal,
+  local list = list_entries(owner, report)
+  local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
+    taken = {}, all = {}, budget = sandbox.make_budget(), room = { values = parameters.MOST_VALUES },
+    heads = resolved.model.heads, layers = owner.layers, causal = owner.causal,
     largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
     return nil
   elseif state.root == state.builder:symbol("score") then
-    return report(score, of.path .. ".score", "the formula comes out as x.score itself",
+    return report(score, owner.path .. ".score", "the formula comes out as x.score itself",
       "one that changes it, or no score")
   end
-  return finish(state, of)
+  return finish(state, owner)
 end
 
 return M

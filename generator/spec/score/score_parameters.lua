@@ -110,12 +110,12 @@ local function expand(list, p, whole, heads)
   local count, full = #list, {}
   for row = 0, rows - 1 do
     for i = 1, p.size or 1 do
-      local at = count == 1 and 1 or count == rows * whole and row * whole + i or count == whole and i
+      local index = count == 1 and 1 or count == rows * whole and row * whole + i or count == whole and i
         or count == rows and row + 1
-      if not at then
+      if not index then
         return nil
       end
-      full[#full + 1] = list[at] + 0.0
+      full[#full + 1] = list[index] + 0.0
     end
   end
   return full

@@ -86,16 +86,16 @@ end
 local function check_by(facts, report, path, by)
   local count = 0
   for name, wanted in next, by do
-    local axis, at = find(facts, name), path .. "." .. name
+    local axis, axis_path = find(facts, name), path .. "." .. name
     if name ~= M.NOISE then
       count = count + 1
       if not axis then
         check_name(facts, report, path, name)
       elseif name == M.FRAME and wanted == true and facts.data.made then
-        report.add({ at, path }, { what = "true does not say which frames",
+        report.add({ axis_path, path }, { what = "true does not say which frames",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
-        check_values(report, at, widen_axis(axis, by), wanted)
+        check_values(report, axis_path, widen_axis(axis, by), wanted)
       end
     end
   end

@@ -155,14 +155,14 @@ local function read_axis(facts, key, value)
 end
 
 local function read_sets(value)
-  local sets, at = {}, 0
+  local sets, number = {}, 0
   for word in value:gmatch("%S+") do
     repeat
-      at = at + 1
-    until not SETS[at] or SETS[at] == word
-    sets[#sets + 1] = SETS[at] and word
+      number = number + 1
+    until not SETS[number] or SETS[number] == word
+    sets[#sets + 1] = SETS[number] and word
   end
-  if sets[1] ~= "train" or at > #SETS then
+  if sets[1] ~= "train" or number > #SETS then
     return nil, show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
   end
   return sets
