@@ -170,7 +170,7 @@ function M.lines()
 end
 
 -- The text without strings that quote the spec, which name fields whether they are on or off.
-function M.without_spec(path, text)
+function M.remove_spec(path, text)
   return path == "defaults.inc" and text:gsub('\n%s+"resolved .*', "") or text
 end
 
@@ -180,7 +180,7 @@ local function feature_is_on(field, resolved)
 end
 
 -- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
-function M.names_of_absent_features(resolved)
+function M.list_absent_features(resolved)
   local names = {}
   local views = lists.map(families.list(resolved.model) or {}, function(name)
     return families.make_view(resolved, name)

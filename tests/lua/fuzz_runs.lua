@@ -51,12 +51,12 @@ local NAMES = { "id", "digest", "spec", "flags", "seed", "learning_rate", "exit"
   "kind", "model", "layers", "train", "eval", "lengths", "examples", "encoding", "score", "parameters", "positions",
   "options", "zzz", "use", "", "a = 1, b", "__index", "a\\nb" }
 
-local function text_value(rng)
+local function pick_text(rng)
   return json.encode(rng:pick(hostile.TEXTS))
 end
 
-local function some_value(rng)
-  return rng:chance(3) and text_value(rng) or rng:pick(VALUES)
+local function pick_value(rng)
+  return rng:chance(3) and pick_text(rng) or rng:pick(VALUES)
 end
 
 local function splice(text, first, last, new)
@@ -94,7 +94,7 @@ local function mutate_value(rng, text)
     _, last = text:find("^%b[]", first)
     last = last or select(2, text:find("^\"[^\"]*\"", first)) or select(2, text:find("^[^,{}%]]*", first))
   end
-  return splice(text, first, last, some_value(rng))
+  return splice(text, first, last, pick_value(rng))
 end
 
 -- Adds a name, or duplicates or replaces one.
@@ -112,7 +112,7 @@ local function mutate_name(rng, text)
       return '"' .. rng:pick(NAMES) .. '"'
     end, 1))
   end
-  return splice(text, position, position, ('{"%s":%s,'):format(rng:pick(NAMES), some_value(rng)))
+  return splice(text, position, position, ('{"%s":%s,'):format(rng:pick(NAMES), pick_value(rng)))
 end
 
 local MUTATIONS = { mutate_byte, mutate_value, mutate_value, mutate_value, mutate_name }
@@ -133,7 +133,7 @@ local function write_facts(id, seed)
     train_seconds = 5, exit = 0 })
 end
 
-local function lines_of_run()
+local function make_run_lines()
   local lines, metrics = {}, {}
   for step = 10, 30, 10 do
     lines[#lines + 1] = reports.eval_line(step, "during", 3, 0.5)
@@ -143,12 +143,12 @@ local function lines_of_run()
   return table.concat(lines), table.concat(metrics)
 end
 
-local EVAL, METRICS = lines_of_run()
+local EVAL, METRICS = make_run_lines()
 
 local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
 
 -- The note of a sweep of a study with these runs, by two axes.
-local function noted_text()
+local function make_noted_text()
   local entries = {}
   for i, id in ipairs({ "first_run", "second_run" }) do
     entries[i] = { id = id, digest = reports.DIGEST, swept = "x", spec = SPEC, key = { task = "t" .. i, width = "16" },
@@ -159,7 +159,7 @@ local function noted_text()
     { name = "width", values = { "16" } } } })
 end
 
-local NOTED = noted_text()
+local NOTED = make_noted_text()
 
 -- Renames one of the three folders of a run's path.
 local function mutate_place(rng, place)

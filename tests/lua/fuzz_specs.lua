@@ -211,7 +211,7 @@ local function pick_table(rng, text)
 end
 
 -- A random field of the schema with a random value, in tables for its path.
-local function some_field(rng)
+local function pick_field(rng)
   local path = rng:pick(schema.fields).path
   local text = rng:pick(VALUES)
   for name in path:reverse():gmatch("[^%.]+") do
@@ -234,7 +234,7 @@ local function mutate_structure(rng, text)
     local from, to = pick_table(rng, other)
     return splice(text, start, stop, from and other:sub(from, to) or "")
   elseif kind == 5 then
-    return splice(text, start, start, "{ " .. some_field(rng):match("^{ (.*) }$") .. ", ")
+    return splice(text, start, start, "{ " .. pick_field(rng):match("^{ (.*) }$") .. ", ")
   end
   return splice(text, start, start, "{ " .. rng:pick(VALUES) .. ", ")
 end
@@ -261,7 +261,7 @@ end
 
 local templates = {}
 
-local function template(name)
+local function read_template(name)
   templates[name] = templates[name] or support.read("templates/" .. name)
   return templates[name]
 end
@@ -291,7 +291,7 @@ local function run(path, sets, render)
   if not render then
     return "planned"
   end
-  local files, problem = gen.render_files(plan, template, {})
+  local files, problem = gen.render_files(plan, read_template, {})
   assert(files, type(problem) == "table" and ("%s:%d: %s"):format(problem.path, problem.line, problem.what) or problem)
   return "rendered"
 end

@@ -28,7 +28,7 @@ end
 local COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
 -- Checks a line of commands: outside of quotes it has only words, numbers and characters that our scripts need.
-local function problem_of_command(line, continued)
+local function find_command_problem(line, continued)
   local bare, position = "", 1
   while true do
     local quote_start, _, quote = line:find("(['\"])", position)
@@ -49,7 +49,7 @@ local function problem_of_command(line, continued)
   end
 end
 
-function M.problem_of_gnuplot(script)
+function M.find_gnuplot_problem(script)
   local in_data, continued = false, false
   for line in script:gmatch("([^\n]*)\n") do
     local problem
@@ -59,7 +59,7 @@ function M.problem_of_gnuplot(script)
     elseif line:find("^%$[%w_]+ << EOD$") then
       in_data = true
     elseif line ~= "" then
-      problem = problem_of_command(line, continued)
+      problem = find_command_problem(line, continued)
       continued = line:sub(-1) == "\\"
     end
     if problem then
@@ -73,7 +73,7 @@ end
 
 local ENTITIES = { amp = true, lt = true, gt = true, quot = true, ["#39"] = true }
 
-local function problem_of_entities(text)
+local function find_entity_problem(text)
   for position, name in text:gmatch("()&([^;]?[^;&]*)") do
     if not ENTITIES[name] or text:sub(position + 1 + #name, position + 1 + #name) ~= ";" then
       return ("an entity: %q"):format(text:sub(position, position + 20))
@@ -81,9 +81,9 @@ local function problem_of_entities(text)
   end
 end
 
-local function problem_of_attributes(text)
+local function find_attribute_problem(text)
   local rest = text:gsub("%s+[%a:_-]+%s*=%s*\"[^\"<]*\"", ""):gsub("%s+[%a:_-]+%s*=%s*'[^'<]*'", "")
-  return rest:find("%S") and ("attributes: %q"):format(text) or problem_of_entities(text)
+  return rest:find("%S") and ("attributes: %q"):format(text) or find_entity_problem(text)
 end
 
 -- Reads one tag at `at`; returns its end, or nil and an error.
@@ -99,16 +99,16 @@ local function take_tag(page, position, open)
   elseif slash == "" then
     open[#open + 1] = name
   end
-  local problem = problem_of_attributes(rest)
+  local problem = find_attribute_problem(rest)
   return not problem and stop or nil, problem
 end
 
-function M.problem_of_xml(page)
+function M.find_xml_problem(page)
   local open, position = {}, 1
   page = page:gsub("^<!DOCTYPE html>\n", "")
   while position <= #page do
     local next_tag = page:find("<", position, true) or #page + 1
-    local problem = problem_of_entities(page:sub(position, next_tag - 1))
+    local problem = find_entity_problem(page:sub(position, next_tag - 1))
     if problem then
       return problem
     elseif next_tag > #page then
@@ -135,7 +135,7 @@ end
 
 local ENVIRONMENTS = { table = true, tabular = true }
 
-function M.problem_of_latex(text)
+function M.find_latex_problem(text)
   text = text:gsub("^%%[^\n]*\n", "")
   for name in text:gmatch("\\begin{(%a+)}") do
     if not ENVIRONMENTS[name] then
@@ -163,7 +163,7 @@ function M.problem_of_latex(text)
 end
 
 -- The check for a file, by its name; in CSV only ends of lines and quotes are special.
-local CHECKS = { gnuplot = M.problem_of_gnuplot, html = M.problem_of_xml, tex = M.problem_of_latex,
+local CHECKS = { gnuplot = M.find_gnuplot_problem, html = M.find_xml_problem, tex = M.find_latex_problem,
   txt = M.find_text_problem, csv = M.find_text_problem }
 
 function M.find_problem(name, text)

@@ -123,16 +123,16 @@ function Machine:parameters(make)
   return all
 end
 
-local function of_use(all, scope, use)
+local function get_use(all, scope, use)
   return all[scope][scope.count and use % scope.count or 0]
 end
 
 function Machine:p(op, use)
-  return of_use(self.values, op.scope, use)[op.p]
+  return get_use(self.values, op.scope, use)[op.p]
 end
 
 function Machine:g(op, use)
-  return of_use(self.gradients, op.scope, use)[op.p]
+  return get_use(self.gradients, op.scope, use)[op.p]
 end
 
 function Machine:output_parameter()
@@ -186,7 +186,7 @@ end
 
 -- --- the whole network --------------------------------------------------------------------------------------------
 
-local function zeros(count)
+local function make_zeros(count)
   local list = {}
   for i = 1, count do
     list[i] = 0
@@ -219,7 +219,7 @@ end
 -- Computes the gradients of all parameters.
 function Machine:differentiate()
   self:loss()
-  self.gradients = self:parameters(zeros)
+  self.gradients = self:parameters(make_zeros)
   self:run_backward(self.net, 0)
   return self.gradients
 end

@@ -150,7 +150,7 @@ function back.clear(m, b)
   end
 end
 
-local function filled(buffer)
+local function make_filled(buffer)
   for i = 1, #buffer.data do
     buffer.data[i] = 0
   end
@@ -161,8 +161,8 @@ function back.attention_grad(m, b, use, buffer_of)
   local op, dy = b.op, m:gradient(b.dy)
   local q, kv, saved = buffer_of(op.q), buffer_of(op.kv), m.weights[op.out][use]
   local weights, mask = saved.softmax, saved.mask
-  local dq, dkv = filled(m:gradient(b.dq)), b.dkv ~= b.dq and filled(m:gradient(b.dkv)) or m:gradient(b.dq)
-  local dway = b.dcontribution and filled(m:gradient(b.dcontribution))
+  local dq, dkv = make_filled(m:gradient(b.dq)), b.dkv ~= b.dq and make_filled(m:gradient(b.dkv)) or m:gradient(b.dq)
+  local dway = b.dcontribution and make_filled(m:gradient(b.dcontribution))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
   local function dweight(h, i, j, value)
     local sum = 0

@@ -240,7 +240,7 @@ local function sublayers(w, h, least, most)
 end
 
 -- The content of a block, from its input on. attends: the block must contain an attention.
-local function inside(inner, h, attends)
+local function write_inside(inner, h, attends)
   if attends then
     h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)
   end
@@ -266,7 +266,7 @@ local function block(w, number, x, width, attends)
   if w.places and width == w.model and (attends or w.random:chance(2)) then
     h = w:value("b%d:place(%s, net.additive)", number, h)
   end
-  h = inside(inner, h, attends)
+  h = write_inside(inner, h, attends)
   w:line("b%d:output(%s)", number, h)
   w:line("local h%d = b%d.result", number, number)
   return "h" .. number
@@ -287,7 +287,7 @@ end
 
 -- Sublayers and blocks on a stream from x on; the last value is not read yet. first: the number of the first block;
 -- attends: one of the blocks must contain an attention. Also returns the number of the next block.
-local function along(w, x, first, attends)
+local function write_block(w, x, first, attends)
   w.older[1] = x
   if w.random:chance(3) then
     x = sublayer(w, x)
@@ -313,7 +313,7 @@ local function add_memory(w, stream)
   local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:chance(2)), 1
   if w.of_memory and w.random:chance(2) then
     local own = setmetatable({ older = {}, families = w.of_memory }, { __index = w })
-    memory, next_block = along(own, memory, next_block, w.printed)
+    memory, next_block = write_block(own, memory, next_block, w.printed)
   end
   w.source_memory = w.random:chance(2) and norm(w, memory) or memory
   return next_block
@@ -325,7 +325,7 @@ local function network(w, streams)
   end
   w:line("local tokens = net:table(%q)", w:drawn("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
-  local x = along(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
+  local x = write_block(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
   if w.random:chance(2) then
     x = norm(w, x)
   end

@@ -58,12 +58,12 @@ local function find_room(path)
 end
 
 -- C files in a folder and below it, sorted.
-local function files_below(folder, list)
+local function list_files(folder, list)
   for name in lfs.dir(folder) do
     local path = folder .. "/" .. name
     if lfs.attributes(path, "mode") == "directory" then
       if not name:find("^%.") then
-        files_below(path, list)
+        list_files(path, list)
       end
     elseif name:find("%.[ch]$") or name:find("%.cu$") or name:find("%.inc$") or name:find("%.tpl$") then
       list[#list + 1] = path
@@ -76,13 +76,13 @@ end
 local function files()
   local list = {}
   for _, folder in ipairs({ "include", "kernels", "runtime", "templates" }) do
-    files_below(folder, list)
+    list_files(folder, list)
   end
   return list
 end
 
 -- The file that an include names, by the -I flags of the Makefile; nil: a generated file.
-local function included(path, name)
+local function find_included(path, name)
   for _, folder in ipairs({ path:match("^(.*/)"), "include/", "runtime/", "" }) do
     if lfs.attributes(folder .. name, "mode") == "file" then
       return folder .. name
@@ -92,12 +92,12 @@ local function included(path, name)
 end
 
 -- The files that each file includes: { path = { path... } }.
-local function includes()
+local function collect_includes()
   local from = {}
   for _, path in ipairs(files()) do
     from[path] = {}
     for name in ("\n" .. support.read(path)):gmatch('\n#%s*include "([^"$]+)"') do
-      from[path][#from[path] + 1] = included(path, name)
+      from[path][#from[path] + 1] = find_included(path, name)
     end
   end
   return from
@@ -107,7 +107,7 @@ TestArrows = {}
 
 function TestArrows.test_rooms_include_only_listed_rooms()
   local found = {}
-  for path, others in pairs(includes()) do
+  for path, others in pairs(collect_includes()) do
     local room = find_room(path)
     lu.assertNotNil(room, path .. ": its folder has no row in the table above")
     for _, other in ipairs(others) do
@@ -155,7 +155,7 @@ local function check_circles(from)
 end
 
 -- The texts of C files without comments, and the file that defines each function used by others.
-local function defined()
+local function list_defined()
   local texts, home = {}, {}
   for _, path in ipairs(files()) do
     if path:find("^runtime/.*%.c$") then
@@ -194,8 +194,8 @@ TestCircles = {}
 
 -- Functions that are called through a table, as an engine's are, depend on no caller.
 function TestCircles.test_no_c_file_depends_on_itself()
-  local from = includes()
-  local texts, home = defined()
+  local from = collect_includes()
+  local texts, home = list_defined()
   for path, text in pairs(texts) do
     for name in text:gmatch("%f[%w_](lh_[%w_]+)%(") do
       if home[name] and home[name] ~= path then

@@ -52,7 +52,7 @@ TestFresh = {}
 
 local MADE = "0123456789abcdef"
 
-local function job(levels, changes)
+local function make_job(levels, changes)
   local trainer = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
   for name, value in pairs(changes or {}) do
     trainer[name] = value
@@ -61,45 +61,45 @@ local function job(levels, changes)
 end
 
 -- Makes a trainer's folder with this stamp.
-local function built(name, lines, loose)
+local function write_build(name, lines, loose)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
   support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, loose or "1005e"))
   return dir
 end
 
 function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
-  local dir = built("fresh", MADE .. " dynamic x86-64 x86-64-v3\n")
-  lu.assertTrue(build.is_fresh(dir, job("x86-64-v3")))
-  lu.assertTrue(build.is_fresh(dir, job("x86-64 x86-64-v3")))
-  lu.assertFalse(build.is_fresh(dir, job("x86-64-v4")))
-  lu.assertFalse(build.is_fresh(dir, job("x86-64", { stamp = "fedcba9876543210" })))
-  lu.assertFalse(build.is_fresh(dir, job("x86-64", { loose_stamp = "0" })))
-  lu.assertFalse(build.is_fresh(dir, job("x86-64", { defaults = { text = "longhand", room = 11 } })))
-  lu.assertFalse(build.is_fresh("/nonexistent", job("x86-64")))
+  local dir = write_build("fresh", MADE .. " dynamic x86-64 x86-64-v3\n")
+  lu.assertTrue(build.is_fresh(dir, make_job("x86-64-v3")))
+  lu.assertTrue(build.is_fresh(dir, make_job("x86-64 x86-64-v3")))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64-v4")))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { stamp = "fedcba9876543210" })))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { loose_stamp = "0" })))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { defaults = { text = "longhand", room = 11 } })))
+  lu.assertFalse(build.is_fresh("/nonexistent", make_job("x86-64")))
 end
 
 function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
-  local dir = built("linked", MADE .. " static x86-64\n")
-  lu.assertTrue(build.is_fresh(dir, job("x86-64")))
-  lu.assertTrue(build.is_fresh(dir, job("x86-64"), "static"))
-  lu.assertFalse(build.is_fresh(dir, job("x86-64"), "dynamic"))
-  built("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp of an earlier version, without the kind of linking
-  lu.assertFalse(build.is_fresh(dir, job("x86-64")))
+  local dir = write_build("linked", MADE .. " static x86-64\n")
+  lu.assertTrue(build.is_fresh(dir, make_job("x86-64")))
+  lu.assertTrue(build.is_fresh(dir, make_job("x86-64"), "static"))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64"), "dynamic"))
+  write_build("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp of an earlier version, without the kind of linking
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64")))
 end
 
 -- A trainer with a CUDA half suffices for smaller requests: the CPU, or fewer architectures.
 function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
-  local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
-  lu.assertTrue(build.is_fresh(dir, job("x86-64")))
+  local dir = write_build("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
+  lu.assertTrue(build.is_fresh(dir, make_job("x86-64")))
   for words, expected in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true,
     ["nvcc 13.0 /c/nvcc sm_90a"] = true,
     ["text"] = true, ["nvcc 13.0 /c/nvcc sm_90"] = false, ["nvcc 12.4 /c/nvcc sm_80"] = false,
     ["nvrtc 13.0 /c/nvcc sm_80"] = false }) do
-    lu.assertEquals(build.is_fresh(dir, job("x86-64", { cuda = words, cuda_stamp = "aa" })), expected, words)
+    lu.assertEquals(build.is_fresh(dir, make_job("x86-64", { cuda = words, cuda_stamp = "aa" })), expected, words)
   end
-  lu.assertFalse(build.is_fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
-  built("halves", MADE .. " dynamic x86-64\n")
-  lu.assertFalse(build.is_fresh(dir, job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
+  write_build("halves", MADE .. " dynamic x86-64\n")
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
 end
 
 TestLack = {}
@@ -128,31 +128,31 @@ TestStamps = {}
 -- A change of the device code does not change the stamp of the CPU half, and vice versa.
 function TestStamps.test_each_half_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
-  local function stamps(step, device)
+  local function compute_stamps(step, device)
     local cpu, cuda = build.make_stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu",
       text = device, cuda = true } })
     return cpu, cuda
   end
-  local cpu, cuda = stamps("a", "b")
-  lu.assertEquals({ stamps("a", "c") }, { cpu, (select(2, stamps("x", "c"))) })
-  lu.assertNotEquals(cpu, (stamps("x", "b")))
-  lu.assertNotEquals(cuda, (select(2, stamps("a", "c"))))
-  lu.assertEquals({ stamps("a") }, { cpu })
+  local cpu, cuda = compute_stamps("a", "b")
+  lu.assertEquals({ compute_stamps("a", "c") }, { cpu, (select(2, compute_stamps("x", "c"))) })
+  lu.assertNotEquals(cpu, (compute_stamps("x", "b")))
+  lu.assertNotEquals(cuda, (select(2, compute_stamps("a", "c"))))
+  lu.assertEquals({ compute_stamps("a") }, { cpu })
 end
 
 -- Text that changes no code, and the study in a cell's banner, are in neither stamp; the bytes of loose text have a
 -- stamp of their own.
 function TestStamps.test_loose_text_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
-  local function stamps(steps, banner)
+  local function compute_stamps(steps, banner)
     return build.make_stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },
       { path = "defaults.inc", text = banner .. steps, counted = steps, loose = true } })
   end
-  local cpu, _, loose = stamps("1", "a")
-  lu.assertEquals({ cpu, false }, { (stamps("2", "a")), select(2, stamps("2", "a")) or false })
-  lu.assertEquals(cpu, (stamps("1", "b")))
-  lu.assertNotEquals(loose, (select(3, stamps("2", "a"))))
-  lu.assertNotEquals(loose, (select(3, stamps("1", "b"))))
+  local cpu, _, loose = compute_stamps("1", "a")
+  lu.assertEquals({ cpu, false }, { (compute_stamps("2", "a")), select(2, compute_stamps("2", "a")) or false })
+  lu.assertEquals(cpu, (compute_stamps("1", "b")))
+  lu.assertNotEquals(loose, (select(3, compute_stamps("2", "a"))))
+  lu.assertNotEquals(loose, (select(3, compute_stamps("1", "b"))))
 end
 
 -- The digest is computed by the system's program if there is one and it can read every file, otherwise in Lua.

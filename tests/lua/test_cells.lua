@@ -94,7 +94,7 @@ end
 TestDemo = {}
 
 -- The text for accuracies and a loss within the training lengths and beyond.
-local function conclusion(within, beyond, loss)
+local function conclude(within, beyond, loss)
   local trained = {
     { points = { { 40, within, 0.5 }, { 50, beyond, loss } } },
     { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
@@ -103,14 +103,14 @@ end
 
 -- "Below chance" and "overconfident" are different conclusions, and neither is used if nothing was learned.
 function TestDemo.test_conclusion_of_the_table()
-  local text = conclusion(0.9, 0.15, 6)
+  local text = conclude(0.9, 0.15, 6)
   lu.assertStrContains(text, "its loss is 6.00 nats per token, although equal probabilities of all 5 symbols would "
     .. "give ln 5 = 1.61.")
   lu.assertStrContains(text, "Its accuracy, 15.0%, is below chance (20%).")
   lu.assertStrContains(text, "covered 0 to 2047")
-  lu.assertNotStrContains(conclusion(0.9, 0.25, 6), "below chance")
-  lu.assertNotStrContains(conclusion(0.9, 0.15, 1.5), "overconfident")
-  lu.assertEquals(conclusion(0.25, 0.19, 1.7), "After 20 steps the plain model predicts 25.0% of the tokens correctly "
+  lu.assertNotStrContains(conclude(0.9, 0.25, 6), "below chance")
+  lu.assertNotStrContains(conclude(0.9, 0.15, 1.5), "overconfident")
+  lu.assertEquals(conclude(0.25, 0.19, 1.7), "After 20 steps the plain model predicts 25.0% of the tokens correctly "
     .. "at training lengths, the majority baseline 23.7%:\nit has not learned to sort yet, so longer sequences show "
     .. "nothing. More steps would show more.")
 end

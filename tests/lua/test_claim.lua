@@ -20,7 +20,7 @@ local function change_identity(changes)
 end
 
 -- A path that is held by an ended process, of which only the identity and its files are left.
-local function held_by(changes)
+local function make_held_claim(changes)
   local identity, dir = change_identity(changes)
   local path = dir .. "/held"
   write.remove_tree(path)
@@ -51,7 +51,7 @@ function TestClaim.test_a_folder_is_claimed_by_one_process_at_a_time()
 end
 
 function TestClaim.test_a_claim_of_an_ended_process_is_taken()
-  local path = held_by({ pid = NOBODY })
+  local path = make_held_claim({ pid = NOBODY })
   local ours = assert(claim.take(path))
   lu.assertEquals(write.list_names(path), { ours.mark:match("[^/]*$") })
   claim.give_back(ours)
@@ -60,7 +60,7 @@ end
 function TestClaim.test_a_claim_of_an_unknown_process_is_held()
   for _, changes in ipairs({ { host = "elsewhere" }, { boot = "0a1b2c3d" }, { namespace = 12345 } }) do
     changes.pid = NOBODY
-    local path, identity = held_by(changes)
+    local path, identity = make_held_claim(changes)
     local ours, who = claim.take(path)
     lu.assertNil(ours)
     lu.assertEquals(who, identity)
@@ -105,7 +105,7 @@ local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "r
   { lfs, "attributes" }, { lfs, "symlinkattributes" }, { io, "open" } }
 
 -- Runs `outer`, and `inner` before its step-th system call. Returns whether there are that many.
-local function in_the_middle(step, outer, inner)
+local function run_inside(step, outer, inner)
   local calls, originals = 0, {}
   for i, hook in ipairs(HOOKED) do
     local real = hook[1][hook[2]]
@@ -134,7 +134,7 @@ local function interrupt_at_every_step(prepare, first, check)
     step = step + 1
     local path, one = prepare()
     local mine, theirs
-    reached = in_the_middle(step, function()
+    reached = run_inside(step, function()
       mine = first(path, one)
     end, function()
       theirs = claim.take(path)
@@ -163,7 +163,7 @@ end
 
 function TestClaim.test_one_of_two_processes_takes_the_claim_of_an_ended_one()
   interrupt_at_every_step(function()
-    return (held_by({ pid = NOBODY }))
+    return (make_held_claim({ pid = NOBODY }))
   end, claim.take, assert_one_claim)
 end
 

@@ -59,7 +59,7 @@ end
 -- ---- what eyes tell apart ----
 
 -- Linear red, green and blue of a colour.
-local function linear(colour)
+local function make_linear(colour)
   local channels = {}
   for digits in colour:gmatch("%x%x") do
     local share = tonumber(digits, 16) / 255
@@ -91,8 +91,8 @@ local XYZ = { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.072
 local WHITE = { 0.95047, 1, 1.08883 }
 
 -- The place of a colour in CIE Lab, as a sight sees it.
-local function lab(colour, sight)
-  local seen = multiply(SIGHTS[sight], linear(colour))
+local function compute_lab(colour, sight)
+  local seen = multiply(SIGHTS[sight], make_linear(colour))
   for i, value in ipairs(seen) do
     seen[i] = math.max(0, math.min(1, value))
   end
@@ -104,8 +104,8 @@ local function lab(colour, sight)
   return { 116 * f[2] - 16, 500 * (f[1] - f[2]), 200 * (f[2] - f[3]) }
 end
 
-local function contrast(one, other)
-  local a, b = multiply(XYZ, linear(one))[2], multiply(XYZ, linear(other))[2]
+local function compare(one, other)
+  local a, b = multiply(XYZ, make_linear(one))[2], multiply(XYZ, make_linear(other))[2]
   return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
 end
 
@@ -114,7 +114,7 @@ function TestColours.test_colours_differ_to_every_sight()
     for _, side in ipairs({ 1, 2 }) do
       for i, entry in ipairs(colours.PALETTE) do
         for k = 1, i - 1 do
-          local a, b = lab(entry[side], sight), lab(colours.PALETTE[k][side], sight)
+          local a, b = compute_lab(entry[side], sight), compute_lab(colours.PALETTE[k][side], sight)
           local distance = math.sqrt((a[1] - b[1]) ^ 2 + (a[2] - b[2]) ^ 2 + (a[3] - b[3]) ^ 2)
           lu.assertTrue(distance >= 24, ("%s: %s and %s: %.1f"):format(sight, entry[side], colours.PALETTE[k][side],
             distance))
@@ -131,10 +131,10 @@ function TestColours.test_colours_stand_out()
     styles[i] = { colour = entry[1], dark = entry[2] }
   end
   for _, style in pairs(styles) do
-    lu.assertTrue(contrast(style.colour, "#ffffff") >= 3 and contrast(style.colour, colours.LIGHT) >= 3, style.colour)
-    lu.assertTrue(contrast(style.dark, "#15171c") >= 3 and contrast(style.dark, colours.DARK) >= 3, style.dark)
+    lu.assertTrue(compare(style.colour, "#ffffff") >= 3 and compare(style.colour, colours.LIGHT) >= 3, style.colour)
+    lu.assertTrue(compare(style.dark, "#15171c") >= 3 and compare(style.dark, colours.DARK) >= 3, style.dark)
   end
-  lu.assertAlmostEquals(contrast("#000000", "#ffffff"), 21, 1e-5)
+  lu.assertAlmostEquals(compare("#000000", "#ffffff"), 21, 1e-5)
 end
 
 support.run()

@@ -74,7 +74,7 @@ local function find_verb(words)
   return verb, table.move(words, i, #words, 1, {})
 end
 
-local function unknown_flag(names, words)
+local function find_unknown_flag(names, words)
   for _, word in ipairs(words) do
     local flag = word:match("^%-%-[%w-]+")
     if flag and not names[flag] then
@@ -83,7 +83,7 @@ local function unknown_flag(names, words)
   end
 end
 
-local function flags_of_outline(verb)
+local function list_flags(verb)
   local names = { ["--help"] = true }
   for _, option in ipairs(verb.options) do
     for _, name in ipairs(option.names) do
@@ -93,7 +93,7 @@ local function flags_of_outline(verb)
   return names
 end
 
-local function field_problem(verb, word)
+local function find_field_problem(verb, word)
   local field = word:match("^([^=]+)=")
   if not field or field:find("%u") or verb == "calibrate" then
     return nil
@@ -104,7 +104,7 @@ end
 
 -- A spec or a study by its name; paths and names in capitals are the reader's own. `calibrate` writes the spec
 -- NAME_calibrated next to the spec NAME.
-local function name_problem(word)
+local function find_name_problem(word)
   local name = word:match("^([a-z][a-z0-9_]*)")
   if name ~= word:match("^[^:]*") or is_file("spec/studies/" .. name .. ".lua")
     or is_file("spec/runs/" .. name:gsub("_calibrated$", "") .. ".lua") then
@@ -114,14 +114,14 @@ local function name_problem(word)
 end
 
 -- Problems with the values of a command that was parsed: its spec or study, and fields of --set and --axis.
-local function value_problem(parsed)
+local function find_value_problem(parsed)
   local verb = parsed.verb
-  local problem = SPEC_VERBS[verb] and parsed.spec and name_problem(parsed.spec)
-    or parsed.study and name_problem(parsed.study)
+  local problem = SPEC_VERBS[verb] and parsed.spec and find_name_problem(parsed.spec)
+    or parsed.study and find_name_problem(parsed.study)
   local words = lists.join(parsed.set or {}, lists.map(parsed.axes or {}, function(axis)
     return type(axis) == "table" and axis[1] or axis
   end))
-  problem = problem or lists.any(words, function(word) return field_problem(verb, word) end)
+  problem = problem or lists.any(words, function(word) return find_field_problem(verb, word) end)
   if verb == "calibrate" then
     local _, message = calibration.read(parsed.reading or "paper", parsed.set or {})
     problem = problem or message
@@ -129,7 +129,7 @@ local function value_problem(parsed)
   return problem or nil
 end
 
-local function longhand_problem(words, loose)
+local function find_longhand_problem(words, loose)
   local verb, rest = find_verb(words)
   if not verb then
     return rest
@@ -137,21 +137,21 @@ local function longhand_problem(words, loose)
   local own = {}
   for i, word in ipairs(rest) do
     if word == "--" then
-      return unknown_flag(trainer_flags.read("."), table.move(rest, i, #rest, 1, {}))
+      return find_unknown_flag(trainer_flags.read("."), table.move(rest, i, #rest, 1, {}))
         or not loose and select(2, cli.parse(words, ".")) or nil
     end
     own[i] = word
   end
-  local problem = unknown_flag(flags_of_outline(verb), own)
+  local problem = find_unknown_flag(list_flags(verb), own)
   if problem or loose then
     return problem
   end
   local parsed, message = cli.parse(words, ".")
-  return not parsed and message or value_problem(parsed)
+  return not parsed and message or find_value_problem(parsed)
 end
 
 -- Flags of a trainer's verb, by the rows of its options.
-local function trainer_names(verb)
+local function list_trainer_names(verb)
   local names = { ["--help"] = true }
   local own = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
   for _, path in ipairs({ own, "runtime/cli/data_files.c" }) do
@@ -162,15 +162,15 @@ local function trainer_names(verb)
   return is_file(own) and names or nil
 end
 
-local function trainer_problem(words, loose)
+local function find_trainer_problem(words, loose)
   local verb = words[1] or "info"
-  local names = trainer_names(verb)
+  local names = list_trainer_names(verb)
   if not names then
     return not verb:find("^%-") and "no verb " .. verb or nil
   end
   local rest = table.move(words, 2, #words, 1, {})
   local has_letters = lists.any(rest, function(word) return word:find("^%u") end)
-  return unknown_flag(names, rest) or verb == "train" and not loose and not has_letters
+  return find_unknown_flag(names, rest) or verb == "train" and not loose and not has_letters
     and trainer_flags.find_problem(rest, ".") or nil
 end
 
@@ -183,7 +183,7 @@ local function make_problem(words)
   end
 end
 
-local function script_problem(words)
+local function find_script_problem(words)
   return words[1] and words[1]:find("/.*%.sh$") and not is_file(words[1]) and "no script " .. words[1] or nil
 end
 
@@ -191,13 +191,13 @@ end
 local function find_problem(text, is_span)
   local name, words, is_usage = parse_command(text)
   if name == "longhand" then
-    return longhand_problem(words, is_span or is_usage)
+    return find_longhand_problem(words, is_span or is_usage)
   elseif name == "trainer" then
-    return trainer_problem(words, is_span or is_usage)
+    return find_trainer_problem(words, is_span or is_usage)
   elseif name == "make" then
     return make_problem(words)
   end
-  return name == "sh" and script_problem(words)
+  return name == "sh" and find_script_problem(words)
 end
 
 -- The commands of an indented line: its text up to a comment or three blanks, split at pipes and &&.
@@ -241,7 +241,7 @@ local function list_problems(page, name)
   return problems, count
 end
 
-local function pages()
+local function list_pages()
   local list = { "README.md", "CONTRIBUTING.md" }
   for _, folder in ipairs({ "docs", "examples" }) do
     for name in lfs.dir(folder) do
@@ -257,7 +257,7 @@ TestCommands = {}
 
 function TestCommands.test_every_command_of_the_pages_is_valid()
   local problems, total = {}, 0
-  for _, path in ipairs(pages()) do
+  for _, path in ipairs(list_pages()) do
     local found, count = list_problems(support.read(path), path)
     lists.append(problems, found)
     total = total + count

@@ -71,7 +71,7 @@ function TestText.test_names_of_statics_have_no_effect()
 end
 
 -- The assembly of step.c with kernels, from texts of all files that a function changes.
-local function assembly(name, change)
+local function compile_to_assembly(name, change)
   local case, folder = cases.get_case("none none index 0 float32"), nil
   for _, file in ipairs(case.files) do
     folder = support.write(name .. "/" .. file.path, change(file.text)):match("^(.*)/")
@@ -90,9 +90,9 @@ function TestText.test_compiled_text_gives_the_same_assembly()
   if not select(2, support.shell(CC .. " -dumpmachine")) then
     lu.skip("no C compiler " .. CC)
   end
-  local text = assembly("whole", function(text) return text end)
+  local text = compile_to_assembly("whole", function(text) return text end)
   lu.assertTrue(#text > 100000)
-  lu.assertTrue(assembly("seen", compiled.reduce) == text)
+  lu.assertTrue(compile_to_assembly("seen", compiled.reduce) == text)
 end
 
 support.run()

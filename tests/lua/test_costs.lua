@@ -13,7 +13,7 @@ local project = require("project").new(".")
 TestCosts = {}
 
 -- Six operations per weight of the layers and token, and attention over T^2 pairs.
-local function nominal(T)
+local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
 
@@ -22,7 +22,7 @@ function TestCosts.test_flops_are_the_nominal_ones()
     { "{40, 40}", "2*n", 120, 29.7 } }
   for _, case in ipairs(cases) do
     local plan = make_plan({ ["train.lengths"] = case[1] }, task(2, 2, case[2]))
-    lu.assertEquals(plan.flops_per_step, nominal(case[3]))
+    lu.assertEquals(plan.flops_per_step, compute_nominal_flops(case[3]))
     lu.assertAlmostEquals(plan.flops_per_step / 1e9, case[4], 0.004 * case[4])
     lu.assertEquals(math.type(plan.flops_per_step), "integer")
     lu.assertEquals({ plan.longest_training, plan.mean_tokens }, { case[3], case[3] })
@@ -34,7 +34,7 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   for lengths, tokens in pairs(cases) do
     local sum, longest = 0, 0
     for _, T in ipairs(tokens) do
-      sum, longest = sum + nominal(T), math.max(longest, T)
+      sum, longest = sum + compute_nominal_flops(T), math.max(longest, T)
     end
     local plan = make_plan({ ["train.lengths"] = lengths }, task(2, 2))
     lu.assertAlmostEquals(plan.flops_per_step, sum / #tokens, 4)
@@ -163,20 +163,20 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
-  local function bytes_of(sets)
+  local function compute_bytes(sets)
     local plan = make_plan(sets, task(2, 2))
     return memory.derive(plan), plan
   end
-  local bytes, plan = bytes_of({})
+  local bytes, plan = compute_bytes({})
   lu.assertEquals(bytes.vector_bytes, 4 * plan.parameter_storage)
   lu.assertEquals({ bytes.shared_bytes, bytes.tables_bytes }, { PANELS, 0 })
   local page = 2 << 20
   lu.assertEquals(bytes.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
-  lu.assertEquals(bytes_of({ precision = "float64" }).vector_bytes, 2 * bytes.vector_bytes)
-  local rope = bytes_of({ ["encoding.rotation.kind"] = "rope" })
+  lu.assertEquals(compute_bytes({ precision = "float64" }).vector_bytes, 2 * bytes.vector_bytes)
+  local rope = compute_bytes({ ["encoding.rotation.kind"] = "rope" })
   lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, bytes.memory_bytes + 41 * 32 * 4)
-  local both = bytes_of({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+  local both = compute_bytes({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" })
   lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
@@ -185,7 +185,7 @@ end
 -- Arguments: tokens of each sequence, padded numbers of its queries and keys. SYMBOLS: the four symbols' vectors, and
 -- space for sums.
 local SYMBOLS = 4 * 6 * (64 + 192)
-local function workspace(sequences, tokens, queries, keys, drops)
+local function sum_bytes(sequences, tokens, queries, keys, drops)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
@@ -200,10 +200,10 @@ end
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_the_largest_block_has_the_most_bytes()
   local plan = make_plan({}, task(2, 2))
-  lu.assertEquals(memory.derive(plan).largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 },
+  lu.assertEquals(memory.derive(plan).largest_block, { bytes = sum_bytes(3, 33, 48, 40, 1), size = { 33 },
     sequences = 3 })
   local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
-  lu.assertEquals(memory.derive(whole).workspace_bytes, workspace(3, 33, 48, 40, 0))
+  lu.assertEquals(memory.derive(whole).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
   local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
@@ -214,7 +214,7 @@ end
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, task(2, 2))
-    lu.assertEquals(memory.derive(plan).workspace_bytes, workspace(sequences, tokens, queries, keys, 1))
+    lu.assertEquals(memory.derive(plan).workspace_bytes, sum_bytes(sequences, tokens, queries, keys, 1))
   end
   check({ ["train.batch"] = "3", ["train.shards"] = "2" }, 2, 41, 48, 48)
   check({ ["train.batch"] = "1", ["train.shards"] = "1" }, 1, 41, 48, 48)
@@ -252,13 +252,13 @@ end
 -- and gradients by diagonals have a row of their own. With one sequence in a step the longest one is the largest block.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain = scored("{ kind = 'none' }")
-  local function more(encoding)
+  local function compute_added_bytes(encoding)
     local plan = scored(encoding)
     local separate = memory.derive(plan).workspace_bytes - memory.derive(plain).workspace_bytes
     return (memory.derive(plan).shared_bytes - memory.derive(plain).shared_bytes) / 4, separate / 4
   end
   local function check_both(encoding, shared, separate)
-    lu.assertEquals({ more(encoding) }, { shared, separate }, encoding)
+    lu.assertEquals({ compute_added_bytes(encoding) }, { shared, separate }, encoding)
   end
   local by_distance = 79 + 1 + 80 + 16
   check_both("{ kind = 'alibi' }", 2 * by_distance, 0.0)

@@ -77,7 +77,7 @@ end
 TestNetwork = {}
 
 -- The members of a struct in a text, in order.
-local function members(text, struct)
+local function list_members(text, struct)
   local body = text:match("typedef struct " .. struct .. " {\n(.-)\n} " .. struct .. ";")
   local names = {}
   for name in body:gsub("/%*.-%*/", ""):gmatch("([%w_]+)%f[%[,;][%[,;]") do
@@ -93,8 +93,8 @@ function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product
   local more = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
     local _, device = render_device(encoding, WIDE)
-    lu.assertEquals(members(device, "layer_gradients"), (more[encoding] or "") .. NORMS, encoding)
-    lu.assertEquals(members(device, "gradients"), "token layer output output_bias", encoding)
+    lu.assertEquals(list_members(device, "layer_gradients"), (more[encoding] or "") .. NORMS, encoding)
+    lu.assertEquals(list_members(device, "gradients"), "token layer output output_bias", encoding)
     local _, folded = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
     local _, added = (more[encoding] or ""):gsub(" ", "")
     lu.assertEquals(folded, 9 + added + (device:find("sum_bytes", 1, true) and 1 or 0), encoding)
@@ -150,7 +150,7 @@ end
 
 -- Masks of the model's width are contiguous; others have an array each, at their own offset.
 function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
-  local function masks(model)
+  local function list_masks(model)
     local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
       model = { layers = 3, %s } }]]):format(model))
     local result = assert(project:plan(path))
@@ -161,9 +161,9 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
     local blocks = device.masks[2]
     return { list, device.sites, device.places, blocks and blocks.places_of or false }, result.plan
   end
-  lu.assertEquals(masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
-  lu.assertEquals(masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
-  local all, plan = masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
+  lu.assertEquals(list_masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
+  lu.assertEquals(list_masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
+  local all, plan = list_masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
   lu.assertEquals(all, { { "self_weights_keep 0", "layer_hidden_keep 2" }, 7, 4, { 1, 3 } })
   for _, file in ipairs(assert(gen.render_files(plan, template, {}, true))) do
     if file.path == "device.cu" then
@@ -225,21 +225,21 @@ end
 
 TestShards = {}
 
-local function shards(train, width)
+local function choose_shards(train, width)
   local plan = planned("none", width or NARROW, "float32", train)
   return { plan.cuda.chip, plan.cuda.replicas, plan.train.shards }
 end
 
 -- The default is for CPUs; a value equal to the default has the same effect.
 function TestShards.test_train_shards_decides_where_it_is_not_the_default()
-  lu.assertEquals(shards(""), { 128, 16, 16 })
-  lu.assertEquals(shards("shards = 16"), { 128, 16, 16 })
-  lu.assertEquals(shards("shards = 64"), { 64, 16, 64 })
-  lu.assertEquals(shards("batch = 256, shards = 200"), { 200, 16, 200 })
-  lu.assertEquals(shards("batch = 10"), { 10, 10, 10 })
-  lu.assertEquals(shards("batch = 10, shards = 5"), { 5, 10, 5 })
-  lu.assertEquals(shards("batch = 512", WIDE), { 256, 256, 16 })
-  lu.assertEquals(shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
+  lu.assertEquals(choose_shards(""), { 128, 16, 16 })
+  lu.assertEquals(choose_shards("shards = 16"), { 128, 16, 16 })
+  lu.assertEquals(choose_shards("shards = 64"), { 64, 16, 64 })
+  lu.assertEquals(choose_shards("batch = 256, shards = 200"), { 200, 16, 200 })
+  lu.assertEquals(choose_shards("batch = 10"), { 10, 10, 10 })
+  lu.assertEquals(choose_shards("batch = 10, shards = 5"), { 5, 10, 5 })
+  lu.assertEquals(choose_shards("batch = 512", WIDE), { 256, 256, 16 })
+  lu.assertEquals(choose_shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
 end
 
 function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
@@ -252,7 +252,7 @@ function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
 end
 
 -- The plan's advice: numbers of shards, each with the GPUs for which it is best.
-local function advised(train, precision)
+local function advise_shards(train, precision)
   local list = {}
   for _, one in ipairs(plan_page.make_json(planned("none", NARROW, precision, train)).choices) do
     if one.what == "gpu, smaller chip" then
@@ -263,14 +263,14 @@ local function advised(train, precision)
 end
 
 function TestShards.test_the_plan_advises_a_number_where_a_chip_needs_two_rounds()
-  local list = advised("")
+  local list = advise_shards("")
   lu.assertStrContains(list["train.shards = 64"], "A100 (108), ")
   lu.assertStrContains(list["train.shards = 64"], "H100 PCIe (114)")
   lu.assertNotStrContains(list["train.shards = 64"], "H100 SXM")
   lu.assertStrContains(list["train.shards = 32"], "fewer than 128 multiprocessors: T4 (40)")
-  lu.assertNil(advised("", "tf32")["train.shards = 32"]) -- bf16 and tf32 need sm_80
-  lu.assertNil(advised("shards = 64")["train.shards = 64"])
-  lu.assertEquals(advised("batch = 32"), {})
+  lu.assertNil(advise_shards("", "tf32")["train.shards = 32"]) -- bf16 and tf32 need sm_80
+  lu.assertNil(advise_shards("shards = 64")["train.shards = 64"])
+  lu.assertEquals(advise_shards("batch = 32"), {})
 end
 
 TestForm = {}
@@ -297,7 +297,7 @@ end
 TestConstants = {}
 
 -- The texts of device.cu and spec.c, with constant tensors whose names have this ending.
-local function made_with_constants(ending, width)
+local function render_with_constants(ending, width)
   local derive = parameters.derive
   parameters.derive = function(net)
     local derived = derive(net)
@@ -315,7 +315,7 @@ local CLEARED = "    clear_constants(piece, gradient);\n    const double squares
 
 -- Rows of keys, between those of queries and values.
 function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()
-  local device, spec = made_with_constants("key.weight", WIDE)
+  local device, spec = render_with_constants("key.weight", WIDE)
   local C, first = WIDE, 7 * WIDE + WIDE -- after the tokens of bucket sort, and the queries of a row
   lu.assertStrContains(device, ("if (e >= %d && e <= %d && (e - %d) %% %d < %d) found = true;"):format(first,
     first + (C - 1) * 3 * C + C - 1, first, 3 * C, C))
@@ -324,13 +324,13 @@ function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()
 end
 
 function TestConstants.test_gradient_of_a_whole_tensor_is_cleared_before_the_norm()
-  local device = made_with_constants("token.weight", NARROW)
+  local device = render_with_constants("token.weight", NARROW)
   lu.assertStrContains(device, ("if (e >= 0 && e <= %d) found = true; /* embed.token.weight */"):format(7 * NARROW - 1))
   lu.assertStrContains(device, CLEARED)
 end
 
 function TestConstants.test_code_without_constants_does_not_mention_them()
-  local device, spec = made_with_constants("no such name", NARROW)
+  local device, spec = render_with_constants("no such name", NARROW)
   lu.assertNotStrContains(device, "constant(")
   lu.assertNotStrContains(device, "clear_constants")
   lu.assertNotStrContains(spec, "false},\n")

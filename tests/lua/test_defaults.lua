@@ -84,40 +84,40 @@ TestWrite = {}
 local old = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", room = 100 }
 local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", room = 100 }
 
-local function padded(encoded)
+local function pad_text(encoded)
   return encoded.text .. ("\0"):rep(encoded.room - #encoded.text)
 end
 
-local function program(name, bytes)
+local function write_program(name, bytes)
   local path = support.write(name, bytes)
   os.execute("chmod 751 " .. path)
   return path
 end
 
 function TestWrite.test_another_text_is_written_into_the_same_space()
-  local from = program("trainer", "\127ELF" .. padded(old) .. "\0\1behind")
+  local from = write_program("trainer", "\127ELF" .. pad_text(old) .. "\0\1behind")
   local to = support.write("place/x", ""):match("^(.*)/") .. "/trainer"
   lu.assertTrue(trainer_defaults.write(from, to, new))
-  lu.assertEquals(support.read(to), "\127ELF" .. padded(new) .. "\0\1behind")
+  lu.assertEquals(support.read(to), "\127ELF" .. pad_text(new) .. "\0\1behind")
   lu.assertEquals(lfs.attributes(to, "permissions"), "rwxr-x--x")
-  lu.assertEquals(support.read(from), "\127ELF" .. padded(old) .. "\0\1behind")
+  lu.assertEquals(support.read(from), "\127ELF" .. pad_text(old) .. "\0\1behind")
 end
 
 -- The text is not replaced, so the trainer is compiled, if the text and its whole buffer are not found with certainty.
 function TestWrite.test_ambiguous_places_are_not_written()
-  local block = padded(old)
+  local block = pad_text(old)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),
     behind = old.text .. ("\0"):rep(20) .. ("x"):rep(80), room = (block:gsub(" 100 ", " 101 ", 1)),
     version = (block:gsub("defaults 1", "defaults 2", 1)) }) do
     local to = support.write("unsure/x", ""):match("^(.*)/") .. "/" .. name
-    lu.assertNil((trainer_defaults.write(program("unsure/from_" .. name, bytes), to, new)), name)
+    lu.assertNil((trainer_defaults.write(write_program("unsure/from_" .. name, bytes), to, new)), name)
     lu.assertNil(lfs.attributes(to, "mode"), name)
   end
   lu.assertNil((trainer_defaults.write("/nonexistent", "/nonexistent2", new)))
 end
 
 function TestWrite.test_obstacles_are_reported()
-  local done, message = trainer_defaults.write(program("trainer", padded(old)), "/nonexistent/trainer", new)
+  local done, message = trainer_defaults.write(write_program("trainer", pad_text(old)), "/nonexistent/trainer", new)
   lu.assertFalse(done)
   lu.assertStrContains(message, "/nonexistent/trainer")
 end

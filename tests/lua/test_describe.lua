@@ -124,20 +124,20 @@ end
 -- The number of visits of a position in training: steps times mean tokens, here 21.5, divided by the range; with
 -- positions by sequence every sequence counts.
 function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
-  local function words(draw, steps)
+  local function read_words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
     local text = plan_page.format_page(make_plan(sets, task(2, 2)))
     return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
   end
-  lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
-  lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
-  lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
+  lu.assertEquals({ read_words("pass", "100000") }, { "1,075", "1" })
+  lu.assertEquals({ read_words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
+  lu.assertEquals({ read_words("sequence", "100000") }, { "137,600", "as" })
   lu.assertNil(plan_page.format_page(make_plan({}, task(2, 2))):match("visits of a position"))
 end
 
 -- The choices about the tables of a score: { what, value, why }.
-local function score_choices(encoding)
+local function list_score_choices(encoding)
   local list = {}
   for _, choice in ipairs(plan_page.make_json(scored(encoding)).choices) do
     if choice.what:find("^score") then
@@ -148,13 +148,13 @@ local function score_choices(encoding)
 end
 
 function TestWords.test_choices_of_a_score_are_its_tables_and_its_pair_loop()
-  lu.assertEquals(score_choices("{ kind = 'none' }"), {})
-  lu.assertEquals(score_choices("{ kind = 'alibi' }"), {
+  lu.assertEquals(list_score_choices("{ kind = 'none' }"), {})
+  lu.assertEquals(list_score_choices("{ kind = 'alibi' }"), {
     { "score table by_distance", "[2][query - key]",
       "once per step: x.slope * (select(less(x.distance, 0), 0.5, 0) - abs(x.distance))" },
     { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
   })
-  lu.assertEquals(score_choices("{ kind = 'kerple_log' }"), {
+  lu.assertEquals(list_score_choices("{ kind = 'kerple_log' }"), {
     { "score table by_head", "[2]", "once per step: exp(x.log_p); its gradient goes to x.log_p" },
     { "score table by_head_2", "[2]", "once per step: exp(x.log_a); its gradient goes to x.log_a" },
     { "score table by_distance", "[2][query - key]", "once per step: -(by_head * log1p(by_head_2 * "
@@ -164,14 +164,14 @@ function TestWords.test_choices_of_a_score_are_its_tables_and_its_pair_loop()
 end
 
 function TestWords.test_a_score_whose_gradient_needs_the_logit_keeps_it()
-  lu.assertEquals(score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
+  lu.assertEquals(list_score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
     .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
     { "score table by_head", "[2]",
       "once per step, for each layer: x.a * x.b * x.head; its gradient goes to x.a, x.b" },
     { "score in the pair loop", "logit made twice",
       "tanh(x.score) + by_head; its gradient needs the logit, which the backward pass computes again" },
   })
-  lu.assertEquals(score_choices("{ kind = 'log_length' }"), {
+  lu.assertEquals(list_score_choices("{ kind = 'log_length' }"), {
     { "score table scalar", "one number", "once per step: 0.22820491141866869 * log(x.query_length)" },
     { "score in the pair loop", "logit made once", "x.score * scalar; its gradient does without the logit" },
   })
@@ -250,12 +250,12 @@ end
 TestDropout = {}
 
 function TestDropout.test_every_rate_is_named()
-  local function dropout(model)
+  local function describe_dropout(model)
     return plan_page.format_dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
   end
-  lu.assertEquals(dropout({}), ", dropout 0.1")
-  lu.assertEquals(dropout({ hidden_dropout = 0.25 }), ", dropout 0.1, of hidden numbers 0.25")
-  lu.assertEquals(dropout({ attention_dropout = 0.2, embedding_dropout = 0 }),
+  lu.assertEquals(describe_dropout({}), ", dropout 0.1")
+  lu.assertEquals(describe_dropout({ hidden_dropout = 0.25 }), ", dropout 0.1, of hidden numbers 0.25")
+  lu.assertEquals(describe_dropout({ attention_dropout = 0.2, embedding_dropout = 0 }),
     ", dropout 0.1, of attention's weights 0.2, of the embedding 0")
 end
 

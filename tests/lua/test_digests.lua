@@ -165,11 +165,11 @@ function TestDigests.test_steps_are_in_the_digest_if_the_schedule_falls()
   local plain = digests()
   lu.assertNotEquals(short, plain)
   lu.assertEquals({ digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
-  local function of_epochs(epochs)
+  local function digest_of_epochs(epochs)
     return (plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
       (", train = { epochs = %d, schedule = { kind = 'linear' } }"):format(epochs))).digest
   end
-  lu.assertNotEquals(of_epochs(4), of_epochs(5))
+  lu.assertNotEquals(digest_of_epochs(4), digest_of_epochs(5))
 end
 
 -- A network's default is not part of a spec, whether given or not: plans from before other norms, activations and

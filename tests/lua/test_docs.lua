@@ -29,7 +29,7 @@ local guide = read("docs/encodings.md")
 
 TestEncodings = {}
 
-local function rows_of_presets()
+local function list_preset_rows()
   local rows = {}
   for first in guide:match("## The presets\n(.-)\n## "):gmatch("\n| (`[^|]*) |") do
     for name in first:gmatch("`([%w_]+)`") do
@@ -40,7 +40,7 @@ local function rows_of_presets()
 end
 
 function TestEncodings.test_the_table_has_the_presets()
-  local rows = rows_of_presets()
+  local rows = list_preset_rows()
   for file in lfs.dir("spec/encodings") do
     local name = file:match("^(.*)%.lua$")
     if name then
@@ -350,14 +350,14 @@ end
 TestLinks = {}
 
 -- The fragment by which GitHub links to a heading.
-local function fragment(heading)
+local function make_fragment(heading)
   return (heading:lower():gsub("[^%w_ -]", ""):gsub(" ", "-"))
 end
 
-local function fragments_of(text)
+local function list_fragments(text)
   local fragments = {}
   for heading in ("\n" .. text:gsub("\n```.-\n```", "")):gmatch("\n#+ ([^\n]*)") do
-    fragments[fragment(heading)] = true
+    fragments[make_fragment(heading)] = true
   end
   return fragments
 end
@@ -376,7 +376,7 @@ function TestLinks.test_targets_exist()
       if not target:find("://", 1, true) then
         links = links + 1
         lu.assertNotNil(lfs.attributes(path), ("%s: there is no file %s"):format(page, path))
-        lu.assertTrue(heading == "" or fragments_of(read(path))[heading] == true,
+        lu.assertTrue(heading == "" or list_fragments(read(path))[heading] == true,
           ("%s: %s has no heading #%s"):format(page, path, heading))
       end
     end

@@ -83,7 +83,7 @@ function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   end
 end
 
-local function sites(attention, member)
+local function list_sites(attention, member)
   for _, side in ipairs(attention.sides) do
     if side.member == member then
       return { side.stream, side.site }
@@ -96,19 +96,19 @@ end
 function TestDrawnStreams.test_sites_are_of_a_stream()
   local pass = make_plan(drawn("kind = 'rope'", ", draw = 'pass'"))
   lu.assertEquals({ pass.streams[1].first_site, pass.streams[2].first_site }, { 0, 3 })
-  lu.assertEquals(sites(family(pass, "encoder"), "position"), { 0, "" })
-  lu.assertEquals(sites(family(pass, "decoder"), "position"), { 1, " + 3" })
-  lu.assertEquals(sites(family(pass, "cross"), "position"), { 1, " + 3" })
-  lu.assertEquals(sites(family(pass, "cross"), "key_position"), { 0, "" })
+  lu.assertEquals(list_sites(family(pass, "encoder"), "position"), { 0, "" })
+  lu.assertEquals(list_sites(family(pass, "decoder"), "position"), { 1, " + 3" })
+  lu.assertEquals(list_sites(family(pass, "cross"), "position"), { 1, " + 3" })
+  lu.assertEquals(list_sites(family(pass, "cross"), "key_position"), { 0, "" })
   local layer = make_plan(drawn("kind = 'rope'"))
-  lu.assertEquals(sites(family(layer, "encoder"), "position"), { 0, " + 1" })
-  lu.assertEquals(sites(family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
-  lu.assertEquals(sites(family(layer, "cross"), "position"), { 1, " + 1 + 3" })
-  lu.assertEquals(sites(family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
+  lu.assertEquals(list_sites(family(layer, "encoder"), "position"), { 0, " + 1" })
+  lu.assertEquals(list_sites(family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
+  lu.assertEquals(list_sites(family(layer, "cross"), "position"), { 1, " + 1 + 3" })
+  lu.assertEquals(list_sites(family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
   -- the source has the positions of cross-attention
   local bare = make_plan(drawn("kind = 'rope'", ", draw = 'pass'"), 0)
   lu.assertEquals({ bare.streams[1].first_site, bare.streams[2].first_site }, { 4, 0 })
-  lu.assertEquals(sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
+  lu.assertEquals(list_sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
 
 -- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.

@@ -99,20 +99,20 @@ end
 
 function TestEscape.test_html_latex_and_other_pages_stay_well_formed()
   for _, text in ipairs(hostile.TEXTS) do
-    lu.assertNil(hostile.problem_of_xml(('<p title="%s">%s</p>'):format(escape.html(text), escape.html(text))))
-    lu.assertNil(hostile.problem_of_latex(("\\caption{%s} \\\\\n%s"):format(escape.latex(text), escape.latex(text))))
-    lu.assertNil(hostile.problem_of_gnuplot(("set title %s\n"):format(escape.gnuplot(text))))
+    lu.assertNil(hostile.find_xml_problem(('<p title="%s">%s</p>'):format(escape.html(text), escape.html(text))))
+    lu.assertNil(hostile.find_latex_problem(("\\caption{%s} \\\\\n%s"):format(escape.latex(text), escape.latex(text))))
+    lu.assertNil(hostile.find_gnuplot_problem(("set title %s\n"):format(escape.gnuplot(text))))
     lu.assertNil(escape.python(text):find('["\\\n]'))
   end
 end
 
 function TestEscape.test_the_checks_find_mistakes()
   for problem, pages in pairs({
-    problem_of_gnuplot = { "set title 'a\n!touch FILE\n'\n", "set title `id`\n", "system 'id'\n", "$a << EOD\n1\n",
+    find_gnuplot_problem = { "set title 'a\n!touch FILE\n'\n", "set title `id`\n", "system 'id'\n", "$a << EOD\n1\n",
       "$a << EOD\n1 2\n!x\nEOD\n", 'set title "`id`"\n' },
-    problem_of_xml = { "<p><b>x</p></b>", "<p>", "<p>a & b</p>", "<p>&x;</p>", "<p>a < b</p>", '<p a="<">x</p>',
+    find_xml_problem = { "<p><b>x</p></b>", "<p>", "<p>a & b</p>", "<p>&x;</p>", "<p>a < b</p>", '<p a="<">x</p>',
       "<p a=x>y</p>", "<p>\1</p>" },
-    problem_of_latex = { "\\input{x}", "a}", "{a", "a_b", "50%", "a \\\\\n [x]", "\\begin{document}" },
+    find_latex_problem = { "\\input{x}", "a}", "{a", "a_b", "50%", "a \\\\\n [x]", "\\begin{document}" },
     find_text_problem = { "\xff", "a\27[31m" },
   }) do
     for _, page in ipairs(pages) do

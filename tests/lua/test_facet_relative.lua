@@ -13,20 +13,20 @@ local encoding, with_distances = encodings.encoding, encodings.with_distances
 TestRelative = {}
 
 function TestRelative.test_both_kinds_have_their_rows_and_vectors()
-  local function plan(kind, reading)
+  local function plan_relative(kind, reading)
     local spec = with_distances("none", "none", "layer", reading, kind)
     return relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   end
-  local xl = plan("transformer_xl", "drawn")
+  local xl = plan_relative("transformer_xl", "drawn")
   lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
-  local shaw = plan("shaw", "drawn")
+  local shaw = plan_relative("shaw", "drawn")
   lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)
-  local rotated = plan("transformer_xl", "difference")
+  local rotated = plan_relative("transformer_xl", "difference")
   lu.assertEquals({ rotated.toeplitz, rotated.rotated, rotated.behind, xl.rotated }, { false, true, true, false })
-  lu.assertFalse(plan("shaw", "difference").rotated)
-  lu.assertFalse(plan("shaw", "difference").behind)
+  lu.assertFalse(plan_relative("shaw", "difference").rotated)
+  lu.assertFalse(plan_relative("shaw", "difference").behind)
   lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), {}).kind, "none")
 end
 

@@ -11,7 +11,7 @@ local encoding = encodings.encoding
 
 TestRotation = {}
 
-local function rope(head_width, draw)
+local function plan_rope(head_width, draw)
   local spec = encoding("none", "rope", "randomized", draw or "layer")
   return rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {}), head_width), {})
 end
@@ -19,7 +19,7 @@ end
 -- A row of heads repeats its first channels, and the period is a whole number of vectors at every level.
 function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
   for head_width = 4, 64, 4 do
-    local period = rope(head_width).period
+    local period = plan_rope(head_width).period
     lu.assertEquals(math.type(period), "integer")
     lu.assertEquals({ period % head_width, period % 16 }, { 0, 0 }, head_width)
     for smaller = 16, period - 16, 16 do
@@ -37,20 +37,20 @@ function TestRotation.test_periods_of_rotation_are_known_values()
   local expected = { [4] = 16, [8] = 16, [12] = 48, [16] = 16, [20] = 80, [24] = 48, [32] = 32, [48] = 48, [60] = 240,
     [64] = 64 }
   for head_width, period in pairs(expected) do
-    lu.assertEquals(rope(head_width).period, period, head_width)
+    lu.assertEquals(plan_rope(head_width).period, period, head_width)
   end
 end
 
 function TestRotation.test_the_draw_is_the_block_s()
-  lu.assertEquals(rope(8).draw, "l")
-  lu.assertEquals(rope(8, "pass").draw, "0")
+  lu.assertEquals(plan_rope(8).draw, "l")
+  lu.assertEquals(plan_rope(8, "pass").draw, "0")
   local spec = encoding("learned", "rope", "randomized", "layer")
   lu.assertEquals(rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), {}).draw, "l + 1")
   lu.assertNil(rotation.plan(encoding("none", "rope", "index"), encodings.family({ kind = "index" }), {}).draw)
 end
 
 function TestRotation.test_the_default_base_is_10000()
-  local plan = rope(8)
+  local plan = plan_rope(8)
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end
 

@@ -25,7 +25,7 @@ local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "targe
 local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false, spacing = false }
 
 -- A plan with self-attention and an attention from a source to a target; cross: the facets of the second attention.
-local function two_families(self_facets, cross)
+local function derive_two(self_facets, cross)
   local plan, score = plans.scored(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross
   local width = plan.width
@@ -52,23 +52,23 @@ local function derive(plan, score)
   return plan
 end
 
-local function template(name)
+local function read_template(name)
   return name:find("^families") and support.read("tests/families/" .. name) or facets.template(name)
 end
 
 function TestFamilies.test_facets_of_a_family_replace_those_of_all()
-  local plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }", CROSS))
+  local plan = derive(derive_two("{ rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }", CROSS))
   local family, cross = plan.attentions[1], plan.attentions[2]
   lu.assertEquals({ family.rotation.base, family.mask.kind }, { 100.0, "causal" })
   lu.assertEquals({ cross.rotation.base, cross.mask.kind }, { 500.0, "none" })
-  local equal_plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 } }"))
+  local equal_plan = derive(derive_two("{ rotation = { kind = 'rope', base = 100 } }"))
   lu.assertEquals(equal_plan.attentions[2].rotation.base, 100.0)
 end
 
 function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several_families()
   local only = plans.scored("{ rotation = { kind = 'rope' } }").attentions[1]
   lu.assertEquals({ only.prefix, only.PREFIX, only.first_site }, { "", "", 0 })
-  local plan = two_families("{}")
+  local plan = derive_two("{}")
   lu.assertEquals(plan.attentions[1].PREFIX, "SELF_")
   lu.assertEquals({ plan.attentions[2].prefix, plan.attentions[2].first_site }, { "cross_", plan.layers + 1 })
 end
@@ -80,7 +80,7 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
     ["positions.reading"] = { positions = { kind = "randomized", max_position = 100, sorted = true, draw = "pass",
       reading = "drawn" }, relative = { kind = "shaw", clip = 4 } },
   }) do
-    local ok, problem = pcall(derive, two_families("{}", cross))
+    local ok, problem = pcall(derive, derive_two("{}", cross))
     lu.assertFalse(ok, field)
     lu.assertEquals(problem.field, "encoding.cross." .. field)
     lu.assertStrContains(problem.what, "for one sequence, but its queries and keys are of two")
@@ -88,7 +88,7 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
 end
 
 local function write(name, path, plan, family, known)
-  local text, problem = render.render(name, plan, template, nil, family, known)
+  local text, problem = render.render(name, plan, read_template, nil, family, known)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   return support.write("families/" .. path, text)
 end
@@ -96,9 +96,9 @@ end
 -- Random distances of a family have its name wherever its score reads them.
 function TestFamilies.test_one_family_may_draw_distances()
   local sampled_positions = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
-  local plan = derive(two_families(sampled_positions, { score = false }))
+  local plan = derive(derive_two(sampled_positions, { score = false }))
   lu.assertEquals(plan.attentions[2].positions.kind, "index")
-  local text = render.render("attention/cpu/scalar.inc.tpl", plan, template, nil, plan.attentions[1])
+  local text = render.render("attention/cpu/scalar.inc.tpl", plan, read_template, nil, plan.attentions[1])
   lu.assertStrContains(text, "static vector self_distances_from(const int32_t *drawn, int o, int T) {")
   lu.assertStrContains(text, "const int32_t *drawn = ((const shared *)step->shared)->self_distance[l];")
   lu.assertStrContains(text, "self_drawn_distance(drawn, ")
@@ -108,16 +108,16 @@ end
 function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   local turns = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
   local sampled_positions = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"
-  local plan = derive(two_families(sampled_positions, turns))
+  local plan = derive(derive_two(sampled_positions, turns))
   lu.assertTrue(plan.tables)
-  local text = render.render("parts/position_tables.tpl", plan, template, nil, plan.attentions[1])
+  local text = render.render("parts/position_tables.tpl", plan, read_template, nil, plan.attentions[1])
   lu.assertStrContains(text, "    rows = rows > SELF_MAX_POSITION ? rows : SELF_MAX_POSITION;\n    return rows;\n")
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
 local function compute_what_plain_loops_do(more, even)
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' }, %s }"
-  local plan = derive(two_families(self_facets:format(more), CROSS))
+  local plan = derive(derive_two(self_facets:format(more), CROSS))
   plan.even_heads = even
   local known = signatures.new()
   write("common/config.h.tpl", "config.h", plan, plan.attentions[1])

@@ -24,16 +24,16 @@ end
 local LEAVES = { "x.score", "x.score", "x.distance", "x.distance", "x.query_index", "x.key_index", "x.head", "x.layer",
   "x.query_length", "x.heads", "x.p", "x.p", "0", "1", "2", "-3", "0.5", "1.7", "8" }
 
-local some_number
+local pick_number
 
-local function some_truth(depth)
+local function pick_truth(depth)
   local name = depth == 0 and "less" or pick({ "less", "less_equal", "equal", "all", "any", "negate" })
   if name == "negate" then
-    return ("negate(%s)"):format(some_truth(depth - 1))
+    return ("negate(%s)"):format(pick_truth(depth - 1))
   elseif name == "all" or name == "any" then
-    return ("%s(%s, %s)"):format(name, some_truth(depth - 1), some_truth(depth - 1))
+    return ("%s(%s, %s)"):format(name, pick_truth(depth - 1), pick_truth(depth - 1))
   end
-  return ("%s(%s, %s)"):format(name, some_number(depth), some_number(depth))
+  return ("%s(%s, %s)"):format(name, pick_number(depth), pick_number(depth))
 end
 
 local FORMS = {
@@ -54,13 +54,13 @@ local FORMS = {
   function(a, b) return ("sum(3, function(m) return (%s) * m + %s end)"):format(a, b) end,
 }
 
-function some_number(depth)
+function pick_number(depth)
   if depth == 0 then
     return pick(LEAVES)
   elseif draw_below(8) == 0 then
-    return ("select(%s, %s, %s)"):format(some_truth(depth - 1), some_number(depth - 1), some_number(depth - 1))
+    return ("select(%s, %s, %s)"):format(pick_truth(depth - 1), pick_number(depth - 1), pick_number(depth - 1))
   end
-  return pick(FORMS)(some_number(depth - 1), some_number(draw_below(depth)))
+  return pick(FORMS)(pick_number(depth - 1), pick_number(draw_below(depth)))
 end
 
 -- Values of a pair of tokens, and of the parameters.
@@ -132,7 +132,7 @@ function TestAgainstNumbers.test_random_functions()
   local t = { name = "t", local_name = "t", per = "model", learned = true, init = 0.0, size = 5, first = -2,
     outside = "clip" }
   for case = 1, 2000 do
-    local text = "x.score + " .. some_number(1 + case % 4)
+    local text = "x.score + " .. pick_number(1 + case % 4)
     local source = "return function(x) return " .. text .. " end"
     local session = { builder = ir.new({ heads = 4, layers = 2, positions = "index" }), heads = 4, layers = 2,
       parameters = { p = p, t = t } }

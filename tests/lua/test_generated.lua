@@ -101,8 +101,8 @@ TestAbsent = {}
 function TestAbsent.test_features_that_are_off_leave_no_fingerprint()
   for _, case in ipairs(cases.all()) do
     for _, file in ipairs(case.files) do
-      local text = cases.without_spec(file.path, file.text)
-      for _, name in ipairs(file.path ~= "plan.lua" and cases.names_of_absent_features(case.resolved) or {}) do
+      local text = cases.remove_spec(file.path, file.text)
+      for _, name in ipairs(file.path ~= "plan.lua" and cases.list_absent_features(case.resolved) or {}) do
         local at = text:find(name, 1, true)
         lu.assertNil(at, at and ("%s (%s): %s is there: %s"):format(file.path, case.name, name,
           text:sub(at):match("[^\n]*")))
@@ -116,12 +116,12 @@ function TestAbsent.test_every_fingerprint_occurs()
   local off, present = {}, {}
   for _, case in ipairs(cases.all()) do
     local absent = {}
-    for _, name in ipairs(cases.names_of_absent_features(case.resolved)) do
+    for _, name in ipairs(cases.list_absent_features(case.resolved)) do
       absent[name], off[name] = true, true
     end
     local parts = {}
     for _, file in ipairs(case.files) do
-      parts[#parts + 1] = file.path ~= "plan.lua" and cases.without_spec(file.path, file.text) or nil
+      parts[#parts + 1] = file.path ~= "plan.lua" and cases.remove_spec(file.path, file.text) or nil
     end
     local text = table.concat(parts)
     for _, field in ipairs(schema.fields) do
@@ -147,7 +147,7 @@ function TestAbsent.test_identifiers_occur_exactly_if_used()
   for _, case in ipairs(cases.all()) do
     local parts = {}
     for i = 1, #PATHS - 1 do
-      parts[i] = cases.without_spec(PATHS[i], case.text[PATHS[i]])
+      parts[i] = cases.remove_spec(PATHS[i], case.text[PATHS[i]])
     end
     local text = table.concat(parts)
     for _, entry in ipairs(IDENTIFIERS) do

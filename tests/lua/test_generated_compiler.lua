@@ -17,7 +17,7 @@ local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-protot
   .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable -Wno-unused-parameter -Wno-psabi "
   .. "-Wno-unknown-pragmas -Iinclude -I."
 
-local function level_flag()
+local function require_level()
   local machine, found = support.shell(CC .. " -dumpmachine")
   if not found then
     lu.skip("no C compiler " .. CC)
@@ -54,7 +54,7 @@ local MEMBERS = {
 }
 
 -- Static assertions that the members of `parameters` have the offsets of the plan's tensors.
-local function offset_checks(plan)
+local function write_offset_checks(plan)
   local at, text = {}, { "#include <stddef.h>" }
   for _, tensor in ipairs(plan.tensors) do
     at[tensor.name] = tensor.offset
@@ -81,13 +81,13 @@ local function offset_checks(plan)
 end
 
 function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
-  local level, count = level_flag(), 0
+  local level, count = require_level(), 0
   for _, list in ipairs({ COMBINATIONS, cases.rows }) do
     for _, row in ipairs(list) do
       if row.compile then
         count = count + 1
         local case, how = cases.get_case(row[1]), assert(COMPILE[row.compile])
-        local folder = write_folder(case, "compiled" .. count, offset_checks(case.plan))
+        local folder = write_folder(case, "compiled" .. count, write_offset_checks(case.plan))
         local text, good = support.shell(table.concat({ CC, how, level, FLAGS, folder .. "/probe.c" }, " "))
         lu.assertTrue(good and text == "", row[1] .. "\n" .. text)
       end
@@ -97,7 +97,7 @@ end
 
 -- The compilation above can fail: it reports an unused macro, static function or table.
 function TestCompiler.test_unused_definitions_are_found()
-  local level = level_flag()
+  local level = require_level()
   local folder = write_folder(cases.get_case("none none index 0 float32"), "unused",
     "#define NOBODY_USES 1\nstatic int nobody_calls(void) { return 1; }\nstatic const int nobody_reads[] = { 1 };\n")
   local text, good = support.shell(table.concat({ CC, COMPILE.whole, level, FLAGS, folder .. "/probe.c" }, " "))
@@ -108,7 +108,7 @@ function TestCompiler.test_unused_definitions_are_found()
 end
 
 function TestCompiler.test_code_that_the_runtime_reads_compiles()
-  level_flag()
+  require_level()
   for i, name in ipairs({ "lists", "all checkpoints", "evaluation while training", "one answer", "no clipping",
     "learned rope layer 0.1 float32" }) do
     local folder = write_folder(cases.get_case(name), "spec" .. i)
@@ -125,7 +125,7 @@ local function compile_random(id, cxx)
     for _, file in ipairs(assert(project:files(plan, plan.device and true))) do
       folder = support.write(id .. "/" .. file.path, file.text):match("^(.*)/")
     end
-    local text, good = support.shell(table.concat({ CC, COMPILE.checked, level_flag(), FLAGS, folder .. "/step.c" },
+    local text, good = support.shell(table.concat({ CC, COMPILE.checked, require_level(), FLAGS, folder .. "/step.c" },
       " "))
     lu.assertTrue(good and text == "", id .. "\n" .. text)
     if plan.device and cxx then
@@ -139,7 +139,7 @@ local function compile_random(id, cxx)
 end
 
 function TestCompiler.test_random_networks_compile()
-  level_flag()
+  require_level()
   local cxx = os.getenv("CXX") or "g++"
   local _, found = support.shell(cxx .. " --version")
   for number = 1, NETWORKS do
@@ -150,9 +150,9 @@ end
 
 -- A wrong offset does not compile, so the assertions above can fail.
 function TestCompiler.test_a_wrong_layout_is_found()
-  level_flag()
+  require_level()
   local case = cases.get_case("none none index 0 float32")
-  local folder = write_folder(case, "wrong", (offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
+  local folder = write_folder(case, "wrong", (write_offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
   local text, good = support.shell(table.concat({ CC, "-fsyntax-only", FLAGS, folder .. "/probe.c" }, " "))
   lu.assertTrue(not good and text:find("embed.token.weight", 1, true) ~= nil)
 end

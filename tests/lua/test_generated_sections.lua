@@ -11,7 +11,7 @@ local GOLDEN, SECTIONS = "tests/golden/sections", cases.sections
 TestSections = {}
 
 -- A function or a struct, with the comment above it; nil if the file lacks the name.
-local function cut(text, name)
+local function cut_sections(text, name)
   local all_lines, out = {}, {}
   cases.each_line(text, function(line)
     all_lines[#all_lines + 1] = line
@@ -31,17 +31,17 @@ local function cut(text, name)
   end
 end
 
-local function section(entry)
+local function render_section(entry)
   local case, parts = cases.get_case(entry[2]), {}
   for i, name in ipairs(entry[4]) do
-    parts[i] = assert(cut(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
+    parts[i] = assert(cut_sections(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
   end
   return table.concat(parts, "\n")
 end
 
 function TestSections.test_sections_are_the_golden_ones()
   for _, entry in ipairs(SECTIONS) do
-    local path, text = ("%s/%s.txt"):format(GOLDEN, entry[1]), section(entry)
+    local path, text = ("%s/%s.txt"):format(GOLDEN, entry[1]), render_section(entry)
     if os.getenv("LH_UPDATE_GOLDEN") == "1" then
       local file = assert(io.open(path, "wb"))
       file:write(text)

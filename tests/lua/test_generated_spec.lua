@@ -45,7 +45,7 @@ local OWN = "task.source=../tasks/own/first_repeat.c"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=300", "task.output_symbols=2", "train.epochs=3" }
 
 -- Renders plain.lua or, for dataset files, the spec without lengths.
-local function rendered_task(sets, spec)
+local function render_task(sets, spec)
   local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task })
@@ -67,7 +67,7 @@ local function check_words(text, present, absent)
 end
 
 function TestTasks.test_a_built_in_task_has_neither_source_nor_data()
-  local text = rendered_task({})
+  local text = render_task({})
   lu.assertNil(text["task.c"])
   check_words(text["spec.c"], { ".sample = lh_task_bucket_sort", ".labels = output_length" },
     { ".source =", "lh_data", ".data =", "shape_of", "NULL}}" })
@@ -76,9 +76,9 @@ end
 
 function TestTasks.test_options_and_computation_tokens_are_absent_unless_requested()
   for _, sets in ipairs({ {}, { OWN }, DATA }) do
-    local text = rendered_task(sets, sets == DATA and "tests/golden/specs/bare.lua" or nil)
+    local text = render_task(sets, sets == DATA and "tests/golden/specs/bare.lua" or nil)
     for path, content in pairs(text) do
-      local low = path ~= "plan.lua" and cases.without_spec(path, content):lower() or ""
+      local low = path ~= "plan.lua" and cases.remove_spec(path, content):lower() or ""
       lu.assertNil(low:find("options", 1, true), path)
       lu.assertNil(low:find("computation", 1, true), path)
     end
@@ -87,8 +87,8 @@ end
 
 -- The loss of a task without masks has no masks. A loss of all labels allows for sequences without a counted label.
 function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
-  local function found(sets, spec)
-    local text, words = rendered_task(sets, spec), {}
+  local function find_words(sets, spec)
+    local text, words = render_task(sets, spec), {}
     for word, where in pairs({ [".loss = LH_LOSS_ALL"] = "spec.c", [".loss = LH_LOSS_COUNTED"] = "spec.c",
       [".scale = scale"] = "step.c", ["continue;"] = "loss.inc", ["all labels are masked"] = "loss.inc" }) do
       words[#words + 1] = text[where]:find(word, 1, true) and word or nil
@@ -99,51 +99,51 @@ function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local counted = { ".loss = LH_LOSS_COUNTED", ".scale = scale", "all labels are masked", "continue;" }
   local all = { ".loss = LH_LOSS_ALL", "all labels are masked" }
   local masking = "task.source=../tasks/own/masked_sort.c"
-  lu.assertEquals(found({}), {})
-  lu.assertEquals(found({ OWN }), {})
-  lu.assertEquals(found({ masking }), all)
-  lu.assertEquals(found({ masking, "model.kind=decoder" }), counted)
-  lu.assertEquals(found({ masking, "task.loss=counted" }), counted)
-  lu.assertEquals(found(DATA, "tests/golden/specs/bare.lua"), counted)
-  lu.assertEquals(found({ "task.loss=all", table.unpack(DATA) }, "tests/golden/specs/bare.lua"), all)
+  lu.assertEquals(find_words({}), {})
+  lu.assertEquals(find_words({ OWN }), {})
+  lu.assertEquals(find_words({ masking }), all)
+  lu.assertEquals(find_words({ masking, "model.kind=decoder" }), counted)
+  lu.assertEquals(find_words({ masking, "task.loss=counted" }), counted)
+  lu.assertEquals(find_words(DATA, "tests/golden/specs/bare.lua"), counted)
+  lu.assertEquals(find_words({ "task.loss=all", table.unpack(DATA) }, "tests/golden/specs/bare.lua"), all)
 end
 
 function TestTasks.test_options_reach_the_sampler_as_numbers()
   local source_setting = "task.source=../tasks/own/choices.c"
-  check_words(rendered_task({ source_setting })["spec.c"], { ".options = task_options,",
+  check_words(render_task({ source_setting })["spec.c"], { ".options = task_options,",
     "/* order = up, base = 2 */\nstatic const int task_options[] = {0, 2};" }, {})
-  check_words(rendered_task({ source_setting, "task.options={ base = 16, order = 'down' }" })["spec.c"],
+  check_words(render_task({ source_setting, "task.options={ base = 16, order = 'down' }" })["spec.c"],
     { "/* order = down, base = 16 */\nstatic const int task_options[] = {1, 16};" }, {})
 end
 
 function TestTasks.test_computation_tokens_are_between_input_and_outputs()
-  check_words(rendered_task({ "task.computation=1", "eval.lengths={ 1, 5 }" })["spec.c"], {
+  check_words(render_task({ "task.computation=1", "eval.lengths={ 1, 5 }" })["spec.c"], {
     "enum { COMPUTATION_TOKEN = 5, EMPTY_TOKEN = 6 };", "return 2 * input_length(n) + output_length(n);",
     "a computation token for each of its tokens",
     "i < example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, { "1 * " })
-  local data = rendered_task({ "task.computation=3", DATA[1], DATA[2], DATA[3] }, "tests/golden/specs/bare.lua")
+  local data = render_task({ "task.computation=3", DATA[1], DATA[2], DATA[3] }, "tests/golden/specs/bare.lua")
   check_words(data["spec.c"], {
     "enum { COMPUTATION_TOKEN = 300, EMPTY_TOKEN = 301 };", "shape->length[0] = 4 * input + output;",
     "3 computation tokens for each", "i < 3 * example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, {})
 end
 
 function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_s()
-  check_words(rendered_task({})["spec.c"], { "EMPTY_TOKEN = 6 }" }, {})
-  check_words(rendered_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
+  check_words(render_task({})["spec.c"], { "EMPTY_TOKEN = 6 }" }, {})
+  check_words(render_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
 end
 
 -- A decoder also reads the target except its last token; these are as many tokens as an encoder's empty ones.
 -- teacher_forced tells the runtime so. The code of the layers is not affected.
 function TestTasks.test_a_decoder_reads_the_target()
   local encoder = { "EMPTY_TOKEN" }
-  local source_setting = rendered_task({ "model.kind=decoder" })["spec.c"]
+  local source_setting = render_task({ "model.kind=decoder" })["spec.c"]
   check_words(source_setting, {
     "enum { FIRST_OUTPUT = 5, SEPARATOR = 10 };", "return input_length(n) + output_length(n);",
     "    *source++ = SEPARATOR;\n    for (int i = 0; i + 1 < example->output_length; i++) "
       .. "*source++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);\n",
     "        .labels = output_length,\n        .teacher_forced = true,\n" }, encoder)
-  check_words(rendered_task({})["spec.c"], { "EMPTY_TOKEN" }, { "SEPARATOR", "teacher_forced", "target" })
-  local data = rendered_task({ "model.kind=decoder", "task.computation=3", table.unpack(DATA) },
+  check_words(render_task({})["spec.c"], { "EMPTY_TOKEN" }, { "SEPARATOR", "teacher_forced", "target" })
+  local data = render_task({ "model.kind=decoder", "task.computation=3", table.unpack(DATA) },
     "tests/golden/specs/bare.lua")["spec.c"]
   check_words(data, { "enum { COMPUTATION_TOKEN = 302, FIRST_OUTPUT = 300, SEPARATOR = 303 };",
     "shape->length[0] = 4 * input + output;", "        .shape = shape_of,\n        .teacher_forced = true,\n",
@@ -154,7 +154,7 @@ function TestTasks.test_a_decoder_reads_the_target()
 end
 
 function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest()
-  local text, digest, plan = rendered_task({ OWN })
+  local text, digest, plan = render_task({ OWN })
   lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")
     .. "/* Generated by Longhand; do not edit: a copy of first_repeat.c. */\n")
   check_words(text["spec.c"], { '.source = "first_repeat.c"', ".sample = lh_task_first_repeat", '"none"};' },
@@ -170,11 +170,11 @@ end
 -- Formulas of a user's own file with options, also with ranges: numbers in the text, and the resulting tokens.
 function TestTasks.test_an_own_source_may_name_its_options()
   local framed = "task.source=../tasks/own/framed.c"
-  local text, _, plan = rendered_task({ framed, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
+  local text, _, plan = render_task({ framed, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
   check_words(text["spec.c"], { "return 9 + n;", "return 1 + 1;", "task_options[] = {9, 1, 3};",
     "enum { FIRST_OUTPUT = 0, SEPARATOR = 5 };", ".input_symbols = 6,", ".output_symbols = 6," }, { "width + n" })
   lu.assertEquals({ plan.tokens, plan.task.chance }, { 6, 1 / 3 })
-  local encoder = rendered_task({ framed })["spec.c"]
+  local encoder = render_task({ framed })["spec.c"]
   check_words(encoder, { "return 6 + n;", "return 0 + 1;", "EMPTY_TOKEN = 7" }, {})
 end
 
@@ -187,11 +187,11 @@ function TestTasks.test_a_task_that_solves_has_its_function()
         ".solve = lh_solve_addition,\n", '.literal = "12+345",\n' }, {})
     end
   end
-  check_words(rendered_task({})["spec.c"], {}, { "solve", "literal" })
+  check_words(render_task({})["spec.c"], {}, { "solve", "literal" })
 end
 
 function TestTasks.test_dataset_files_have_no_sampler_and_no_lengths()
-  local text = rendered_task(DATA, "tests/golden/specs/bare.lua")
+  local text = render_task(DATA, "tests/golden/specs/bare.lua")
   lu.assertNil(text["task.c"])
   check_words(text["spec.c"], { '.train = "tests/golden/specs/x.jsonl"', ".longest = 512", ".shape = shape_of",
     ".data = &data" }, { "lh_task_sample", "input_length(int n)", ".sample", ".eval = \"", ".source =" })

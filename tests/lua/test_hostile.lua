@@ -35,7 +35,7 @@ function TestHostile.tearDown()
   support.clean()
 end
 
-local function full_facts(id)
+local function make_facts(id)
   local spec = reports.make_spec("bucket_sort")
   spec.id, spec.source, spec.later = id, "spec/x.lua", { text = "x", list = { "x" } }
   spec.encoding.score, spec.encoding.parameters = "x.score", { slope = { per = "head", learned = true, init = 1 } }
@@ -93,13 +93,13 @@ local function print_report(root, out, options)
 end
 
 function TestHostile.test_every_field_of_run_json()
-  local all = list_leaves(full_facts("aa"), {}, {})
+  local all = list_leaves(make_facts("aa"), {}, {})
   lu.assertTrue(#all > 40)
   for number, path in ipairs(all) do
     local what, root = table.concat(path, "."), nil
     for i = 1 + number % 8, #hostile.TEXTS, 8 do
       local id, text = ("run_%d"):format(i), hostile.TEXTS[i]
-      local facts = full_facts(id)
+      local facts = make_facts(id)
       set(facts, path, text)
       root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.scored(50),
         metrics = '{"step":10,"seconds":1}\n', facts = facts }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
@@ -113,11 +113,11 @@ end
 
 -- Reports of two whole runs, and messages on invalid ones.
 function TestHostile.test_two_runs()
-  local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = full_facts("plain_run") })
+  local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = make_facts("plain_run") })
   for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },
     { "flags", 2 } }) do
     for i = 1, #hostile.TEXTS, 2 do
-      local text, facts = hostile.TEXTS[i], full_facts("other_run")
+      local text, facts = hostile.TEXTS[i], make_facts("other_run")
       facts.flags = { "--out", "x" }
       set(facts, path, text)
       local dir = reports.write_run(("two%d"):format(i), "other_run", 1, 0.1, { exit = 0, facts = facts,
@@ -143,7 +143,7 @@ function TestHostile.test_names_of_folders()
   for i, text in ipairs(hostile.TEXTS) do
     local name = text:gsub("[%z/]", "_"):gsub("^%.+", "")
     if name ~= "" and #name < 200 then
-      root = support.write(("a\n!b/%s/%s/lr0.1-seed%d/run.json"):format(name, name, i), json.encode(full_facts("aa")))
+      root = support.write(("a\n!b/%s/%s/lr0.1-seed%d/run.json"):format(name, name, i), json.encode(make_facts("aa")))
         :match("^(.*)/[^/]*/[^/]*/[^/]*/[^/]*$")
     end
   end
@@ -181,15 +181,15 @@ function TestHostile.test_scripts_of_gnuplot()
     for _, figure in ipairs({ { panels = { panel } }, { panels = { panel, panel }, legend = { { title = text,
       style = style } } } }) do
       figure.name, figure.title = "x", text
-      lu.assertNil(hostile.problem_of_gnuplot(curves.make_script(figure)))
+      lu.assertNil(hostile.find_gnuplot_problem(curves.make_script(figure)))
     end
-    lu.assertNil(hostile.problem_of_gnuplot(panels.make_script({ name = "x", title = text, note = text, panel = 100,
+    lu.assertNil(hostile.find_gnuplot_problem(panels.make_script({ name = "x", title = text, note = text, panel = 100,
       rows = { { label = text, { title = text, lines = {}, layers = {} } } } })))
   end
 end
 
 -- The generated files of a spec below a folder with this name, which replaces the root, and the path of its data.
-local function generated(name, text)
+local function generate(name, text)
   local path = support.write(("root/%s/probe.lua"):format(name), text)
   local d = diagnostics.new()
   local loaded = load_module.load(path, { root = path:match("^(.*/root)/"), diagnostics = d })
@@ -205,7 +205,7 @@ local FOLDERS = { "*", "a*", "a\nint x;", "??", "a\\", 'a"b', "\xff\1", "]] os.e
 -- The data's path is a string, byte for byte; test_escape.lua checks such strings with the compiler.
 function TestHostile.test_paths_of_data()
   for _, name in ipairs(FOLDERS) do
-    local files, shown = generated(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
+    local files, shown = generate(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
       train = { epochs = 1 } }]])
     lu.assertStrContains(shown, name)
     for _, file in ipairs(files) do
@@ -219,7 +219,7 @@ end
 -- The source of a spec with that path: banners are comments, and only the banner's own end closes them.
 function TestHostile.test_sources_of_generated_code()
   for _, name in ipairs(FOLDERS) do
-    for _, file in ipairs((generated(name, 'return { task = { kind = "even_pairs" } }'))) do
+    for _, file in ipairs((generate(name, 'return { task = { kind = "even_pairs" } }'))) do
       lu.assertNil(hostile.find_text_problem(file.text), file.path)
       if file.path == "plan.lua" then
         lu.assertNotNil(load(file.text, "=plan", "t", {}))

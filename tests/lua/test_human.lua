@@ -25,7 +25,7 @@ end
 TestPeople = {}
 
 -- The message with which a reader refuses its file.
-local function refusal(read, ...)
+local function read_refusal(read, ...)
   return select(2, stop.catch(read, ...))
 end
 
@@ -54,12 +54,12 @@ function TestPeople.test_tables_that_do_not_match()
     { 6, "5,3", "line 7: 2 fields" },
     { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
   }) do
-    lu.assertStrContains(refusal(human_data.read_accuracy, make_table(0, case[1], case[2]), nil, PUZZLES), case[3])
+    lu.assertStrContains(read_refusal(human_data.read_accuracy, make_table(0, case[1], case[2]), nil, PUZZLES), case[3])
   end
-  lu.assertStrContains(refusal(human_data.read_accuracy, make_table(0), "shares", PUZZLES),
+  lu.assertStrContains(read_refusal(human_data.read_accuracy, make_table(0), "shares", PUZZLES),
     "there is no column shares\n  expected: one of: id, vectors, share")
-  lu.assertStrContains(refusal(human_data.read_accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
-  lu.assertStrContains(refusal(human_data.read_accuracy, "tests", nil, PUZZLES),
+  lu.assertStrContains(read_refusal(human_data.read_accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
+  lu.assertStrContains(read_refusal(human_data.read_accuracy, "tests", nil, PUZZLES),
     "tests: found a directory; expected a file")
 end
 
@@ -77,7 +77,7 @@ function TestPeople.test_trials_of_people_are_read()
     ["subject,LST_id,accuracy\na,1,0.5\n"] = 'line 2: accuracy: found "0.5"; expected 0 or 1',
     ["subject,LST_id,accuracy\na,1,1\n"] = "trials of 1 participant; expected at least 2",
   }) do
-    lu.assertStrContains(refusal(human_data.read_trials, support.write("trials.csv", text), PUZZLES), expected)
+    lu.assertStrContains(read_refusal(human_data.read_trials, support.write("trials.csv", text), PUZZLES), expected)
   end
 end
 

@@ -92,21 +92,21 @@ function TestInherit.test_a_preset_declares_its_kind_of_model()
     "causal none none score", "none none none none")
 end
 
-local function with_sets(encoding, sets)
+local function resolve_with_sets(encoding, sets)
   return (assert(project:plan(support.write("inherit.lua", SPEC:format(encoding, 1)), sets)))
 end
 
 -- The made_for of a preset also applies to an encoding that uses the preset, even with changed fields.
 function TestInherit.test_made_for_applies_to_used_presets()
-  for _, spec in ipairs({ with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
-    with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
-    with_sets("{ relative = { kind = 'shaw' } }", { "encoding.made_for=encoder" }) }) do
+  for _, spec in ipairs({ resolve_with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
+    resolve_with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
+    resolve_with_sets("{ relative = { kind = 'shaw' } }", { "encoding.made_for=encoder" }) }) do
     lu.assertEquals(facets(spec.plan), { encoder = "none shaw none none", decoder = "causal none none none",
       cross = "none none none none" })
   end
-  for _, spec in ipairs({ with_sets("{ kind = 'lst_relative' }", { "encoding.relative.clip=3",
+  for _, spec in ipairs({ resolve_with_sets("{ kind = 'lst_relative' }", { "encoding.relative.clip=3",
     "encoding.rotation={ kind = 'rope' }" }),
-    with_sets("{ kind = 'lst_relative', relative = { clip = 3 }, rotation = { kind = 'rope' } }") }) do
+    resolve_with_sets("{ kind = 'lst_relative', relative = { clip = 3 }, rotation = { kind = 'rope' } }") }) do
     lu.assertEquals(facets(spec.plan), { encoder = "none none rope none", decoder = "causal shaw rope none",
       cross = "none none rope none" })
     lu.assertEquals(spec.plan.resolved.encoding.relative.clip, 3)

@@ -26,7 +26,7 @@ function TestLatinEncodings.test_parameters_are_the_papers()
 end
 
 -- kind, value and whether it is learned, of a tensor's initial values.
-local function first_values(plan, name)
+local function compute_first_values(plan, name)
   for _, t in ipairs(plan.tensors) do
     if t.name == name then
       return { t.init, t.value, t.learned }
@@ -37,7 +37,7 @@ end
 function TestLatinEncodings.test_initial_values_are_the_code_s()
   local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
   local function init(name, tensor)
-    return first_values(make_plan(name), "layers.3." .. tensor)
+    return compute_first_values(make_plan(name), "layers.3." .. tensor)
   end
   lu.assertEquals(init("learned", "position.weight"), { "LH_INIT_NORMAL", 0.2, true })
   lu.assertEquals(init("random", "position.weight"), { "LH_INIT_NORMAL", 1.0, false })

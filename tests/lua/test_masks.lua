@@ -30,7 +30,7 @@ local function find_family(plan, name)
 end
 
 -- Rows of a head as text, with 1 for a visible key.
-local function ones(facets, name, T, S)
+local function show_ones(facets, name, T, S)
   local rows = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1]
   local words = {}
   for i, row in ipairs(rows) do
@@ -44,7 +44,7 @@ local function ones(facets, name, T, S)
 end
 
 -- Rows of a head with the values added to scores, "." for a hidden key.
-local function gains(facets, name, T, S)
+local function show_gains(facets, name, T, S)
   local rows, words = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1], {}
   for i, row in ipairs(rows) do
     local cells = {}
@@ -61,28 +61,28 @@ local function antidiagonal(more)
 end
 
 function TestMasks.test_masks_equal_those_of_the_reference()
-  lu.assertEquals(ones(antidiagonal(), "cross", 4, 6), "000011 000111 001110 011100")
-  lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 4, 6), "000011 000110 001100 011000")
-  lu.assertEquals(ones(antidiagonal(", stride = 2"), "cross", 4, 9), "000000111 000011110 001111000 111100000")
-  lu.assertEquals(ones("decoder = { mask = { kind = 'window', left = 1 } }", "decoder", 6, 6),
+  lu.assertEquals(show_ones(antidiagonal(), "cross", 4, 6), "000011 000111 001110 011100")
+  lu.assertEquals(show_ones(antidiagonal(", left_only = true"), "cross", 4, 6), "000011 000110 001100 011000")
+  lu.assertEquals(show_ones(antidiagonal(", stride = 2"), "cross", 4, 9), "000000111 000011110 001111000 111100000")
+  lu.assertEquals(show_ones("decoder = { mask = { kind = 'window', left = 1 } }", "decoder", 6, 6),
     "100000 110000 011000 001100 000110 000011")
 end
 
 -- No cell reappears on the other side, and a query beyond the source sees the whole source.
 function TestMasks.test_queries_beyond_the_source_see_all()
-  lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 6, 4), "0011 0110 1100 1000 1111 1111")
-  lu.assertEquals(ones(antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
-  lu.assertEquals(ones(antidiagonal(", stride = 2"), "cross", 5, 4), "0111 1110 1000 1111 1111")
+  lu.assertEquals(show_ones(antidiagonal(", left_only = true"), "cross", 6, 4), "0011 0110 1100 1000 1111 1111")
+  lu.assertEquals(show_ones(antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
+  lu.assertEquals(show_ones(antidiagonal(", stride = 2"), "cross", 5, 4), "0111 1110 1000 1111 1111")
 end
 
 -- The presets of table 3.
 function TestMasks.test_presets_have_the_masks_of_table_3()
   for name, expected in pairs({ abc_a = { "1111 1111", "10 11" }, abc_b = { "0011 0111", "10 11" },
     abc_c = { "0011 0111", "10 11" }, abc_d = { "0011 0111", "10 11" } }) do
-    lu.assertEquals(ones(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)
-    lu.assertEquals(ones(("kind = %q"):format(name), "decoder", 2, 2), expected[2], name)
+    lu.assertEquals(show_ones(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)
+    lu.assertEquals(show_ones(("kind = %q"):format(name), "decoder", 2, 2), expected[2], name)
   end
-  lu.assertEquals(ones("kind = 'abc_b'", "encoder", 1, 3), "111")
+  lu.assertEquals(show_ones("kind = 'abc_b'", "encoder", 1, 3), "111")
   lu.assertEquals(make_plan("kind = 'abc_c'").additive.period, 3)
   lu.assertEquals(make_plan("kind = 'abc_d'").additive.kind, "none")
 end
@@ -99,23 +99,23 @@ end
 
 -- Worked examples with the selected lines of their matrices: a square one by sums and by means.
 function TestMasks.test_lines_of_the_square_example_extend_to_its_matrix()
-  lu.assertEquals(gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(show_gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
     { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
-  lu.assertEquals(gains(cross_lines(line(1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(show_gains(cross_lines(line(1, 0, 0)), "cross", 5, 5),
     { "0 . . . .", ". 0 . . .", ". . 0 . .", ". . . 0 .", ". . . . 0" })
-  lu.assertEquals(gains(cross_lines(line(-1, 0, 0), line(1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(show_gains(cross_lines(line(-1, 0, 0), line(1, 0, 0)), "cross", 5, 5),
     { "0 . . . 0", ". 0 . 0 .", ". . 0 . .", ". 0 . 0 .", "0 . . . 0" })
-  lu.assertEquals(gains(cross_lines(line(-1, 0, 0), line(1, 2, 0), line(1, -2, -0.1)), "cross", 5, 5),
+  lu.assertEquals(show_gains(cross_lines(line(-1, 0, 0), line(1, 2, 0), line(1, -2, -0.1)), "cross", 5, 5),
     { ". . 0 . 0", ". . . 0 .", "-0.1 . 0 . 0", ". 0 . . .", "0 . -0.1 . ." })
 end
 
 -- The example from 2 x 5 to 4 x 8, whose corners on the right coincide.
 function TestMasks.test_lines_of_the_rectangular_example_extend_to_its_matrix()
-  lu.assertEquals(gains(cross_lines(line(-1, 1, 0)), "cross", 4, 8),
+  lu.assertEquals(show_gains(cross_lines(line(-1, 1, 0)), "cross", 4, 8),
     { ". . . . . . 0 .", ". . . . . 0 . .", ". . . . 0 . . .", ". . . 0 . . . ." })
   local column = ". . . . . . 0 ."
-  lu.assertEquals(gains(cross_lines(line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
-  lu.assertEquals(gains(cross_lines(line(1, 3, 0)), "cross", 4, 8),
+  lu.assertEquals(show_gains(cross_lines(line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
+  lu.assertEquals(show_gains(cross_lines(line(1, 3, 0)), "cross", 4, 8),
     { ". . . 0 . . . .", ". . . . 0 . . .", ". . . . . 0 . .", ". . . . . . 0 ." })
 end
 
@@ -123,7 +123,7 @@ end
 -- code. Older plans had no such mask.
 function TestMasks.test_a_corner_needs_no_line()
   local alone = "cross = { lines = { list = {}, zero_corner = '%s' } }"
-  lu.assertEquals(gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
+  lu.assertEquals(show_gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
   for _, corner in ipairs({ "lines", "none" }) do
     lu.assertEquals(find_family(make_plan(alone:format(corner)), "cross").mask.kind, "none")
   end
@@ -147,7 +147,7 @@ end
 
 function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
   local two = "cross = { lines = { %s, " .. line(1, 0, 2.5) .. ", " .. line(0, 0, 1, 1) .. " } }"
-  local function heads(choice)
+  local function show_heads(choice)
     local family = find_family(make_plan(two:format(choice), 4), "cross")
     local words = {}
     for h, rows in ipairs(mask_page.list_cells(family, 2, 3)) do
@@ -161,11 +161,12 @@ function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
     end
     return words
   end
-  lu.assertEquals(heads("zero_corner = 'lines'"), { "2.5 . 0 . 2.5 .", ". . 0 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
-  lu.assertEquals(heads("zero_corner = 'all'"), { "2.5 . 0 . 2.5 .", ". . 0 . . 1", ". . 0 0 0 0", ". . 0 0 0 0" })
-  lu.assertEquals(heads("zero_corner = 'none', columns = 'left'"),
+  lu.assertEquals(show_heads("zero_corner = 'lines'"),
+    { "2.5 . 0 . 2.5 .", ". . 0 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
+  lu.assertEquals(show_heads("zero_corner = 'all'"), { "2.5 . 0 . 2.5 .", ". . 0 . . 1", ". . 0 0 0 0", ". . 0 0 0 0" })
+  lu.assertEquals(show_heads("zero_corner = 'none', columns = 'left'"),
     { "2.5 . . . 2.5 .", "1 . . 1 . .", "0 0 0 0 0 0", "0 0 0 0 0 0" })
-  lu.assertEquals(heads("zero_corner = 'none', columns = 'right'"),
+  lu.assertEquals(show_heads("zero_corner = 'none', columns = 'right'"),
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
@@ -184,18 +185,18 @@ end
 -- left.
 function TestMasks.test_a_decoder_never_sees_later_keys()
   local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"
-  lu.assertEquals(gains(facets, "decoder", 5, 5),
+  lu.assertEquals(show_gains(facets, "decoder", 5, 5),
     { "0 . . . .", "0 0 . . .", ". . 2 . .", ". 2 . 1 .", "2 . . 1 ." })
 end
 
 -- ---- generated code ----
 
-local function template(name)
+local function read_template(name)
   return support.read((name:find("^masks") and "tests/families/" or "templates/") .. name)
 end
 
-local function compiled(folder, name, compiler, plan, family)
-  local text, problem = render.render(name .. ".tpl", plan, template, nil, family)
+local function compile_mask(folder, name, compiler, plan, family)
+  local text, problem = render.render(name .. ".tpl", plan, read_template, nil, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   local path = support.write(folder .. "/" .. name, text)
   local program = path:gsub("%.(%l+)$", "_%1")
@@ -210,7 +211,7 @@ local SOURCES = { { "masks.c", (os.getenv("CC") or "gcc") .. " -std=gnu11 -march
 
 local SHAPES = { { 1, 1 }, { 4, 6 }, { 6, 4 }, { 5, 30 }, { 40, 19 }, { 33, 33 }, { 62, 125 } }
 
-local function expected(family, is_self)
+local function compute_expected(family, is_self)
   local lines, words = {}, {}
   for _, shape in ipairs(SHAPES) do
     local T, S = shape[1], is_self and shape[1] or shape[2]
@@ -246,7 +247,7 @@ local FAMILIES = {
 }
 
 -- The first lines of two texts that differ, short enough for luaunit to print; nil: the texts are equal.
-local function differing(a, b)
+local function find_difference(a, b)
   local next_of = b:gmatch("[^\n]*\n")
   for first in a:gmatch("[^\n]*\n") do
     local second = next_of()
@@ -261,11 +262,11 @@ function TestMasks.test_generated_code_has_the_same_cells()
   for name, case in pairs(FAMILIES) do
     local plan = make_plan(case[1], case[3])
     local family = find_family(plan, case[2])
-    local expected_table, words = expected(family, case[2] ~= "cross")
-    support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, template, nil, family))))
+    local expected_table, words = compute_expected(family, case[2] ~= "cross")
+    support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, read_template, nil, family))))
     for _, source in ipairs(SOURCES) do
-      local text = support.shell(compiled(name, source[1], source[2], plan, family) .. " " .. words)
-      local row, seen = differing(expected_table, text)
+      local text = support.shell(compile_mask(name, source[1], source[2], plan, family) .. " " .. words)
+      local row, seen = find_difference(expected_table, text)
       lu.assertEquals(seen, row, name .. " " .. source[1])
     end
   end

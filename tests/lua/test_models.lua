@@ -172,7 +172,7 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
 end
 
 -- The small spec of a task, and the tokens of its decoder.
-local function of_every_task(kind, try)
+local function try_every_task(kind, try)
   for _, facts in ipairs(assert(project:tasks()).list) do
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
     local spec, message = project:plan(base, { "task.kind=" .. facts.kind, "model.kind=" .. kind })
@@ -183,7 +183,7 @@ end
 
 -- A decoder can learn every task.
 function TestFields.test_a_decoder_learns_every_task()
-  of_every_task("decoder", function(spec, tokens, facts)
+  try_every_task("decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
     local chance = type(facts.chance) == "table" and 0.1 or facts.chance
     lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { chance, facts.baseline })
@@ -213,7 +213,7 @@ end
 
 -- An encoder-decoder can learn every task, too.
 function TestFields.test_an_encoder_decoder_learns_every_task()
-  of_every_task("encoder_decoder", function(spec, tokens, facts)
+  try_every_task("encoder_decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
     lu.assertTrue(project:files(spec.plan) ~= nil, facts.kind)
   end)

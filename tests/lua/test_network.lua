@@ -43,7 +43,7 @@ local function list_tensors(m, gradients)
 end
 
 -- Whether the change of the loss along a random direction of these tensors agrees with their gradients.
-local function agrees(m, tensors, random)
+local function is_close(m, tensors, random)
   local moves, expected_derivative = {}, 0
   for i, t in ipairs(tensors) do
     moves[i] = {}
@@ -74,11 +74,11 @@ local function wrong_gradients(m, number)
     local random = new_random(number * TRIES + try)
     m:draw(random)
     local tensors, left = list_tensors(m, m:differentiate()), {}
-    if agrees(m, tensors, random) then
+    if is_close(m, tensors, random) then
       return nil
     end
     for _, t in ipairs(tensors) do
-      left[t[1]] = not (suspects and not suspects[t[1]]) and not agrees(m, { t }, random) or nil
+      left[t[1]] = not (suspects and not suspects[t[1]]) and not is_close(m, { t }, random) or nil
     end
     suspects = left
     if not next(suspects) then
@@ -208,7 +208,7 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
 end
 
 -- A block in which every kind of error can be planted: dropout, a sum that is read twice, a rectified product.
-local function planted(plant)
+local function finds_planted_error(plant)
   local m = make_machine(in_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
     local s = b:add(a, b:feedforward(a, { hidden = 32, activation = "relu", bias = true }), 0.3)
@@ -257,7 +257,7 @@ local PLANTED = {
 
 function TestNetworks.test_planted_errors_are_found()
   for name, plant in pairs(PLANTED) do
-    lu.assertTrue(planted(plant), name)
+    lu.assertTrue(finds_planted_error(plant), name)
   end
 end
 
@@ -266,7 +266,7 @@ end
 TestMistakes = {}
 
 -- A network of two streams: `lines` are the sixth and following ones.
-local function with_streams(lines)
+local function describe_two_streams(lines)
   return ([[
 return function(net)
   local tokens = net:table("token")
@@ -297,7 +297,7 @@ b:output(b:add(h, b:attention("self", w, w)))]], 8, "attention self of wide, 32 
 
 function TestMistakes.test_errors_with_two_streams_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
-    local text, line, what, expected = with_streams(case[1]), table.unpack(case, 2)
+    local text, line, what, expected = describe_two_streams(case[1]), table.unpack(case, 2)
     local all = families()
     all.three = setmetatable({ name = "three", heads = 3, head_width = 5 }, { __index = all.self })
     local chunk = assert(load(text, "=network"))

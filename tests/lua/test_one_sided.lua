@@ -31,7 +31,7 @@ local function find_shape(plan, name)
 end
 
 -- Whether n^16 >= 2^(64 + 3 k), by lists of binary digits.
-local function reaches(n, power)
+local function is_reached(n, power)
   local digits = { 1 }
   for _ = 1, 16 do
     local carry = 0
@@ -49,7 +49,7 @@ end
 -- min(31, 16 + floor(16 ln(n / 16) / ln 8)), or n itself below 16.
 local function compute_bucket(n)
   local bucket = math.min(n, 16)
-  while n >= 16 and bucket < 31 and reaches(n, 64 + 3 * (bucket - 15)) do
+  while n >= 16 and bucket < 31 and is_reached(n, 64 + 3 * (bucket - 15)) do
     bucket = bucket + 1
   end
   return bucket

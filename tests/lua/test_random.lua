@@ -36,7 +36,7 @@ end
 -- ---- names that are defined twice ----
 
 -- The text without comments, whose words are not names.
-local function without_comments(text)
+local function remove_comments(text)
   return (text:gsub("/%*.-%*/", ""))
 end
 
@@ -47,7 +47,7 @@ end
 
 -- Names of a text's functions that begin in column 1; on the CPU also those of the kernels.
 local function list_functions(text, place, known)
-  for line in without_comments(text):gmatch("[^\n]+") do
+  for line in remove_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
     if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef") then
       add_once(known, name, place)
@@ -56,7 +56,7 @@ local function list_functions(text, place, known)
 end
 
 local function list_members(text, place)
-  for body, struct in without_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
+  for body, struct in remove_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
     local known = {}
     for name in body:gsub("%b[]", ""):gmatch("([%w_]+)%s*[,;]") do
       add_once(known, name, place .. ": struct " .. struct)
@@ -65,7 +65,7 @@ local function list_members(text, place)
 end
 
 local function list_constants(text, place, known)
-  for name in without_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
+  for name in remove_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
     add_once(known, name, place)
   end
   for name in text:gmatch("\nstatic const %w+ ([%u][%u%d_]+) = ") do
@@ -77,14 +77,14 @@ local KERNELS = {} -- names of functions
 
 for name in lfs.dir("kernels/cpu") do
   if name:find("%.h$") then
-    for line in without_comments(support.read("kernels/cpu/" .. name)):gmatch("[^\n]+") do
+    for line in remove_comments(support.read("kernels/cpu/" .. name)):gmatch("[^\n]+") do
       KERNELS[line:match("^[%a][%w_ %*]-([%w_]+)%(") or ""] = true
     end
   end
 end
 
 -- The parts of step.c.
-local function cpu_parts(text)
+local function split_cpu_parts(text)
   local list = { "step.c", "layers.inc", "loss.inc", "trace.inc" }
   for path in pairs(text) do
     list[#list + 1] = path:match("^attention_.*%.inc$")
@@ -97,7 +97,7 @@ local function check_names(text, place)
   for name in pairs(KERNELS) do
     known[name] = true
   end
-  for _, part in ipairs(cpu_parts(text)) do
+  for _, part in ipairs(split_cpu_parts(text)) do
     list_functions(text[part], place .. " " .. part, known)
     list_members(text[part], place .. " " .. part)
     list_constants(text[part], place .. " " .. part, constants)
@@ -132,7 +132,7 @@ end
 
 TestNames = {}
 
-local function embedded(f)
+local function describe_embedded(f)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 4, place = net.additive, dropout = 0.1 })
     net:classify(net:readout(f(net, x), "last"))
@@ -140,8 +140,8 @@ local function embedded(f)
 end
 
 -- A block of this name with attention, and the network after it.
-local function attending(name, follow)
-  return embedded(function(net, x)
+local function describe_attention(name, follow)
+  return describe_embedded(function(net, x)
     local b = net:block(name, 2, "A block.")
     local h = b:input(x)
     b:output(follow(b, b:add(h, b:attention("self", h, h))))
@@ -154,7 +154,7 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do
     for _, width in ipairs({ 16, 256 }) do
-      local _, text = render(attending("stage", function(b, s)
+      local _, text = render(describe_attention("stage", function(b, s)
         return b:norm("norm1", s)
       end), encoding, width)
       for path, part in pairs(text) do
@@ -165,7 +165,7 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
 end
 
 function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
-  local _, text = render(embedded(function(net, x)
+  local _, text = render(describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local sum = net:add(x, net:product("map", x, 16)) -- sum1 of the network
     local h = b:input(sum)
@@ -177,7 +177,7 @@ function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
 end
 
 function TestNames.test_values_named_like_kernels_get_other_names()
-  local _, text = render(attending("layer", function(b, s)
+  local _, text = render(describe_attention("layer", function(b, s)
     local y = b:product("layer_norm", b:product("gelu", s, 16), 16, { bias = true })
     local z = b:add(b:activation("tanh", y, "gelu"), b:product("residual_norm", b:norm("norm1", s), 16), 0.1)
     return b:add(b:add(s, z, 0.2), b:product("drop", z, 16), 0.3)
@@ -188,7 +188,7 @@ end
 -- Unused functions are left out of device code, even if a value has the function's name; compilers would refuse them.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   for kind, has in pairs({ layer = true, rms = false }) do
-    local _, text = render(attending("layer", function(b, s)
+    local _, text = render(describe_attention("layer", function(b, s)
       return b:norm("norm1", b:product("layer_norm", s, 16), kind)
     end))
     lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, has, kind)
@@ -197,7 +197,7 @@ end
 
 -- Every rate is named after the first value with that dropout; a name in use gets a number.
 function TestNames.test_dropouts_of_one_name_may_have_several_rates()
-  local plan, text = render(embedded(function(net, x)
+  local plan, text = render(describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local h, outside = b:input(net:norm("norm1", x)), b:external(x)
     local s = b:add(b:add(h, b:attention("self", h, h), 0.1), outside, 0.2)
@@ -215,10 +215,10 @@ end
 -- Each array has an address in shared memory.
 function TestNames.test_addresses_of_many_arrays_are_counted_in_shared_memory()
   local few, many
-  few = render(attending("layer", function(b, s)
+  few = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", s)
   end))
-  many = render(attending("layer", function(b, s)
+  many = render(describe_attention("layer", function(b, s)
     for i = 1, 30 do
       s = b:norm("norm" .. i, b:add(s, b:product("map" .. i, s, 16)))
     end
@@ -230,7 +230,7 @@ end
 
 -- Factors of one and differences of zero are not printed.
 function TestNames.test_operations_without_effect_are_not_printed()
-  local plan, text = render(attending("layer", function(b, s)
+  local plan, text = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
   end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")
   lu.assertEquals({ plan.cpu.places, plan.device.places }, { 1, 1 })
@@ -292,8 +292,8 @@ end
 TestPlaces = {}
 
 -- Errors of a description whose block of `layers` has dropout at this number of places.
-local function dropping(places, layers)
-  local ok, problem = pcall(render, embedded(function(net, x)
+local function describe_dropouts(places, layers)
+  local ok, problem = pcall(render, describe_embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")
     local h = b:input(x)
     local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
@@ -308,9 +308,9 @@ end
 
 -- A part of dropout's counter distinguishes places, so their number is limited.
 function TestPlaces.test_too_many_places_are_refused()
-  lu.assertNil(dropping(4, 63))
-  lu.assertStrContains(dropping(4, 64), "eval.dropout: 4 places of 65 layers")
-  lu.assertStrContains(dropping(257, 1), "block layer drops out at 257 places")
+  lu.assertNil(describe_dropouts(4, 63))
+  lu.assertStrContains(describe_dropouts(4, 64), "eval.dropout: 4 places of 65 layers")
+  lu.assertStrContains(describe_dropouts(257, 1), "block layer drops out at 257 places")
 end
 
 support.run()

@@ -350,13 +350,13 @@ function TestPicture.test_figure_of_the_page()
   local figure = figures.make_by_length(make_study("page", SCORES), CURVES)
   figure.name = "curves"
   local body = figure_page.make_body(figure, {})
-  lu.assertNil(hostile.problem_of_xml(body))
+  lu.assertNil(hostile.find_xml_problem(body))
   lu.assertStrContains(body, '<th scope="col" data-line="1"><a href="#cell-1">rope</a></th>')
   lu.assertStrContains(body, '<th scope="row">20</th><td data-line="1">53.00 <small>(52.00 to 54.00)</small></td>')
   lu.assertStrContains(body, '<details class="numbers" open="open">')
   lu.assertNil(body:find("<svg", 1, true))
   body = figure_page.make_body(figure, list_pictures(figure))
-  lu.assertNil(hostile.problem_of_xml(body))
+  lu.assertNil(hostile.find_xml_problem(body))
   lu.assertStrContains(body, 'aria-label="even_pairs: token accuracy in percent by length. rope: 99.00 at 5, 51.00 at '
     .. '30; rand-rope: 99.00 at 5, 96.00 at 30."')
   lu.assertEquals(select(2, body:gsub('<li data%-toggle="%d">', "")), 2)
@@ -376,9 +376,9 @@ function TestPicture.test_names_of_lines_are_text()
       curves = { { points = { { 0, 1 }, { 1, 0 } }, style = style, title = text, line = text } } }
     local figure = { name = "hostile", panels = { panel }, caption = text,
       legend = { { title = text, style = style } } }
-    lu.assertNil(hostile.problem_of_xml(figure_page.make_body(figure, {})), text)
+    lu.assertNil(hostile.find_xml_problem(figure_page.make_body(figure, {})), text)
     if i % 6 == 0 then
-      lu.assertNil(hostile.problem_of_xml(figure_page.make_body(figure, list_pictures(figure))), text)
+      lu.assertNil(hostile.find_xml_problem(figure_page.make_body(figure, list_pictures(figure))), text)
     end
   end
 end

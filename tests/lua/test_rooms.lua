@@ -55,7 +55,7 @@ local ROOMS = {
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
 
-local function words(text)
+local function split_words(text)
   local list = {}
   for word in (text or ""):gmatch("%S+") do
     list[#list + 1] = word
@@ -88,7 +88,7 @@ end
 
 local rows = {}
 for i, row in ipairs(ROOMS) do
-  rows[row[1]] = { at = i, list = words(row[2]) }
+  rows[row[1]] = { at = i, list = split_words(row[2]) }
 end
 
 -- The room of a module: the innermost folder with a row; nil: none.
@@ -101,7 +101,7 @@ local function get_room(module)
 end
 
 -- The modules that a module requires, by name.
-local function required(module)
+local function list_required(module)
   local list = {}
   for name in support.read(get_path(module)):gmatch('require%(?%s*"([%w_.]+)"') do
     list[#list + 1] = name
@@ -110,12 +110,12 @@ local function required(module)
 end
 
 -- For every room: the rooms that its modules require, each with one example.
-local function arrows()
+local function list_arrows()
   local from = {}
   for _, module in ipairs(modules()) do
     local room = get_room(module) or "no room"
     from[room] = from[room] or {}
-    for _, name in ipairs(required(module)) do
+    for _, name in ipairs(list_required(module)) do
       local other = not LIBRARIES[name] and get_room(name)
       if other and other ~= room then
         from[room][other] = ("%s requires %s"):format(module, name)
@@ -139,14 +139,14 @@ function TestRooms.test_required_modules_exist()
     there[module] = true
   end
   for module in pairs(there) do
-    for _, name in ipairs(required(module)) do
+    for _, name in ipairs(list_required(module)) do
       lu.assertTrue(LIBRARIES[name] or there[name] or false, ("%s requires %s"):format(get_path(module), name))
     end
   end
 end
 
 function TestRooms.test_rooms_require_only_listed_rooms()
-  local from = arrows()
+  local from = list_arrows()
   for _, row in ipairs(ROOMS) do
     local room, may = row[1], {}
     lu.assertNotNil(from[room], room .. " has a row and no module")
@@ -188,7 +188,7 @@ function TestRooms.test_no_module_requires_itself_indirectly()
       return
     end
     state[module] = "open"
-    for _, name in ipairs(required(module)) do
+    for _, name in ipairs(list_required(module)) do
       visit(name, chain .. " > " .. name)
     end
     state[module] = "done"
@@ -204,7 +204,7 @@ local function get_folder(path)
 end
 
 -- Templates, by their names in include, each with the folders whose templates reach it.
-local function templates()
+local function list_templates()
   local includes, reached = {}, {}
   for file in io.popen("find templates -name '*.tpl'"):lines() do
     local path = file:match("^templates/(.*)$")
@@ -235,7 +235,7 @@ TestTemplates = {}
 local OF_RECORDS = "parts/call.tpl" -- the records of both targets name it (calls.lua)
 
 function TestTemplates.test_parts_has_only_templates_of_several_folders()
-  local _, reached = templates()
+  local _, reached = list_templates()
   for path, folders in pairs(reached) do
     if path:find("^parts/") and path ~= OF_RECORDS then
       local first = next(folders)
@@ -270,7 +270,7 @@ function TestTemplates.test_skeletons_of_attentions_name_no_facet()
 end
 
 function TestTemplates.test_folders_share_only_parts()
-  for path, others in pairs((templates())) do
+  for path, others in pairs((list_templates())) do
     for _, other in ipairs(others) do
       local folder = get_folder(other)
       lu.assertTrue(folder == "parts" or folder == get_folder(path), ("%s includes %s"):format(path, other))

@@ -320,7 +320,7 @@ end
 function TestSchema.test_absent_follows_the_features()
   local function absent(...)
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
-    return table.concat(cases.names_of_absent_features(resolved), " ")
+    return table.concat(cases.list_absent_features(resolved), " ")
   end
   local noise = " add_noise"
   local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise

@@ -15,13 +15,13 @@ local HEADS, LAYERS = 4, 2
 local READINGS = { "index", "drawn", "difference", "clamped" }
 local project = project_module.new(".")
 
-local function template(name, folder)
+local function read_template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
 -- The plan of a score from the text of a spec's encoding, its layout for host and device, and the device code; nil
 -- without a score.
-local function device(encoding, reading)
+local function render_device(encoding, reading)
   local positions = (reading or "index") == "index" and ""
     or ('positions = { kind = "randomized", max_position = 2048, reading = %q },'):format(reading)
   local path = support.write("device.lua", ([[
@@ -39,8 +39,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
     return nil
   end
   local known = signatures.new()
-  local layout = assert(render.render("attention/cuda/scalar_layout.tpl", plan, template, nil, nil, known))
-  local code = assert(render.render("attention/cuda/scalar.tpl", plan, template, nil, nil, known))
+  local layout = assert(render.render("attention/cuda/scalar_layout.tpl", plan, read_template, nil, nil, known))
+  local code = assert(render.render("attention/cuda/scalar.tpl", plan, read_template, nil, nil, known))
   return plan.score.cuda, layout, code
 end
 
@@ -49,7 +49,7 @@ local function each_preset(visit)
   for _, name in ipairs(project:names("spec/encodings", ".lua")) do
     local scored = not name:find("^lst_") and not name:find("^abc_") -- some are for grids or encoder-decoders alone
     for _, reading in ipairs(scored and READINGS or {}) do
-      local cuda, layout, code = device(("use = %q"):format(name), reading)
+      local cuda, layout, code = render_device(("use = %q"):format(name), reading)
       if cuda then
         visit(("%s, %s"):format(name, reading), cuda, layout, code)
         count = count + 1
@@ -132,15 +132,15 @@ function TestText.test_parameters_have_names_where_they_are_used()
 end
 
 function TestText.test_the_same_spec_gives_the_same_text()
-  local _, layout, code = device('use = "fire"', "drawn")
-  local _, again_layout, again_code = device('use = "fire"', "drawn")
+  local _, layout, code = render_device('use = "fire"', "drawn")
+  local _, again_layout, again_code = render_device('use = "fire"', "drawn")
   lu.assertEquals(again_layout .. again_code, layout .. code)
 end
 
 TestExpressions = {}
 
 function TestExpressions.test_a_learned_alibi_has_this_code()
-  local _, layout, code = device("score = function(x) return x.score - x.slope * abs(x.distance) end, "
+  local _, layout, code = render_device("score = function(x) return x.score - x.slope * abs(x.distance) end, "
     .. 'parameters = { slope = { per = "head", init = "alibi_slopes" } }')
   lu.assertStrContains(layout, "reals by_distance; /* [HEADS][query - key] */")
   lu.assertStrContains(layout, "(real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));")
@@ -168,7 +168,7 @@ INLINE real score_pair(const score_tables *s, int h, int i, int j, real logit) {
 end
 
 function TestExpressions.test_comparisons_are_those_of_c()
-  local _, _, code = device("score = function(x) return x.score + select(any(all(less(x.distance, 0), "
+  local _, _, code = render_device("score = function(x) return x.score + select(any(all(less(x.distance, 0), "
     .. "less_equal(x.query_index, 3)), negate(equal(x.key_index, x.query_index))), 1, x.score) end")
   lu.assertStrContains(code, "<")
   for _, text in ipairs({ " && ", " || ", " ? ", "!(" }) do
@@ -178,16 +178,16 @@ end
 
 -- An index a - (b - c) keeps its parentheses.
 function TestExpressions.test_differences_of_integers_stay_integers()
-  local _, _, code = device("score = function(x) return x.score + lookup(x.t, x.head - (x.layer - 3)) * x.b end, "
-    .. "parameters = { b = { init = 1 }, t = { shape = 16, init = 0 } }")
+  local _, _, code = render_device("score = function(x) return x.score + lookup(x.t, x.head - (x.layer - 3)) * x.b end"
+    .. ", parameters = { b = { init = 1 }, t = { shape = 16, init = 0 } }")
   lu.assertStrContains(code, "p->score_t[h - (l - 3)] * p->score_b[0]")
 end
 
 function TestExpressions.test_drawn_positions_are_read_where_they_are_needed()
-  local _, _, drawn = device('use = "kerple_log"', "drawn")
+  local _, _, drawn = render_device('use = "kerple_log"', "drawn")
   lu.assertStrContains(drawn, "const int *drawn = distances_of(v, l);")
   lu.assertStrContains(drawn, "(real)drawn_distance(drawn, -o)")
-  local _, _, difference = device('use = "kerple_log"', "difference")
+  local _, _, difference = render_device('use = "kerple_log"', "difference")
   lu.assertStrContains(difference, "const int *position = positions_of(v, l);")
   lu.assertStrContains(difference, "s->by_query[i] = (real)position[i];")
   lu.assertNil(difference:find("distances_of"))
@@ -196,19 +196,19 @@ end
 TestGathers = {}
 
 function TestGathers.test_the_logit_has_a_gradient_of_its_own_where_it_differs()
-  local cuda = device('score = function(x) return x.score * x.a end, parameters = { a = { init = 1 } }')
+  local cuda = render_device('score = function(x) return x.score * x.a end, parameters = { a = { init = 1 } }')
   lu.assertTrue(cuda.logit_grad ~= false)
-  cuda = device("score = function(x) return tanh(x.score) end")
+  cuda = render_device("score = function(x) return tanh(x.score) end")
   lu.assertTrue(cuda.logit_grad ~= false)
   lu.assertEquals(cuda.lists, {})
   lu.assertEquals(cuda.stage_count, 0)
-  cuda = device('use = "t5"')
+  cuda = render_device('use = "t5"')
   lu.assertFalse(cuda.logit_grad)
 end
 
 -- Every head has separate gradients, also of numbers that heads share.
 function TestGathers.test_every_head_has_separate_gradients()
-  local cuda, layout, code = device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
+  local cuda, layout, code = render_device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
     .. "parameters = { b = { init = 1 } }")
   lu.assertEquals(cuda.gathers.query[1].target, "d->by_query[h * d->tokens + i]")
   lu.assertEquals({ cuda.gathers.query.count, cuda.uniform_count }, { 1, 0 })
@@ -219,14 +219,14 @@ end
 
 -- If lookups differ between entries, the entries write lists, which the owners of the parameter's elements read.
 function TestGathers.test_lookups_that_differ_write_lists()
-  local _, layout, code = device('use = "t5"')
+  local _, layout, code = render_device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")
   lu.assertStrContains(code, "    __syncthreads();\n    add_listed(g->score_bias, HEADS, 32, w.bias_indices, 0, "
     .. "w.bias_values, s->distances);\n")
 end
 
 function TestGathers.test_pairs_send_gradients_to_smaller_tables()
-  local _, layout, code = device('use = "fire"')
+  local _, layout, code = render_device('use = "fire"')
   lu.assertStrContains(code, "w.by_query[e] = ")
   lu.assertStrContains(code, "sum_keys(w.by_query, i, T)")
   lu.assertStrContains(code, "sum_diagonal(w.by_distance, o, T)")

@@ -14,7 +14,7 @@ local TABLE, SLOPE, RANDOM = score_specs.TABLE, score_specs.SLOPE, score_specs.R
 
 TestPlain = {}
 
-local function plain(text)
+local function plan_plain(text)
   local value, problem = sandbox.run("return { " .. text .. " }")
   lu.assertNil(problem)
   return value[1]
@@ -29,15 +29,15 @@ function TestPlain.test_functions_of_numbers_give_numbers()
     ["select(any(equal(1, 2), less(1, 2)), 5, 6)"] = 5, ["bucket(5, { 1, 5, 9 })"] = 2, ["bucket(0, { 1 })"] = 0,
     ["sum(4, function(m) return m * m end)"] = 14, ["2 ^ 3 // 3 % 2"] = 0,
   }) do
-    lu.assertEquals(plain(text) + 0.0, value + 0.0, text)
+    lu.assertEquals(plan_plain(text) + 0.0, value + 0.0, text)
   end
 end
 
 function TestPlain.test_small_arguments_keep_their_digits()
-  lu.assertAlmostEquals(plain("log1p(1e-12)"), 1e-12 - 5e-25, 1e-27)
-  lu.assertAlmostEquals(plain("tanh(1e-9)"), 1e-9, 1e-24)
-  lu.assertEquals(plain("tanh(1000)"), 1)
-  lu.assertEquals(plain("tanh(-1000)"), -1)
+  lu.assertAlmostEquals(plan_plain("log1p(1e-12)"), 1e-12 - 5e-25, 1e-27)
+  lu.assertAlmostEquals(plan_plain("tanh(1e-9)"), 1e-9, 1e-24)
+  lu.assertEquals(plan_plain("tanh(1000)"), 1)
+  lu.assertEquals(plan_plain("tanh(-1000)"), -1)
 end
 
 function TestPlain.test_undefined_values_are_refused()
@@ -66,7 +66,7 @@ function TestPlain.test_the_functions_cannot_be_replaced()
   for _, text in ipairs({ "abs = 3 return {}", "_ENV.abs = 3 return {}", "function abs() end return {}" }) do
     lu.assertStrContains(select(2, sandbox.run(text)).what, '"abs" is set as a global')
   end
-  lu.assertEquals(plain("abs(-1)"), 1)
+  lu.assertEquals(plan_plain("abs(-1)"), 1)
 end
 
 TestTracing = {}
@@ -93,15 +93,15 @@ function TestTracing.test_functions_become_formulas()
 end
 
 function TestTracing.test_truth_values_become_masks()
-  local function condition(text)
+  local function read_condition(text)
     return formula("return x.score + select(" .. text .. ", 1, 2)"):match("select%((.*), 1, 2%)") or "decided"
   end
-  lu.assertEquals(condition("less_equal(x.distance, 3)"), "less_equal(x.distance, 3)")
-  lu.assertEquals(condition("all(less(x.distance, 3), less(x.head, 2), equal(x.layer, 1))"),
+  lu.assertEquals(read_condition("less_equal(x.distance, 3)"), "less_equal(x.distance, 3)")
+  lu.assertEquals(read_condition("all(less(x.distance, 3), less(x.head, 2), equal(x.layer, 1))"),
     "all(all(less(x.distance, 3), less(x.head, 2)), equal(x.layer, 1))")
-  lu.assertEquals(condition("any(less(x.distance, 3), less(2, 1))"), "less(x.distance, 3)")
-  lu.assertEquals(condition("all(less(x.distance, 3), less(2, 1))"), "decided")
-  lu.assertEquals(condition("any(less(1, 2), less(x.distance, 3))"), "decided")
+  lu.assertEquals(read_condition("any(less(x.distance, 3), less(2, 1))"), "less(x.distance, 3)")
+  lu.assertEquals(read_condition("all(less(x.distance, 3), less(2, 1))"), "decided")
+  lu.assertEquals(read_condition("any(less(1, 2), less(x.distance, 3))"), "decided")
   lu.assertEquals(formula("return x.score + select(negate(less(x.distance, 3)), 1, 2)"),
     "x.score + select(less(x.distance, 3), 2, 1)")
 end

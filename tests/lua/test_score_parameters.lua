@@ -14,7 +14,7 @@ local HEAD, RANDOM = score_specs.HEAD, score_specs.RANDOM
 TestParameters = {}
 
 -- A parameter of a spec in the planner's form.
-local function parameter(text, use)
+local function resolve(text, use)
   local resolved, info = accept(("score = function(x) return x.score + %s end, parameters = { p = %s }"):format(
     use or "x.p * x.head", text))
   return resolved.encoding.parameters.p, info.score.parameters[1]
@@ -23,33 +23,33 @@ end
 local LOOKUP = "lookup(x.p, mod(x.distance, 3))"
 
 function TestParameters.test_a_parameter_may_have_every_documented_form()
-  lu.assertEquals(parameter("4"), { per = "model", learned = false, values = { 4.0 } })
-  lu.assertEquals(parameter("{ values = 4, per = 'head' }"),
+  lu.assertEquals(resolve("4"), { per = "model", learned = false, values = { 4.0 } })
+  lu.assertEquals(resolve("{ values = 4, per = 'head' }"),
     { per = "head", learned = false, values = { 4.0, 4.0, 4.0, 4.0 } })
-  lu.assertEquals(parameter("{ per = 'head', values = { 1, 2, 3, 4 } }").values, { 1, 2, 3, 4 })
-  lu.assertEquals(parameter("{ init = 2 }"), { per = "model", learned = true, init = 2.0 })
-  lu.assertEquals(parameter("{ init = 2, learned = false }"), { per = "model", learned = false, values = { 2.0 } })
-  lu.assertEquals(parameter("{ per = 'layer_head', init = { normal = 2 } }"),
+  lu.assertEquals(resolve("{ per = 'head', values = { 1, 2, 3, 4 } }").values, { 1, 2, 3, 4 })
+  lu.assertEquals(resolve("{ init = 2 }"), { per = "model", learned = true, init = 2.0 })
+  lu.assertEquals(resolve("{ init = 2, learned = false }"), { per = "model", learned = false, values = { 2.0 } })
+  lu.assertEquals(resolve("{ per = 'layer_head', init = { normal = 2 } }"),
     { per = "layer_head", learned = true, init = { kind = "normal", sigma = 2.0 } })
-  lu.assertEquals(parameter("{ init = { truncated_normal = 0.5 } }").init, { kind = "truncated_normal", sigma = 0.5 })
-  lu.assertEquals(parameter("{ per = 'head', init = 'alibi_slopes' }"),
+  lu.assertEquals(resolve("{ init = { truncated_normal = 0.5 } }").init, { kind = "truncated_normal", sigma = 0.5 })
+  lu.assertEquals(resolve("{ per = 'head', init = 'alibi_slopes' }"),
     { per = "head", learned = true, values = { 0.25, 0.0625, 0.015625, 0.00390625 } })
-  lu.assertEquals(parameter("{ shape = 3, init = 0 }", LOOKUP),
+  lu.assertEquals(resolve("{ shape = 3, init = 0 }", LOOKUP),
     { per = "model", size = 3, first = 0, learned = true, init = 0.0 })
-  lu.assertEquals(parameter("{ index = { -1, 2 }, values = 1, outside = 'clip' }", "lookup(x.p, x.distance)"),
+  lu.assertEquals(resolve("{ index = { -1, 2 }, values = 1, outside = 'clip' }", "lookup(x.p, x.distance)"),
     { per = "model", size = 4, first = -1, learned = false, values = { 1, 1, 1, 1 }, outside = "clip" })
-  lu.assertEquals(parameter("{ index = { -1, 2 }, init = 1, outside = -2.5 }", "lookup(x.p, x.distance)").outside, -2.5)
+  lu.assertEquals(resolve("{ index = { -1, 2 }, init = 1, outside = -2.5 }", "lookup(x.p, x.distance)").outside, -2.5)
 end
 
 function TestParameters.test_lists_are_spread_over_heads_and_indices()
-  local function values(list)
-    return parameter("{ per = 'head', shape = 3, values = " .. list .. " }", LOOKUP).values
+  local function list_values(list)
+    return resolve("{ per = 'head', shape = 3, values = " .. list .. " }", LOOKUP).values
   end
-  lu.assertEquals(values("{ 7 }"), { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 })
-  lu.assertEquals(values("{ 1, 2, 3 }"), { 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3 })
-  lu.assertEquals(values("{ 1, 2, 3, 4 }"), { 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4 })
-  lu.assertEquals(values("{ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }"), { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 })
-  local _, p = parameter("{ per = 'layer', shape = 3, init = { 1, 2, 3 } }", LOOKUP)
+  lu.assertEquals(list_values("{ 7 }"), { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 })
+  lu.assertEquals(list_values("{ 1, 2, 3 }"), { 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3 })
+  lu.assertEquals(list_values("{ 1, 2, 3, 4 }"), { 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4 })
+  lu.assertEquals(list_values("{ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }"), { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 })
+  local _, p = resolve("{ per = 'layer', shape = 3, init = { 1, 2, 3 } }", LOOKUP)
   lu.assertEquals({ p.values, p.init, p.learned, p.first }, { { 1.0, 2.0, 3.0 }, nil, true, 0 })
 end
 

@@ -269,26 +269,27 @@ function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
       .. "{ 1, 10 } }, eval = { lengths = %s } }"):format(PLAIN, facets, lengths or "{ 1, 12 }"))
     return table.concat(info.warnings, "\n")
   end
-  local function lines(...)
+  local function make_lines(...)
     local list = {}
     for i, entry in ipairs({ ... }) do
       list[i] = ("{ head = 3, direction = %d, line = %d, value = 1 }"):format(entry[1], entry[2])
     end
     return "lines = { " .. table.concat(list, ", ") .. " }"
   end
-  local ends = lines({ 1, 11 }, { 1, -11 }, { -1, 11 }, { -1, -11 }, { 0, 11 })
+  local ends = make_lines({ 1, 11 }, { 1, -11 }, { -1, 11 }, { -1, -11 }, { 0, 11 })
   lu.assertEquals(warnings("cross = { " .. ends .. " }"), "")
-  lu.assertEquals(warnings("cross = { " .. lines({ 1, 11 }) .. " }", "{ 1, 5 }"), "encoding.cross.lines: line 11 of "
-    .. "direction 1 in head 3 opens nothing: the longest sequences have 10 queries and 10 keys")
+  lu.assertEquals(warnings("cross = { " .. make_lines({ 1, 11 }) .. " }", "{ 1, 5 }"), "encoding.cross.lines: line 11 "
+    .. "of direction 1 in head 3 opens nothing: the longest sequences have 10 queries and 10 keys")
   for _, entry in ipairs({ { 1, 12 }, { 1, -12 }, { -1, 12 }, { -1, -12 }, { 0, 12 } }) do
-    lu.assertStrContains(warnings("cross = { " .. lines(entry) .. " }"), "opens nothing")
+    lu.assertStrContains(warnings("cross = { " .. make_lines(entry) .. " }"), "opens nothing")
   end
-  lu.assertStrContains(warnings("cross = { " .. lines({ 1, 40 }, { 1, 41 }, { 1, 0 }) .. " }"),
+  lu.assertStrContains(warnings("cross = { " .. make_lines({ 1, 40 }, { 1, 41 }, { 1, 0 }) .. " }"),
     "line 40 of direction 1 in head 3, and 1 more, open nothing: ")
-  lu.assertStrContains(warnings("decoder = { " .. lines({ 1, 1 }) .. " }"), "encoding.decoder.lines: line 1 of ")
-  lu.assertEquals(warnings("encoder = { " .. lines({ 1, 1 }) .. " }"), "")
-  lu.assertStrContains(warnings("encoder = { mask = { kind = 'causal' }, " .. lines({ 1, 1 }) .. " }"), "opens nothing")
-  local corner = lines({ 1, 0 }):gsub("{ ", "{ zero_corner = 'all', ", 1)
+  lu.assertStrContains(warnings("decoder = { " .. make_lines({ 1, 1 }) .. " }"), "encoding.decoder.lines: line 1 of ")
+  lu.assertEquals(warnings("encoder = { " .. make_lines({ 1, 1 }) .. " }"), "")
+  lu.assertStrContains(warnings("encoder = { mask = { kind = 'causal' }, " .. make_lines({ 1, 1 }) .. " }"),
+    "opens nothing")
+  local corner = make_lines({ 1, 0 }):gsub("{ ", "{ zero_corner = 'all', ", 1)
   lu.assertStrContains(warnings("decoder = { " .. corner .. " }"), "encoding.decoder.lines.zero_corner has no effect")
   lu.assertEquals(warnings("cross = { " .. corner .. " }"), "")
 end
@@ -448,7 +449,7 @@ end
 
 TestErrors = {}
 
-local function golden_cases()
+local function list_golden_cases()
   local cases = {}
   for entry in lfs.dir("tests/golden/errors") do
     cases[#cases + 1] = entry:match("^(.*)%.lua$")
@@ -468,7 +469,7 @@ local function read_errors(path)
 end
 
 function TestErrors.test_messages_are_the_golden_ones()
-  for _, case in ipairs(golden_cases()) do
+  for _, case in ipairs(list_golden_cases()) do
     local path = "tests/golden/errors/" .. case
     local text = read_errors(path .. ".lua")
     if os.getenv("LH_UPDATE_GOLDEN") == "1" then
