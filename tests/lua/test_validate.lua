@@ -262,7 +262,6 @@ function TestValidate.test_shards_fit_the_batch()
   refuse("return { " .. PLAIN .. "train = { batch = 8, shards = 16 } }", "train.shards: 16 shards for a batch of 8")
 end
 
--- A table of lines that was made for a longer frame.
 function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
   local function warnings(facets, lengths)
     local _, info = accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' }, train = { lengths = "
@@ -276,8 +275,8 @@ function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
     end
     return "lines = { " .. table.concat(list, ", ") .. " }"
   end
-  local ends = make_lines({ 1, 11 }, { 1, -11 }, { -1, 11 }, { -1, -11 }, { 0, 11 })
-  lu.assertEquals(warnings("cross = { " .. ends .. " }"), "")
+  local ends = "cross = { " .. make_lines({ 1, 11 }, { 1, -11 }, { -1, 11 }, { -1, -11 }, { 0, 11 }) .. " }"
+  lu.assertEquals(warnings(ends), "")
   lu.assertEquals(warnings("cross = { " .. make_lines({ 1, 11 }) .. " }", "{ 1, 5 }"), "encoding.cross.lines: line 11 "
     .. "of direction 1 in head 3 opens nothing: the longest sequences have 10 queries and 10 keys")
   for _, entry in ipairs({ { 1, 12 }, { 1, -12 }, { -1, 12 }, { -1, -12 }, { 0, 12 } }) do
@@ -285,10 +284,10 @@ function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
   end
   lu.assertStrContains(warnings("cross = { " .. make_lines({ 1, 40 }, { 1, 41 }, { 1, 0 }) .. " }"),
     "line 40 of direction 1 in head 3, and 1 more, open nothing: ")
-  lu.assertStrContains(warnings("decoder = { " .. make_lines({ 1, 1 }) .. " }"), "encoding.decoder.lines: line 1 of ")
-  lu.assertEquals(warnings("encoder = { " .. make_lines({ 1, 1 }) .. " }"), "")
-  lu.assertStrContains(warnings("encoder = { mask = { kind = 'causal' }, " .. make_lines({ 1, 1 }) .. " }"),
-    "opens nothing")
+  local line = make_lines({ 1, 1 })
+  lu.assertStrContains(warnings("decoder = { " .. line .. " }"), "encoding.decoder.lines: line 1 of ")
+  lu.assertEquals(warnings("encoder = { " .. line .. " }"), "")
+  lu.assertStrContains(warnings("encoder = { mask = { kind = 'causal' }, " .. line .. " }"), "opens nothing")
   local corner = make_lines({ 1, 0 }):gsub("{ ", "{ zero_corner = 'all', ", 1)
   lu.assertStrContains(warnings("decoder = { " .. corner .. " }"), "encoding.decoder.lines.zero_corner has no effect")
   lu.assertEquals(warnings("cross = { " .. corner .. " }"), "")
