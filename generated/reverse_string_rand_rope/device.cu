@@ -221,12 +221,9 @@ INLINE void arrive(unsigned int *arrivals) {
 }
 
 INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
-    unsigned int count;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                 : "=r"(count)
-                 : "l"(__cvta_generic_to_global(arrivals))
-                 : "memory");
-    return count;
+    unsigned int n;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(n) : "l"(__cvta_generic_to_global(arrivals)) : "memory");
+    return n;
 }
 
 /* Sums over a warp and over a block, and the barrier of a team's blocks. */
@@ -581,7 +578,7 @@ INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
 }
 
 /* sum[c] = the sum over rows of a[row][c]; rows are `stride` apart. */
-INLINE void strided_sums(int rows, const int columns, int stride, const real *a, real *sum) {
+INLINE void column_sums(int rows, const int columns, int stride, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
     is_global(sum);
     for (int first = 0; first < columns; first += span) {
@@ -590,10 +587,6 @@ INLINE void strided_sums(int rows, const int columns, int stride, const real *a,
         if ((int)threadIdx.x < span && c < columns) sum[c] = total;
     }
     __syncthreads();
-}
-
-INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
-    strided_sums(rows, columns, columns, a, sum);
 }
 
 /* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. `left` is the number of
@@ -1372,8 +1365,7 @@ NOINLINE void embed_backward(parameters *g) {
             for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
         }
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            g->token[e + i] = sum.v[i] * EMBEDDING_SCALE;
+        for (int i = 0; i < 4; i++) g->token[e + i] = sum.v[i] * EMBEDDING_SCALE;
     }
     __syncthreads();
 }
@@ -1503,7 +1495,7 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
             if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
         }
     }
-    strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
+    column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
     for (int e = threadIdx.x; e < sequences * v->T * (WIDTH / 4); e += THREADS) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->T, sequence = e / (WIDTH / 4) / v->T;
         quad sum = {{0, 0, 0, 0}};
@@ -1574,10 +1566,10 @@ INLINE void layer_backward(void) {
             layer_mask(1), BRANCH_KEEP_SCALE, w->gradient, w->dbranch, layer_dweights()->norm2_scale,
             layer_dweights()->norm2_offset);
     product_gradient(FEEDFORWARD, WIDTH, all_rows(), s->hidden, w->dbranch, layer_dweights()->down);
-    column_sums(all_rows(), WIDTH, w->dbranch, layer_dweights()->down_bias);
+    column_sums(all_rows(), WIDTH, WIDTH, w->dbranch, layer_dweights()->down_bias);
     product_backward(all_rows(), FEEDFORWARD, WIDTH, w->dbranch, layer_weights()->down, s->hidden, true, w->dhidden);
     product_gradient(WIDTH, FEEDFORWARD, all_rows(), s->norm1, w->dhidden, layer_dweights()->up);
-    column_sums(all_rows(), FEEDFORWARD, w->dhidden, layer_dweights()->up_bias);
+    column_sums(all_rows(), FEEDFORWARD, FEEDFORWARD, w->dhidden, layer_dweights()->up_bias);
     product_backward(all_rows(), WIDTH, FEEDFORWARD, w->dhidden, layer_weights()->up, w->gradient, false, w->gradient);
     add_dropout_norm_grad(all_rows(), w->gradient, s->norm1_xhat, s->norm1_rstd, layer_weights()->norm1_scale,
             layer_mask(0), BRANCH_KEEP_SCALE, w->gradient, w->dbranch, layer_dweights()->norm1_scale,

@@ -40,10 +40,7 @@ INLINE void arrive(unsigned int *arrivals) {
 }
 
 INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
-    unsigned int count;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                 : "=r"(count)
-                 : "l"(__cvta_generic_to_global(arrivals))
-                 : "memory");
-    return count;
+    unsigned int n;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(n) : "l"(__cvta_generic_to_global(arrivals)) : "memory");
+    return n;
 }

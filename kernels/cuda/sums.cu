@@ -57,7 +57,7 @@ INLINE real dot_rows(int rows, const int columns, const real *a, int stride_a, c
 }
 
 /* sum[c] = the sum over rows of a[row][c]; rows are `stride` apart. */
-INLINE void strided_sums(int rows, const int columns, int stride, const real *a, real *sum) {
+INLINE void column_sums(int rows, const int columns, int stride, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
     is_global(sum);
     for (int first = 0; first < columns; first += span) {
@@ -66,10 +66,6 @@ INLINE void strided_sums(int rows, const int columns, int stride, const real *a,
         if ((int)threadIdx.x < span && c < columns) sum[c] = total;
     }
     __syncthreads();
-}
-
-INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
-    strided_sums(rows, columns, columns, a, sum);
 }
 
 /* sum[c] += the sum over rows of a[row][c]. */

@@ -6,7 +6,7 @@
 % local trains = additive.kind == "learned" and not additive.frozen
 % local keep = mask > 0 and "keep" or "w->keep"
 % local store = adds_places and "+=" or "="
-% local column_sums = adds and "add_column_sums" or "column_sums"
+% local column_sums = adds and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
 % local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
 /* Gradients of a shard's embeddings: a thread owns a quad of a gradient and sums over rows in order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
@@ -42,12 +42,11 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
 % end
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            g->${vectors}[e + i] += ${scaled}; % if adds
-            g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif tied
-            g->${vectors}[e + i] = ${scaled}; % else
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled}; % if adds
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif tied
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled}; % else
     }
-    ${column_sums}(rows, WIDTH, w->${gradient}, g->${vectors}_bias); % if linear
+    ${column_sums}, w->${gradient}, g->${vectors}_bias); % if linear
 % if trains and by_sequence then
     const int *position = ${sequences}();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places

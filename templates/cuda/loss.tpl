@@ -114,7 +114,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
 % end
         }
     }
-    strided_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.tied
+    column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.tied
     for (int e = threadIdx.x; e < sequences * v->${device.labelled} * (WIDTH / 4); e += THREADS) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled}, sequence = e / (WIDTH / 4) / v->${device.labelled};
         quad sum = {{0, 0, 0, 0}};

@@ -20,7 +20,7 @@ static __global__ void product_kernel(const lh_product p, const real *a, const r
 }
 
 static __global__ void columns_kernel(int rows, int columns, const real *a, real *sum) {
-    column_sums(rows, columns, a, sum);
+    column_sums(rows, columns, columns, a, sum);
 }
 
 /* bytes [count] of one example's mask; kept_elements [8 count] of 0 or 1. */

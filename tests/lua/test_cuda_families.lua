@@ -139,7 +139,7 @@ function TestFamilies.test_a_linear_embedding_of_two_streams_adds_the_bias_of_bo
   local device = generate('kind = "learned", additive = { rows = 2000 }', PAIR:format(32) .. ', embedding = "linear"')
   lu.assertNotStrContains(device, "EMBEDDING_SCALE")
   assert_in(device, { "    add_column_sums(rows, WIDTH, w->gradient, g->token_bias);",
-    "    column_sums(rows, WIDTH, w->target_gradient, g->token_bias);" })
+    "    column_sums(rows, WIDTH, WIDTH, w->target_gradient, g->token_bias);" })
 end
 
 -- The host's list has the rows of each product.

@@ -65,8 +65,9 @@ local function list_numbers(build, members, is_first)
   return list
 end
 
-local OF_TABLES = { type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
-local OF_GRADIENTS = { type = "score_gradients", lay_out = "lay_out_score_gradients", bytes = "score_gradient_bytes" }
+local OF_TABLES = { shared = true, type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
+local OF_GRADIENTS = { shared = false, type = "score_gradients", lay_out = "lay_out_score_gradients",
+  bytes = "score_gradient_bytes" }
 
 local function describe_gradients(members, tables)
   local function layout(list)
@@ -160,7 +161,7 @@ local function make_gradients(build, tables)
   local room = build.prefix .. "score_work_bytes(T) bytes of scratch"
   local shared = "THREADS elements of staging, which is shared memory"
   local needs = uses.w and uses.staging and room .. ", " .. shared or uses.w and room or uses.staging and shared
-  return list, { uses = uses, needs = needs or false }
+  return list, { uses = uses, needs = needs and ", with " .. needs or "" }
 end
 
 -- ---- a pair ----

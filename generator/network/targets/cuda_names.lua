@@ -27,6 +27,11 @@ local function adds(backward, op)
   return lists.find(backward, function(b) return b.kind == "embed_grad" and b.op.p == op.p end).op ~= op
 end
 
+-- The offset of a row of draws, a factor or false for row 0, in rows of `length` numbers, as text to append.
+local function offset_of_row(row, length)
+  return row and (" + %s * v->%s"):format(row, length) or ""
+end
+
 -- Names of a device's values in the text of an attention.
 local function attends(device, op, block)
   local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.words
@@ -43,6 +48,9 @@ local function attends(device, op, block)
     keep = op.dropout and device.bits_of[op].name or false, index = block.index,
     sequences = words[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
+  local drawn = op.family.attends
+  names.to_positions = offset_of_row(drawn.position_row, T)
+  names.to_key_positions, names.to_distances = offset_of_row(drawn.position_row, S), offset_of_row(drawn.distance_row, T)
   if op.contribution then
     names.contribution, names.dcontribution = op.contribution.name, b.dcontribution.name
     names.contribution_bias = op.contribution.op.weight .. "_bias"

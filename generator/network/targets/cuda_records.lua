@@ -261,7 +261,7 @@ function back.dropout_grad(device, at, b)
 end
 
 function back.bias_grad(_, at, b)
-  return { kind = "bias_grad", call = "column_sums(rows, columns, dy, dbias)", columns = b.op.out.width.text,
+  return { kind = "bias_grad", call = "column_sums(rows, columns, columns, dy, dbias)", columns = b.op.out.width.text,
     dbias = at.g .. b.op.weight .. "_bias" }
 end
 

@@ -1,5 +1,4 @@
-% local keys, take_keys = cross and "v->" .. attends.S or "T", prefix .. "take_keys"
-% local of_query = { key_count = keys }
+% local of_query = { key_count = cross and "v->" .. attends.S or "T" }
 % if decodes then
 /* Computes the attended values of one token of each sequence. */
 % else
@@ -23,7 +22,7 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
 % end
         ${attends.asks and "" or "const "}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         % slot("unless_training")
-        const int end = ${inline("end_key", keys, of_query)};
+        const int end = ${inline("end_key", of_query.key_count, of_query)};
         int j = ${inline("first_key", "0", of_query)};
         real query[${attends.head_part}];
         ${prefix}softmax m;
@@ -36,9 +35,9 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
         m.sum = 0;
         ${prefix}clear_head(m.out);
 % if not terms.scattered then
-        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${take_keys}(${PREFIX}KEYS, &a, query, i, j, &m);
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, i, j, &m);
 % end
-        for (; j < end; ${inline("next_key", "j++", of_query)}) ${take_keys}(1, &a, query, i, j, &m);
+        for (; j < end; ${inline("next_key", "j++", of_query)}) ${prefix}take_keys(1, &a, query, i, j, &m);
         ${prefix}store_head(m.out, 1 / m.sum,
                 s->${attends.out} + ${decodes and "sequence" or "((size_t)sequence * T + i)"} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}s->${prefix}largest[task] = m.largest; % if not decodes

@@ -1,8 +1,5 @@
 % local drawn_tokens = cross and "(v->" .. attends.T .. " + v->" .. attends.S .. ")" or "v->" .. attends.T
 % local distance = positions.distance
-% local row = attends.position_row
-% local of_T, of_S = row and (" + %s * v->%s"):format(row, attends.T) or "", row and (" + %s * v->%s"):format(row, attends.S) or ""
-% local of_distances = attends.distance_row and (" + %s * v->%s"):format(attends.distance_row, attends.T) or ""
 % if attends.draws_before then
 
 /* The number of integers that are drawn for this attention. */
@@ -18,12 +15,12 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % if positions.layer_index and attends.reads_positions then
 
 /* The drawn positions${cross and " of queries" or ""} that layer l reads. */
-INLINE const int *${prefix}positions_of(const step_view *v, int l) { return v->${prefix}draws${of_T}; }
+INLINE const int *${prefix}positions_of(const step_view *v, int l) { return v->${prefix}draws${attends.to_positions}; }
 % if cross then
 
 /* The drawn positions of keys that layer l reads. */
 INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
-    return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T}${of_S};
+    return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T}${attends.to_key_positions};
 }
 % end
 % end
@@ -31,6 +28,6 @@ INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
 
 /* The middle of the drawn distances that layer l reads. */ % if distance.independent
 /* The drawn distances, ascending from 0, that layer l reads. */ % else
-INLINE const int *${prefix}distances_of(const step_view *v, int l) { return v->${prefix}draws${of_distances}; }
+INLINE const int *${prefix}distances_of(const step_view *v, int l) { return v->${prefix}draws${attends.to_distances}; }
 % end
 % slot("view", { drawn_tokens = drawn_tokens })

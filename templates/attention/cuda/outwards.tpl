@@ -187,7 +187,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
 INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.${attends.T};
-    strided_sums(rows, WIDTH, ${PREFIX}QUERY_STRIDE, w->${attends.dq}, g->${prefix}content_bias);
+    column_sums(rows, WIDTH, ${PREFIX}QUERY_STRIDE, w->${attends.dq}, g->${prefix}content_bias);
     add_numbers(${PREFIX}QUERY_SUMS, rows * ${PREFIX}HEADS, w->${prefix}query_sums, (real *)&g->${prefix}geometric);
     % slot("number_grads")
 }

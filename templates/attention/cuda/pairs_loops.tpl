@@ -12,15 +12,15 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 }
 % slot("before_forward")
 
+% local of_key = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
 % local pair_logit = prefix .. "pair_logit"
-% local take_keys, of_key = prefix .. "take_keys", { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
 /* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
-INLINE void ${take_keys}(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
+INLINE void ${prefix}take_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
 #pragma unroll

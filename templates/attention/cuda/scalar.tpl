@@ -3,11 +3,9 @@
 % if scalar.cuda.stages[2] then
 enum { ${PREFIX}SCORE_STAGES = ${scalar.cuda.stage_count} };
 
-/* Fills entries first, first + stride, ... of each table of a stage${scalar.cuda.of_layer}. A stage reads the
- * tables of earlier stages. */
-% else
-/* Fills entries first, first + stride, ... of each table${scalar.cuda.of_layer}. */
 % end
+% local of_stage = scalar.cuda.stages[2] and " of a stage, which reads the tables of earlier stages" or ""
+/* Fills entries first, first + stride, ... of each table${scalar.cuda.of_layer}${of_stage}. */
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.make.uses })
@@ -45,12 +43,7 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 % end
 % if scalar.trains then
 
-% if scalar.cuda.finish.needs then
-/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it, with
- * ${scalar.cuda.finish.needs}. */
-% else
-/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it. */
-% end
+/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.finish.needs}. */
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}${scalar.cuda.gradient_set.type} *d, parameters *g, real *scratch, real *staging) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.finish.uses })

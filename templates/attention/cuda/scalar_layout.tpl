@@ -1,16 +1,14 @@
 % local names = { lengths = "int T, int S", arguments = "T, S" }
-% local gradients = scalar.cuda.gradient_set
-% local own = gradients.type ~= "score_tables"
 % local behind = scalar.cuda.tables.behind and (" A table by query - key starts %s - 1 elements before its pointer."):format(S) or ""
-/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.${behind}${scalar.trains and not own and " Their gradients, which pair loops sum, have the same layout." or ""} */
+/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.${behind}${scalar.trains and scalar.cuda.gradient_set.shared and " Their gradients, which pair loops sum, have the same layout." or ""} */
 % names.numbers, names.members, names.set = scalar.cuda.numbers, scalar.cuda.tables, prefix .. "score_tables"
 % names.lay_out, names.bytes = prefix .. "lay_out_score", prefix .. "score_bytes"
 % include("parts/scalar_set.tpl", names)
-% if scalar.trains and own then
+% if scalar.trains and not scalar.cuda.gradient_set.shared then
 
 /* The gradients that the pair loops sum for a set of tables, separately for each head. */
-% names.numbers, names.members, names.set = scalar.cuda.gradient_numbers, scalar.cuda.gradients, prefix .. gradients.type
-% names.lay_out, names.bytes = prefix .. gradients.lay_out, prefix .. gradients.bytes
+% names.numbers, names.members, names.set = scalar.cuda.gradient_numbers, scalar.cuda.gradients, prefix .. "score_gradients"
+% names.lay_out, names.bytes = prefix .. "lay_out_score_gradients", prefix .. "score_gradient_bytes"
 % include("parts/scalar_set.tpl", names)
 % end
 % if scalar.cuda.work[1] then

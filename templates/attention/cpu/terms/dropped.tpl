@@ -27,8 +27,7 @@ store(inverse_sum, inverse);
 const real keep_scale = head->keep ? ${rate}_KEEP_SCALE : 1;
 scale_columns(${PREFIX}HEAD_WIDTH, inverse * keep_scale, o);
 % end
-% section("gradients_out")
-scale_columns(${PREFIX}HEAD_WIDTH, broadcast(${rate}_KEEP_SCALE), g);
+scale_columns(${PREFIX}HEAD_WIDTH, broadcast(${rate}_KEEP_SCALE), g); % section("gradients_out")
 % section("weight_back")
 vector weight = load(weights + j * LANES);
 bits keep = (bits)weight >= 0;

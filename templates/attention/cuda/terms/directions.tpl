@@ -22,7 +22,7 @@ ${attends.once}w->${prefix}query_sums[2 * numbers + task] =
 ${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
 ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
 % section("number_grads")
-column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.dcontribution}, g->${attends.contribution_bias});
+column_sums(rows, ${PREFIX}DIRECTION_WIDTH, ${PREFIX}DIRECTION_WIDTH, w->${attends.dcontribution}, g->${attends.contribution_bias});
 , values and directions % section("also")
 % section("begin_backward") % if wider
 for (int e = threadIdx.x; e < block()->sequences * block()->view.${attends.T} * ${PREFIX}DIRECTION_WIDTH; e += THREADS)

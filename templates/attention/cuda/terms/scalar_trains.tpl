@@ -21,8 +21,7 @@ sums->${prefix}score = (char *)take(memory, used,
 % section("end_tables")
 % local T, S, set = attends.T_of_view, attends.S_of_view, scalar.sets > 1 and "l" or "0"
 % local of_set = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
-% local by_layer = scalar.sets > 1 and attends.end_by_layer
-% local of_work = by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
+% local of_work = scalar.sets > 1 and attends.end_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
