@@ -32,7 +32,7 @@ INLINE const real *lane_part(const real *x, int row) {
 }
 
 /* Loads the lane's channels of a row; 0 for missing channels. */
-INLINE void load_row(const real *x, int row, int, real part[ROW_PART]) {
+INLINE void load_row(const real *x, int row, [[maybe_unused]] int rows, real part[ROW_PART]) {
     const real *from = lane_part(x, row);
 #pragma unroll
     for (int u = 0; u < ROW_QUADS; u++) {
@@ -45,7 +45,7 @@ INLINE void load_row(const real *x, int row, int, real part[ROW_PART]) {
 
 INLINE void load_rows(const real *x, int row, int rows, real z[NORM_ROWS][ROW_PART]) { load_row(x, row, rows, z[0]); }
 
-INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, int, real *x) {
+INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, [[maybe_unused]] int rows, real *x) {
     real *to = (real *)lane_part(x, row);
 #pragma unroll
     for (int u = 0; u < ROW_QUADS; u++) {
@@ -70,21 +70,23 @@ INLINE void drop_row(const unsigned char *keep, real keep_scale, int row, const 
     }
 }
 
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, int, real z[NORM_ROWS][ROW_PART]) {
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
+                        real z[NORM_ROWS][ROW_PART]) {
     drop_row(keep, keep_scale, row, false, z[0]);
 }
 
 /* The gradient of dropout is dropout. The gradients are rounded as the branch's product rounds them. */
-INLINE void drop_branch_grad(const unsigned char *keep, real keep_scale, int row, int, real g[NORM_ROWS][ROW_PART]) {
+INLINE void drop_branch_grad(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
+                             real g[NORM_ROWS][ROW_PART]) {
     drop_row(keep, keep_scale, row, true, g[0]);
 }
 
-INLINE void load_inverse(const real *rstd, int row, int, real inverse[NORM_ROWS]) {
+INLINE void load_inverse(const real *rstd, int row, [[maybe_unused]] int rows, real inverse[NORM_ROWS]) {
     is_global(rstd);
     inverse[0] = rstd[row];
 }
 
-INLINE void store_inverse(const real inverse[NORM_ROWS], int row, int, real *rstd) {
+INLINE void store_inverse(const real inverse[NORM_ROWS], int row, [[maybe_unused]] int rows, real *rstd) {
     is_global(rstd);
     if (row_lane() == 0) rstd[row] = inverse[0];
 }
