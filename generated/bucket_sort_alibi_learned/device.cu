@@ -1483,7 +1483,6 @@ INLINE void attend_backward(void) {
         __syncthreads();
         first += count;
     } while (first < sequences);
-    __syncthreads();
 }
 
 /* Draws the masks of all dropout sites for the shard's sequences. */

@@ -33,6 +33,7 @@
 --   begins, sums       the fields of cuda with these names, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owners             passes that sum the pairs' terms of entries of tables (attention/device.lua)
+--   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
 --   asks               the running kernel tests whether dropout applies to weights
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
 --   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset from the queries
@@ -269,6 +270,8 @@ local function derive_families(plan, net, library)
     family.attends = derive_attends(plan, family, library)
     family.on_device = { terms = device_terms.list_terms(family) }
     family.attends.owners = device_terms.list_owners(family)
+    family.attends.ends_open = family.attends.owners[1] and (family.terms.biases
+      or lists.any(family.attends.owners, function(owner) return not owner.kept end)) or false
     family.attends.owners_words = family.attends.owners[1] and ", then an entry of a table" or ""
     count_draws(family, family.attends, places[family] or false)
   end

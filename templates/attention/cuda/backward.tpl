@@ -19,5 +19,5 @@ INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
 % for _, owner in ipairs(attends.owners) do
     ${prefix}attend_by_${owner.class}(); % if not owner.kept
 % end
-    __syncthreads(); % if attends.owners[1]
+    __syncthreads(); % if attends.ends_open
 }
