@@ -50,7 +50,8 @@ local function attends(device, op, block)
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   local drawn = op.family.attends
   names.to_positions = offset_of_row(drawn.position_row, T)
-  names.to_key_positions, names.to_distances = offset_of_row(drawn.position_row, S), offset_of_row(drawn.distance_row, T)
+  names.to_key_positions = offset_of_row(drawn.position_row, S)
+  names.to_distances = offset_of_row(drawn.distance_row, T)
   if op.contribution then
     names.contribution, names.dcontribution = op.contribution.name, b.dcontribution.name
     names.contribution_bias = op.contribution.op.weight .. "_bias"

@@ -101,9 +101,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
     ${name}_kept of_head = *kept;
-% if recomputed then
-    if (!of_head.weights) of_head.weights = w->${name}.weights; /* weights are recomputed in the backward pass */
-% end
+    if (!of_head.weights) of_head.weights = w->${name}.weights; /* recomputed in the backward pass */ % if recomputed
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;

@@ -1,9 +1,6 @@
 % local of_query = { key_count = cross and "v->" .. attends.S or "T" }
-% if decodes then
-/* Computes the attended values of one token of each sequence. */
-% else
-/* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */
-% end
+/* Computes the attended values of one token of each sequence. */ % if decodes
+/* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */ % else
 NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
@@ -12,31 +9,22 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
     % include("attention/cuda/cache_rows.tpl") % if decodes and not cross
     % slot("begin_forward")
     % slot("tables")
-% if decodes then
-    const int i = block()->at;
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS; task += ${attends.tasks}) {
-        const int h = task % ${PREFIX}HEADS, sequence = task / ${PREFIX}HEADS;
-% else
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
-        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-% end
+    const int i = block()->at; % if decodes
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS${decodes and "" or " * T"}; task += ${attends.tasks}) {
+        const int h = task % ${PREFIX}HEADS, sequence = task / ${PREFIX}HEADS; % if decodes
+        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS; % else
         ${attends.asks and "" or "const "}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         % slot("unless_training")
         const int end = ${inline("end_key", of_query.key_count, of_query)};
         int j = ${inline("first_key", "0", of_query)};
         real query[${attends.head_part}];
         ${prefix}softmax m;
-% if decodes and cross then
-        ${prefix}load_head(query, s->${attends.q} + sequence * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-% else
-        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
-% end
+        ${prefix}load_head(query, s->${attends.q} + sequence * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel}); % if decodes and cross
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE); % else
         m.largest = (real)-1e30;
         m.sum = 0;
         ${prefix}clear_head(m.out);
-% if not terms.scattered then
-        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, i, j, &m);
-% end
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, i, j, &m); % if not terms.scattered
         for (; j < end; ${inline("next_key", "j++", of_query)}) ${prefix}take_keys(1, &a, query, i, j, &m);
         ${prefix}store_head(m.out, 1 / m.sum,
                 s->${attends.out} + ${decodes and "sequence" or "((size_t)sequence * T + i)"} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});

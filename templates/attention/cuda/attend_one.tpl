@@ -1,5 +1,2 @@
-% if attends.in_fragments then
-% include("attention/cuda/pairs_loops.tpl")
-
-% end
+% paragraph("attention/cuda/pairs_loops.tpl") % if attends.in_fragments
 % include("attention/cuda/attend_loops.tpl")

@@ -106,9 +106,7 @@ INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real
     const real gain = ${prefix}dot_head(m->dout, value)${inline("mean", "")} - m->dunmatched;
     const real dlogit = weight${inline("inverse_of_query", "")} * (miss * gain);
     m->dunmatched += (1 - miss) * gain;
-% if attends.head_lanes > 1 then
-    __syncwarp(${prefix}head_lanes()); /* all lanes have read the value that is replaced here */
-% end
+    __syncwarp(${prefix}head_lanes()); /* all lanes have read the value */ % if attends.head_lanes > 1
     pairs[place] = dlogit;
     if (j > i) m->dright += dlogit;
     else m->dleft += dlogit;

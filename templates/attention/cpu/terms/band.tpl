@@ -8,11 +8,8 @@
 /* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it.${transparent} */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector offset = descending(j - i, j - T + 1); /* key - query */
-% if seen.left then
-    return both(at_most(broadcast(-${left}), offset), at_most(offset, broadcast(${seen.right})))${or_all};
-% else
-    return at_most(offset, broadcast(${seen.right}));
-% end
+    return both(at_most(broadcast(-${left}), offset), at_most(offset, broadcast(${seen.right})))${or_all}; % if seen.left
+    return at_most(offset, broadcast(${seen.right})); % else
 }
 
 /* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
