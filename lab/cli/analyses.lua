@@ -32,14 +32,14 @@ local function lengths(fewest)
   end
 end
 
-local function points(text)
+local function read_points(text)
   local number = tonumber(text)
   return number and number > 0 and number <= 100 and number or nil, ("%s: not a number of points above 0, at most 100")
     :format(text)
 end
 
 -- Converts a score in percent, the form of criteria of studies.
-local function percent(text)
+local function read_percent(text)
   local number = tonumber(text)
   return number and number > 1 and number < 100 and number or nil, ("%s: not a number of percent above 1, below 100%s")
     :format(text, number and number > 0 and number <= 1 and "; percent, not a share" or "")
@@ -58,7 +58,7 @@ end
 local LOUDEST = 1e6
 
 -- Converts a standard deviation, which must exceed the preceding ones.
-local function deviation(word, list)
+local function read_deviation(word, list)
   local number = tonumber(word)
   return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil
 end
@@ -109,9 +109,9 @@ local OF_STUDIES = {
       { "--metric", "the metric to compare; default: the metric of the study's scores, or exact_match if models answer "
         .. "token by token", choices = measures.NAMES },
       { "--above PERCENT", "score of the metric above which a seed counts as generalising; default: the study's "
-        .. "criterion", convert = percent },
+        .. "criterion", convert = read_percent },
       { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count "
-        .. "as equivalent; without --margin none do", convert = points },
+        .. "as equivalent; without --margin none do", convert = read_points },
       { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
         .. "list", default = "10000", convert = positive },
       seed("resamples"),
@@ -143,7 +143,7 @@ local OF_STUDIES = {
   { "noise", "measure accuracy under noise on the embeddings", {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
       convert = converters.make_list_reader("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1",
-        deviation) },
+        read_deviation) },
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,

@@ -33,7 +33,7 @@ function M.add(parser)
   })
 end
 
-local function conflict(result)
+local function find_conflict(result)
   local action = result.action
   if action == "list" and result.yes then
     return "--yes is only for remove"
@@ -49,7 +49,6 @@ local function conflict(result)
   return #result.paths == 0 and "remove needs the folders of runs, or a folder with --where" or nil
 end
 
--- Settles the words; returns a problem, or nil.
 function M.settle(result)
   local words = result.words
   local first = ACTIONS[words[1]] and 2 or 1
@@ -63,7 +62,7 @@ function M.settle(result)
   for i, path in ipairs(result.paths) do
     result.paths[i] = converters.read_folder(path)
   end
-  return conflict(result)
+  return find_conflict(result)
 end
 
 return M

@@ -97,7 +97,7 @@ function M.add_bundle(parser)
 end
 
 -- Returns a conflict of flags with --axis, or of grid flags without --axis.
-local function grid_conflict(result)
+local function find_grid_conflict(result)
   local of_grid = result.seeds and "--seeds" or result.rates and "--learning-rate"
   if #result.axes == 0 then
     return of_grid and of_grid .. " needs --axis: a study file lists its own seeds and learning rates"
@@ -108,7 +108,7 @@ local function grid_conflict(result)
 end
 
 -- Returns a conflict of flags with --slurm, or with a word before the study; nil if there is none.
-local function conflict(result, action)
+local function find_conflict(result, action)
   if action and result.dry_run then
     return "--dry-run cannot be used with " .. action
   elseif result.slurm and (action == "status" or action == "watch" or action == "cancel") then
@@ -135,7 +135,6 @@ local function conflict(result, action)
     or action)
 end
 
--- Settles the words that name a study, from word `first` on; returns a problem, or nil.
 local function settle_study(result, first)
   result.studies = table.move(result.words, first, #result.words, 1, {})
   result.study = result.studies[1]
@@ -144,16 +143,14 @@ local function settle_study(result, first)
       return ("too many arguments: %s"):format(result.studies[i]) -- a list of cells has the form STUDY:CELL
     end
   end
-  return grid_conflict(result)
+  return find_grid_conflict(result)
 end
 
--- Settles the words of bundle, which name a study; returns a problem, or nil.
 function M.settle_bundle(result)
   result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
   return settle_study(result, 1)
 end
 
--- Settles the words of sweep: its action and its study; returns a problem, or nil.
 function M.settle(result)
   local words = result.words
   local action = ACTIONS[words[1]] and words[1]
@@ -161,7 +158,7 @@ function M.settle(result)
     return "missing argument 'STUDY'"
   end
   local problem = settle_study(result, action and 2 or 1)
-  problem = conflict(result, action) or problem
+  problem = find_conflict(result, action) or problem
   if problem then
     return problem
   end

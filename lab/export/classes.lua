@@ -36,8 +36,6 @@ local function new_class(state, about)
     is_block = about ~= nil }, Class)
 end
 
--- ---- modules ----
-
 -- Adds an attribute (module: its text or entries) and returns its expression. word: its name in files or its own name.
 function Class:add(word, module)
   module.name = self.state.names:attribute(self.attributes, word)
@@ -66,7 +64,7 @@ function Class:module(key, path, text)
   return self.known[key]
 end
 
-local function bias_of(p)
+local function format_bias(p)
   return p.bias and "" or ", bias=False"
 end
 
@@ -74,7 +72,7 @@ end
 function Class:linears(p)
   return lists.map(p.tensors, function(path)
     return self:module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
-      p.rows.text, p.width.text, bias_of(p)))
+      p.rows.text, p.width.text, format_bias(p)))
   end)
 end
 
@@ -113,7 +111,7 @@ function Class:tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
 
-local function made_for(state, what, stream)
+local function name_place(state, what, stream)
   local name = state.net.streams[2] and stream.name .. "_" .. what or what
   state.made[what][stream] = name
   return name
@@ -122,18 +120,16 @@ end
 -- Returns the expression of a stream's encoded positions. like: a value that has the type of the result.
 function Class:position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
-  local place = self.is_block and "positions" or made_for(self.state, "place", stream)
+  local place = self.is_block and "positions" or name_place(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
     return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
   end
   return ("%s(%s%s)"):format(self:table(rows), place, self.state.one_based and " - 1" or "")
 end
 
--- ---- classes ----
-
 -- Finishes a class. Each block has its own class; composites with equal texts share a class. The class gets the first
 -- of the words that is not the name of another class.
-local function finish(state, class, ...)
+local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
     return state.same[key]
@@ -148,40 +144,39 @@ local function finish(state, class, ...)
 end
 
 -- Sets the number of dropout rates in a class; inner: operations of its composites, which do not count.
-local function rates_of(class, ops, inner)
+local function count_rates(class, ops, inner)
   class.rates = #lists.drop_repeats(lists.map(ops, function(op)
     return op.dropout and not inner[op] and op.dropout.rate or nil
   end))
 end
 
--- Makes the class of a composite of products, such as a feed-forward network.
-local function composite_class(state, group, scope_name)
+local function make_composite_class(state, group, scope_name)
   local class = new_class(state)
   class.folder = group.path
   class.arguments = "h"
-  rates_of(class, group.list, {})
+  count_rates(class, group.list, {})
   local items = lists.map(operations.list_own(group.list), function(op) return operations.make(op, class) end)
   class.lines = forward.write({ items = items, result = group.out, width = group.entry.width.count,
     stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
-  return finish(state, class, group.path, scope_name .. "_" .. group.path)
+  return add_class(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
 -- Possible arguments of a block's forward pass that only attentions need.
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
-local function needed(class)
+local function list_needed(class)
   return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
 end
 
 -- Variables of the network's forward pass that are passed as these arguments to a block of one stream.
-local function made(state, class, stream)
-  local list = needed(class)
+local function list_made(state, class, stream)
+  local list = list_needed(class)
   for i, need in ipairs(list) do
     if class.needs[need] ~= true then
       list[i] = state.shared[class.needs[need]]
     else
       local other = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
-      list[i] = made_for(state, need:find("distance$") and need or "place", other)
+      list[i] = name_place(state, need:find("distance$") and need or "place", other)
     end
   end
   return list
@@ -219,20 +214,19 @@ local function name_parts(state, class)
   add_terms(attention.terms, attention.dropout and { "dropped" } or {})
 end
 
--- Makes the class of an attention; its text comes from the template.
-local function attention_class(state, group)
+local function make_attention_class(state, group)
   local op, class = group.attention, new_class(state)
   local facts = state.facets[op]
   class.needs, class.layer, class.template = facts.needs, facts.layer, "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
-  class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
+  class.arguments = table.concat(lists.append(arguments, list_needed(class)), ", ")
   class.attention = lists.merge(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
     memory_positions = class.needs.memory_positions and "memory_positions" or "positions",
     distance = class.needs.memory_distance and "memory_distance" or "distance",
-    layer_argument = class.layer and ", layer" or "", query_bias = bias_of(op.q.op.p),
-    memory_bias = bias_of(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
-      and bias_of(group.last.p) })
-  local found = finish(state, class, group.path, op.family.name .. "_" .. group.path)
+    layer_argument = class.layer and ", layer" or "", query_bias = format_bias(op.q.op.p),
+    memory_bias = format_bias(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
+      and format_bias(group.last.p) })
+  local found = add_class(state, class, group.path, op.family.name .. "_" .. group.path)
   if found == class then
     class.attention.name = class.name
     name_parts(state, class)
@@ -240,16 +234,15 @@ local function attention_class(state, group)
   return found
 end
 
--- Returns the item that calls a composite's module.
-local function group_item(state, class, group, scope)
-  local part, outside = group.attention and attention_class(state, group), scope == state.net
-  part = part or composite_class(state, group, scope.name)
+local function make_group_item(state, class, group, scope)
+  local part, outside = group.attention and make_attention_class(state, group), scope == state.net
+  part = part or make_composite_class(state, group, scope.name)
   add_needs(class, part)
   if outside and part.layer then
     stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
   local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
-  local more = outside and made(state, part, group.out.stream) or needed(part)
+  local more = outside and list_made(state, part, group.out.stream) or list_needed(part)
   return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(of)
     local words = { of(1, 0), group.reads[2] and of(2, 0) or nil }
     return ("%s(%s)"):format(module, table.concat(lists.append(words, more), ", "))
@@ -258,8 +251,7 @@ end
 
 local block_class
 
--- Returns the item of a block's repetitions, which run one after another.
-local function loop_item(state, class, op)
+local function make_loop_item(state, class, op)
   local block, inner = op.block, block_class(state, op.block)
   local lines = inner.attends and state.in_layers or {}
   if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
@@ -271,19 +263,19 @@ local function loop_item(state, class, op)
   local modules = class:module(block, (block.path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
-    modules = modules, arguments = made(state, inner, op.x.stream), lines = lines } }
+    modules = modules, arguments = list_made(state, inner, op.x.stream), lines = lines } }
 end
 
-local function scope_items(state, class, scope)
+local function list_items(state, class, scope)
   local items, owner = {}, groups.find_groups(scope)
-  rates_of(class, scope.ops, owner)
+  count_rates(class, scope.ops, owner)
   for _, op in ipairs(operations.list_own(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention" or op.kind == "place"
     if group and group.last == op then
-      items[#items + 1] = group_item(state, class, group, scope)
+      items[#items + 1] = make_group_item(state, class, group, scope)
     elseif not group and op.kind == "block" then
-      items[#items + 1] = loop_item(state, class, op)
+      items[#items + 1] = make_loop_item(state, class, op)
     elseif not group then
       items[#items + 1] = operations.make(op, class)
     end
@@ -293,17 +285,17 @@ end
 
 block_class = function(state, block)
   local class = new_class(state, escape.python(block.comment))
-  local items = scope_items(state, class, block)
-  local variables, value_names = names_module.new_variables({ "h", table.unpack(needed(class)) }),
+  local items = list_items(state, class, block)
+  local variables, value_names = names_module.new_variables({ "h", table.unpack(list_needed(class)) }),
     { [block.entry] = "h" }
   local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)
     value_names[value] = names_module.add_variable(variables, value.name)
     return value_names[value]
   end))
-  class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
+  class.arguments = table.concat(lists.append(arguments, list_needed(class)), ", ")
   class.lines = forward.write({ items = items, result = block.last, width = block.entry.width.count,
     stream = block.entry, names = value_names, arguments = arguments })
-  return finish(state, class, block.name)
+  return add_class(state, class, block.name)
 end
 
 -- Adds the numbers that all layers of a score share, as dictionaries by their folders in files.
@@ -316,10 +308,10 @@ local function share_numbers(state, class)
   end
 end
 
-local function network_class(state)
+local function make_network_class(state)
   local class = new_class(state)
   share_numbers(state, class)
-  local items = scope_items(state, class, state.net)
+  local items = list_items(state, class, state.net)
   local arguments = { "tokens", "positions", "distances" }
   for _, stream in ipairs(state.net.streams) do
     lists.append(arguments, lists.map({ "", "_place", "_distance", "_memory_distance" }, function(ending)
@@ -338,7 +330,7 @@ function M.derive(net, given)
     given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
     parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:class(given.name)
-  local network = network_class(state)
+  local network = make_network_class(state)
   network.name = name
   return { list = state.list, network = network, renamed = state.names.renamed, made = state.made }
 end

@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- value -> the operations that read it, in order; `scope` stands for a reader outside the scope.
-local function readers_of(scope)
+local function find_readers(scope)
   local readers = {}
   for _, op in ipairs(scope.ops) do
     local values = lists.map(op.about.roles, function(role) return op[role] end)
@@ -24,7 +24,7 @@ local function readers_of(scope)
 end
 
 -- Returns the group of an attention: its products, the attention itself, and its output product if it has one.
-local function attention_group(op, readers)
+local function group_attention(op, readers)
   local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
     [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }
   if op.kv.op.x ~= op.q.op.x then
@@ -40,8 +40,7 @@ local function attention_group(op, readers)
   return group
 end
 
--- Returns the folder that contains all tensors of a product, or nil.
-local function folder_of(op)
+local function find_folder(op)
   local folders = lists.map(op.kind == "product" and op.p.tensors or {}, function(path)
     return path:match("^(.*)%.") or false
   end)
@@ -51,12 +50,12 @@ end
 local BETWEEN = { product = true, activation = true, gate = true }
 
 -- Returns operations from..to of a scope as one group, if they read one value and only the last result is read later.
-local function closed_group(scope, path, from, to, readers)
+local function find_group(scope, path, from, to, readers)
   local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
   local made = {}
   for i = from, to do
     local op = scope.ops[i]
-    if not BETWEEN[op.kind] or op.kind == "product" and folder_of(op) ~= path then
+    if not BETWEEN[op.kind] or op.kind == "product" and find_folder(op) ~= path then
       return nil
     elseif not made[op.x] then
       group.entry = group.entry or op.x
@@ -78,7 +77,7 @@ local function closed_group(scope, path, from, to, readers)
 end
 
 function M.find_groups(scope)
-  local readers, owner, first, last, paths = readers_of(scope), {}, {}, {}, {}
+  local readers, owner, first, last, paths = find_readers(scope), {}, {}, {}, {}
   local function own(group)
     for op in next, group and group.ops or {} do
       owner[op] = group
@@ -86,18 +85,18 @@ function M.find_groups(scope)
   end
   for _, op in ipairs(scope.ops) do
     if op.kind == "attention" then
-      own(attention_group(op, readers))
+      own(group_attention(op, readers))
     end
   end
   for i, op in ipairs(scope.ops) do
-    local path = not owner[op] and folder_of(op)
+    local path = not owner[op] and find_folder(op)
     if path then
       paths[#paths + 1] = not first[path] and path or nil
       first[path], last[path] = first[path] or i, i
     end
   end
   for _, path in ipairs(paths) do
-    own(closed_group(scope, path, first[path], last[path], readers))
+    own(find_group(scope, path, first[path], last[path], readers))
   end
   return owner
 end

@@ -34,8 +34,7 @@ local function each_line(run, take)
   end
 end
 
--- Returns the names of all axes of all conditions, sorted, with length first.
-local function axes_of(study)
+local function list_axes(study)
   local axes = {}
   for _, run in lists.iterate_nested(study.cells, "runs") do
     each_line(run, function(row)
@@ -52,7 +51,7 @@ local function axes_of(study)
 end
 
 -- Returns the lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
-local function lines_of(study, axes, cell, run)
+local function format_run(study, axes, cell, run)
   local lines, places = {}, {}
   each_line(run, function(row)
     local by = row.by or { length = row.length }
@@ -65,7 +64,7 @@ local function lines_of(study, axes, cell, run)
   return table.concat(lines)
 end
 
-local function columns(axes)
+local function list_columns(axes)
   local names = lists.append(lists.join(FRONT, lists.map(axes, csv.format_field)), VALUES)
   names[#names], names[#names + 1] = "evaluation_seed", "folder"
   return names
@@ -74,10 +73,10 @@ end
 function M.run(options)
   local study = must(INPUT, open_study.open(options, ""))
   local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))
-  local axes = axes_of(study)
-  local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, columns(axes)), study,
+  local axes = list_axes(study)
+  local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, list_columns(axes)), study,
     function(cell, run)
-      return lines_of(study, axes, cell, run)
+      return format_run(study, axes, cell, run)
     end)
   must(ENVIRONMENT, write.files(out, { report_csv.make_runs_file(study), evaluations }))
   options.say(("%s: runs.csv, evaluations.csv"):format(out))

@@ -101,8 +101,7 @@ local function ask(trainer, words, given)
   end)
 end
 
--- Examples for the comparison: a list of { input, outputs }.
-local function inputs_of(spec, trainer)
+local function make_inputs(spec, trainer)
   if spec.plan.task.data then
     return M.make_data_inputs(spec.plan)
   end
@@ -115,9 +114,9 @@ end
 
 -- The lines of stored.jsonl: inputs, sampled positions and distances, the trainer's logits and, for a decoder, its
 -- answer.
-local function stored_lines(spec, run, trainer)
+local function compute_lines(spec, run, trainer)
   local requests, outputs = {}, {}
-  for _, example in ipairs(inputs_of(spec, trainer)) do
+  for _, example in ipairs(make_inputs(spec, trainer)) do
     local request = M.make_request(spec.plan, example.input, example.outputs)
     if request then
       requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
@@ -144,7 +143,7 @@ local function export(options, run, spec, path, sets)
   local trainer = trained_run.find_trainer(options.project, run, options.trainer, function()
     return options.provide(path, sets)
   end)
-  local stored = stored_lines(spec, run, trainer)
+  local stored = compute_lines(spec, run, trainer)
   local model
   model, problem = render.render("python/model.py.tpl", facts, function(...)
     return options.project:template(...)

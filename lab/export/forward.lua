@@ -29,7 +29,7 @@ function Pass:text(item)
 end
 
 -- Returns the set of values that are read exactly once: they are written inside their reader's expression.
-local function read_once(items, result)
+local function find_inner(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
   for item, value in lists.iterate_nested(items, "reads") do
     reads[value] = (reads[value] or 0) + 1
@@ -75,7 +75,7 @@ function Pass:name(value, i, word)
 end
 
 -- Adds a text to the lines, wrapped after commas within parentheses if it is too long.
-local function wrapped(lines, text)
+local function add_wrapped(lines, text)
   local inside, indent = 0, text:match("^ *") .. "    "
   while #text > LINE do
     local depth, at = inside, nil
@@ -119,7 +119,7 @@ function Pass:loop(item, i, lines)
     lines[#lines + 1], indent = indent .. head, indent .. "    "
   end
   lists.append(lines, lists.map(loop.lines, function(line) return indent .. line end))
-  wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
+  add_wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
 -- Returns the statements, after finding the last reader of each value.
@@ -146,7 +146,7 @@ function Pass:write(items, result)
       if part then
         return nil, part
       end
-      wrapped(lines, text)
+      add_wrapped(lines, text)
     end
   end
   return lines
@@ -155,7 +155,7 @@ end
 -- given: { items, result (the returned value), width (of the stream), stream (the value that is `h` at first, or nil),
 -- arguments (names of arguments), names (of named values) }
 function M.write(given)
-  local inner = read_once(given.items, given.result)
+  local inner = find_inner(given.items, given.result)
   while true do
     local pass = setmetatable({ inner = inner, last = {}, names = lists.merge(given.names), width = given.width,
       stream = given.stream, variables = names.new_variables({ "h", table.unpack(given.arguments) }) }, Pass)

@@ -41,19 +41,19 @@ local FUNCTIONS = {
 
 local READOUTS = { last = true, probe = true }
 
-local function unknown(op, words)
+local function refuse(op, words)
   stop.exit(1, ("%s of %s"):format(words, op.scope.title))
 end
 
 local function check(op)
   local known = KNOWN[op.kind]
   if not known then
-    unknown(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
+    refuse(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
   end
   local fields = (" %s %s "):format(known, WORDS)
   for _, field in ipairs(canonical.sort_keys(op)) do
     if op[field] and not fields:find((" %s "):format(field), 1, true) then
-      unknown(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))
+      refuse(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))
     end
   end
 end
@@ -66,13 +66,12 @@ end
 
 local items = {}
 
--- Returns an expression, passed through a dropout module if the operation has one.
-local function dropped(module, text)
+local function apply_dropout(module, text)
   return module and ("%s(%s)"):format(module, text) or text
 end
 
 -- Returns the expression of one-hot tokens through a linear map; blank tokens, which have the first numbers, are zero.
-local function mapped(op, class, module)
+local function map_tokens(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
   return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:tokens(op.stream),
     blanks > 0 and ("[..., %d:]"):format(blanks) or "", module)
@@ -83,13 +82,13 @@ function items.embed(op, class)
     or op.scale and op.scale ~= 1 and number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
   local module = op.p.kind == "linear" and class:linear(op.p) or class:table(op.p)
-  local text = op.p.kind == "linear" and mapped(op, class, module)
+  local text = op.p.kind == "linear" and map_tokens(op, class, module)
     or ("%s(%s)%s"):format(module, class:tokens(op.stream), factor and " * " .. factor or "")
   if kind ~= "none" then
     text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream, module .. ".weight"))
   end
   local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
-  text = dropped(op.dropout and class:dropout(op.dropout), text)
+  text = apply_dropout(op.dropout and class:dropout(op.dropout), text)
   return { reads = {}, rank = rank, text = function()
     return text
   end }
@@ -99,7 +98,7 @@ function items.place(op, class)
   local module, typed = op.dropout and class:dropout(op.dropout), op.encoding.kind == "sinusoid"
   local vectors = class:position(op.encoding, op.p, op.x.stream, "%s")
   return { reads = { op.x, typed and op.x or nil }, rank = module and PRIMARY or SUM, text = function(of)
-    return dropped(module, ("%s + %s"):format(of(1, SUM), vectors:format(typed and of(2, 0) or nil)))
+    return apply_dropout(module, ("%s + %s"):format(of(1, SUM), vectors:format(typed and of(2, 0) or nil)))
   end }
 end
 
@@ -115,7 +114,7 @@ end
 function items.activation(op, class)
   local module = op.dropout and class:dropout(op.dropout)
   return { reads = { op.x }, rank = PRIMARY, text = function(of)
-    return dropped(module, FUNCTIONS[op.activation]:format(of(1, 0)))
+    return apply_dropout(module, FUNCTIONS[op.activation]:format(of(1, 0)))
   end }
 end
 
@@ -130,7 +129,7 @@ function items.gate(op, class)
   local function item(reads, text)
     local module = op.dropout and class:dropout(op.dropout)
     return { reads = reads, rank = module and PRIMARY or PRODUCT, text = function(of)
-      return dropped(module, text(of))
+      return apply_dropout(module, text(of))
     end }
   end
   if is_gated(op) then
@@ -154,13 +153,13 @@ end
 function items.add(op, class)
   local module = op.dropout and class:dropout(op.dropout)
   return { reads = { op.residual, op.branch }, rank = SUM, text = function(of)
-    return ("%s + %s"):format(of(1, SUM), dropped(module, of(2, module and 0 or PRODUCT)))
+    return ("%s + %s"):format(of(1, SUM), apply_dropout(module, of(2, module and 0 or PRODUCT)))
   end }
 end
 
 function items.classify(op, class)
   if not READOUTS[op.readout] then
-    unknown(op, ("the readout %s"):format(op.readout))
+    refuse(op, ("the readout %s"):format(op.readout))
   elseif not op.tied then
     return { reads = { op.x }, rank = PRIMARY, text = call(class:output(op.others[1])) }
   end

@@ -46,7 +46,6 @@ function M.new(tensors)
     word_of = {} }, Names)
 end
 
--- Returns the empty set of one module's attributes.
 function M.new_attributes()
   return setmetatable({}, { __index = ATTRIBUTES })
 end
@@ -85,7 +84,6 @@ function M.to_snake(name)
   return (name:gsub("(%u)", "_%1"):lower():gsub("^_", ""))
 end
 
--- Returns the name of a class for a `word` of the network's description.
 function Names:class(word)
   return free(self.classes, M.to_camel(word), "Block")
 end

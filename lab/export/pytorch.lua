@@ -49,7 +49,7 @@ local function is_strange(field, value)
 end
 
 -- Returns words for the first setting of a resolved encoding that cannot be exported, or nil.
-local function unknown_of_encoding(value, path)
+local function find_unknown_encoding(value, path)
   for _, name in ipairs(canonical.sort_keys(value)) do
     local inner, at = value[name], path .. "." .. name
     local field = schema.at[at]
@@ -57,7 +57,7 @@ local function unknown_of_encoding(value, path)
     if not field or not EXPORTED[facet] or is_strange(field, inner) then
       return ("%s = %s"):format(at, json.encode(inner))
     end
-    local problem = field.type == "table" and type(inner) == "table" and unknown_of_encoding(inner, at)
+    local problem = field.type == "table" and type(inner) == "table" and find_unknown_encoding(inner, at)
     if problem then
       return problem
     end
@@ -68,14 +68,14 @@ end
 local TASK = lists.split_set("kind source data eval validation input_symbols output_symbols longest axes seed options "
   .. "computation loss")
 
-local function unknown_of_task(task)
+local function find_unknown_task(task)
   local name = lists.find(canonical.sort_keys(task), function(one) return not TASK[one] end)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
 -- Returns the reason why a spec cannot be exported, apart from its network; or nil.
 function M.find_problem(spec)
-  local unknown = unknown_of_encoding(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
+  local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then
     return "does not know " .. unknown
   elseif spec.plan.eval_dropout then
@@ -83,16 +83,13 @@ function M.find_problem(spec)
   end
 end
 
--- ---- the network ----
-
-local function places_input(net)
+local function find_input_encoding(net)
   return lists.any(net.ops, function(op)
     return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and op.encoding.kind
   end)
 end
 
--- Returns the encoding that blocks add to their input, or nil.
-local function places_in_blocks(net)
+local function find_block_encoding(net)
   for _, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "place" then
       return op.encoding
@@ -100,8 +97,7 @@ local function places_in_blocks(net)
   end
 end
 
--- The operations of a network and its blocks, in order.
-local function operations_of(net)
+local function list_operations(net)
   return lists.collect({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
 end
 
@@ -122,17 +118,17 @@ local function add_draws(facts, positions)
 end
 
 -- Returns the line that numbers tokens from 0 on.
-local function count_of(place, tokens)
+local function format_count(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
 -- Lines for positions and distances: before_layers runs once, in_layers before each layer; and whether they are
 -- sampled. positions: the facet; needs: those of all attentions; additive: whether the input gets positions.
-local function places_of_stream(positions, needs, additive)
+local function write_places(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
   local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
-  local make = random and "place = draw_positions(tokens, positions)" or count_of("place", "tokens")
+  local make = random and "place = draw_positions(tokens, positions)" or format_count("place", "tokens")
   local anew = random and not by_sequence and positions.layer_index ~= "0"
   local in_layers = needs.positions or needs.distance and not drawn
   if additive or in_layers and not anew then
@@ -156,13 +152,13 @@ end
 
 -- Lines for positions and distances in a network of two streams, whose positions are token numbers. made: variables
 -- that the network's forward pass reads (classes.lua).
-local function places_of_streams(streams, made)
+local function write_stream_places(streams, made)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do
     local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
     local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
     if made.place[stream] or read then
-      lines[#lines + 1] = count_of(place, stream.name)
+      lines[#lines + 1] = format_count(place, stream.name)
     end
     for what, keys in next, { distance = place, memory_distance = other } do
       local name = made[what][stream]
@@ -190,8 +186,7 @@ local function check_alike(attentions)
   end
 end
 
--- Returns the facets of every attention (collect_facets), by operation.
-local function facets_of(formula, attentions)
+local function collect_all_facets(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
     local own = formula and formula.families and formula.families[op.family.of_spec]
@@ -226,8 +221,7 @@ end
 
 local LINE = 70 -- most characters of names on a line of sizes
 
--- Returns lines that define sizes: "LAYERS, WIDTH = 5, 64".
-local function sizes_of(net, attentions)
+local function write_sizes(net, attentions)
   local lines, words, values = {}, {}, {}
   local function add(word, value)
     if #table.concat(words, ", ") + #word > LINE then
@@ -251,9 +245,8 @@ local function sizes_of(net, attentions)
   return lines
 end
 
--- Returns PyTorch's classes of the network's norms, as an expression; or false.
-local function norms_of(net)
-  local has = lists.to_set(lists.map(operations_of(net), function(op) return op.norm end))
+local function write_norms(net)
+  local has = lists.to_set(lists.map(list_operations(net), function(op) return op.norm end))
   return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
     or has.rms and "nn.RMSNorm" or false
 end
@@ -263,8 +256,6 @@ local function mentions(list, word)
     return lists.any(class.lines or {}, function(line) return line:find(word, 1, true) ~= nil end)
   end)
 end
-
--- ---- the file ----
 
 -- Adds the arguments for sampled positions and distances, of the forward pass and of the comparison.
 local function add_calls(facts)
@@ -277,7 +268,7 @@ local function add_calls(facts)
   facts.forward_words = #words > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(words, ", ")) or ""
 end
 
-local function file_facts(spec, run)
+local function derive_file_facts(spec, run)
   local plan, model = spec.plan, spec.resolved.model
   local about = {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
@@ -296,19 +287,19 @@ end
 
 -- Adds the classes, and the lines that precede the network's forward pass.
 local function add_network(facts, spec, net, attentions, of)
-  local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
+  local additive, in_blocks, two = find_input_encoding(net), find_block_encoding(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
     local needs = lists.merge({ positions = in_blocks and true or nil },
       table.unpack(lists.map(attentions, function(op) return of[op].needs end)))
-    lists.update(facts, places_of_stream(family.positions, needs, additive))
+    lists.update(facts, write_places(family.positions, needs, additive))
   elseif not facts.decoder then
     stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
   end
   local found = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
-  lists.update(facts, two and places_of_streams(net.streams, found.made) or {})
+  lists.update(facts, two and write_stream_places(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
   end
@@ -324,17 +315,17 @@ local function add_network(facts, spec, net, attentions, of)
 end
 
 local function derive(spec, run, net)
-  local facts = file_facts(spec, run)
-  local attentions = lists.filter(operations_of(net), function(op) return op.kind == "attention" end)
+  local facts = derive_file_facts(spec, run)
+  local attentions = lists.filter(list_operations(net), function(op) return op.kind == "attention" end)
   if net.streams[2] and spec.plan.any_draws then
     stop.exit(INPUT, "sampled positions of two streams")
   end
   check_alike(attentions)
-  local of = facets_of(spec.score, attentions)
+  local of = collect_all_facets(spec.score, attentions)
   add_numbers(facts, attentions, of)
   add_network(facts, spec, net, attentions, of)
   add_calls(facts)
-  facts.sizes = sizes_of(net, attentions)
+  facts.sizes = write_sizes(net, attentions)
   facts.indices = false
   for _, op in ipairs(attentions) do
     lists.update(facts, of[op].calls)
@@ -342,7 +333,7 @@ local function derive(spec, run, net)
   local all = { facts.network, table.unpack(facts.list) }
   facts.functional = mentions(all, "F.")
   facts.math = attentions[1] ~= nil or mentions(all, "math.")
-  facts.norms = norms_of(net)
+  facts.norms = write_norms(net)
   facts.path_in_file = #facts.renamed > 0 and "name_in_file(owner)" or "owner"
   return facts
 end

@@ -10,8 +10,6 @@ local pages = require("facets.pages")
 
 local M = {}
 
--- ---- pairs ----
-
 local sees = {
   none = function() return true end,
   causal = function(mask, i, j) return j <= i + mask.right end,
@@ -21,8 +19,7 @@ local sees = {
   end,
 }
 
--- The value that a head's lines add to a pair's score, or false.
-local function line_value(mask, head, i, j, S)
+local function find_line_value(mask, head, i, j, S)
   local value = false
   if mask.causal and j > i then
     return false
@@ -38,7 +35,7 @@ local function line_value(mask, head, i, j, S)
 end
 
 -- A row of values. A query for which every key is hidden sees all keys, in causal attention up to its own token.
-local function row_of(mask, i, S, value)
+local function make_row(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do
     row[j + 1] = value(j)
@@ -55,11 +52,11 @@ function M.list_cells(family, T, S)
   for h = 1, (mask.heads or family.terms.by_head) and family.heads or 1 do
     heads[h] = {}
     for i = 0, T - 1 do
-      heads[h][i + 1] = row_of(mask, i, S, function(j)
+      heads[h][i + 1] = make_row(mask, i, S, function(j)
         if lists.any(pages, function(page) return page.hides and page.hides(family, h - 1, i, j, S) end) then
           return false -- another facet hides the pair
         elseif mask.kind == "lines" then
-          return line_value(mask, mask.heads[h], i, j, S)
+          return find_line_value(mask, mask.heads[h], i, j, S)
         end
         return sees[mask.kind](mask, i, j, S) and 0
       end)
@@ -68,20 +65,18 @@ function M.list_cells(family, T, S)
   return heads
 end
 
--- ---- the picture ----
-
 local MARGIN, TITLE, GAP = 12, 22, 14
 local WIDEST, LARGEST = 240, 16 -- pixels of a panel's width, and of a cell, at most
 local LONGEST = 400 -- the largest number of queries, and of keys, in a picture
 
 -- A colour from pale to dark for a value, relative to the least and the largest value of the attention.
-local function colour(value, least, largest)
+local function choose_colour(value, least, largest)
   local share = largest > least and (value - least) / (largest - least) or 1
   return ("#%02x%02x%02x"):format(math.floor(190 - 160 * share + 0.5), math.floor(212 - 120 * share + 0.5),
     math.floor(240 - 70 * share + 0.5))
 end
 
-local function range_of(heads)
+local function find_range(heads)
   local least, largest = math.huge, -math.huge
   for _, row in ipairs(lists.collect(heads, function(rows) return rows end)) do
     for _, value in ipairs(row) do
@@ -92,7 +87,7 @@ local function range_of(heads)
   return least, largest
 end
 
-local function rectangle(x, y, width, height, fill)
+local function draw_rectangle(x, y, width, height, fill)
   return ('<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>'):format(x, y, width, height, fill)
 end
 
@@ -105,8 +100,8 @@ local function add_row(out, row, at, cell, range)
       to = to + 1
     end
     if row[from] then
-      out[#out + 1] = rectangle(at.x + (from - 1) * cell, at.y, (to - from + 1) * cell, cell,
-        colour(row[from], range[1], range[2]))
+      out[#out + 1] = draw_rectangle(at.x + (from - 1) * cell, at.y, (to - from + 1) * cell, cell,
+        choose_colour(row[from], range[1], range[2]))
     end
     from = to + 1
   end
@@ -125,7 +120,7 @@ end
 local function add_attention(out, family, y, T, S)
   local heads = M.list_cells(family, T, S)
   local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))
-  local range = { range_of(heads) }
+  local range = { find_range(heads) }
   local step = math.max(S * cell, 90) + GAP
   for h, rows in ipairs(heads) do
     local title = heads[2] and ("%s, head %d"):format(family.name, h - 1) or family.name
@@ -146,7 +141,7 @@ function M.draw(plan)
   local width, height = widest + 2 * MARGIN, y - GAP + MARGIN
   return ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '
     .. 'font-family="sans-serif" font-size="12" shape-rendering="crispEdges">\n'):format(width, height, width, height)
-    .. rectangle(0, 0, width, height, "white") .. "\n" .. table.concat(out, "\n") .. "\n</svg>\n"
+    .. draw_rectangle(0, 0, width, height, "white") .. "\n" .. table.concat(out, "\n") .. "\n</svg>\n"
 end
 
 return M

@@ -43,7 +43,7 @@ end
 
 -- Sizes that depend on the level: real, lanes of a vector, rows of a product's tile, rows of the vocabulary (if there
 -- are any), and the keys of a family whose gradients are summed together.
-local function sizes_of(plan, level)
+local function derive_sizes(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
   local sizes = { round_up = round_up, taken = taken, width = plan.width, real = real, lanes = level.vector // real,
@@ -59,14 +59,12 @@ local function sizes_of(plan, level)
   return sizes
 end
 
--- ---- attention ----
-
 local function sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
 -- Elements of the weights of a group of queries in one head: kept.tpl, scratch.tpl.
-local function group_weights(family, sizes, keys)
+local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
@@ -74,18 +72,18 @@ local function remakes(family, tokens)
   return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
 
-local function family_kept(family, sizes, queries, keys, sequences)
+local function count_kept(family, sizes, queries, keys, sequences)
   local of_heads = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
-  local weights, sums = sizes.reals(of_heads * group_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
+  local weights, sums = sizes.reals(of_heads * count_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
   if family.terms.outwards then
     return 2 * weights + (family.terms.normalised and sums or 0)
   end
   return (remakes(family, keys) and 0 or weights) + sums
 end
 
-local function family_scratch(family, sizes, queries, keys)
+local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
-  local groups, of_group = (queries + lanes - 1) // lanes, group_weights(family, sizes, keys)
+  local groups, of_group = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
   local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.beside and lanes or 0))
   if remakes(family, keys) then
     groups = family.recomputed.queries // lanes
@@ -109,11 +107,9 @@ local function family_scratch(family, sizes, queries, keys)
 end
 
 -- Memory of a family's facets for T queries and S keys: sums (sums.tpl), memory behind structs, and random positions.
-local function facet_bytes(family, sizes, what, T, S)
+local function count_facets(family, sizes, what, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
-
--- ---- a workspace ----
 
 local function bytes_of(buffer, sizes, tokens)
   local rows = round_up(tokens, sizes.tile_rows)
@@ -131,14 +127,14 @@ end
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
 -- repetitions have a buffer each; bytes: of all these buffers together.
 function M.list_buffers(plan, size, sequences, level)
-  local sizes, list = sizes_of(plan, level), {}
+  local sizes, list = derive_sizes(plan, level), {}
   local function add(name, bytes, kept, block)
     list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
   end
   local function buffer_bytes(b)
     if b.family then
       local T, S = sides(b.family, size)
-      return family_kept(b.family, sizes, T, S, sequences)
+      return count_kept(b.family, sizes, T, S, sequences)
     end
     return bytes_of(b, sizes, sequences * size[b.stream + 1])
   end
@@ -150,8 +146,8 @@ function M.list_buffers(plan, size, sequences, level)
   end
   for _, family in ipairs(plan.attentions) do
     local T, S = sides(family, size)
-    local sums = facet_bytes(family, sizes, "sums", T, S)
-    add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
+    local sums = count_facets(family, sizes, "sums", T, S)
+    add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + sums, false)
   end
   local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- of the first stream
   for i, stream in ipairs(plan.streams) do
@@ -210,11 +206,9 @@ function M.find_largest_workspace(plan, all, level)
   return most
 end
 
--- ---- memory that threads share ----
-
 -- Bytes of packed weights (the output's included), of draws, and of the tables behind these.
 function M.count_shared(plan, size, level)
-  local sizes = sizes_of(plan, level)
+  local sizes = derive_sizes(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     reals = reals + struct.repetitions * panel.elements
@@ -223,8 +217,8 @@ function M.count_shared(plan, size, level)
     bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
   end
   for _, family in ipairs(plan.attentions) do
-    bytes = bytes + facet_bytes(family, sizes, "draws", sides(family, size))
-    behind = behind + facet_bytes(family, sizes, "behind", sides(family, size))
+    bytes = bytes + count_facets(family, sizes, "draws", sides(family, size))
+    behind = behind + count_facets(family, sizes, "behind", sides(family, size))
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
   return plan.last_behind and taken(bytes) + behind or bytes
@@ -242,13 +236,11 @@ function M.count_tables(plan, size)
     rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows
     channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
   end
-  return rows * channels * sizes_of(plan).real
+  return rows * channels * derive_sizes(plan).real
 end
 
--- ---- a process ----
-
 -- The bytes that lh_engine_allocate allocates for a request.
-local function allocated(bytes)
+local function round_allocation(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end
 
@@ -259,12 +251,11 @@ end
 -- whose activations are stored in addition to those of training.
 function M.count_process(plan, bytes, threads)
   local states = #plan.optimizer.states
-  local vector, checkpoint = allocated(bytes.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real
-  return PROGRAM + allocated((2 + states) * bytes.vector_bytes) + allocated(bytes.shared_bytes)
-    + allocated(bytes.tables_bytes) + threads * (vector + allocated(bytes.workspace_bytes)) + checkpoint
+  local vector, checkpoint = round_allocation(bytes.vector_bytes),
+    (1 + states) * plan.parameters * derive_sizes(plan).real
+  return PROGRAM + round_allocation((2 + states) * bytes.vector_bytes) + round_allocation(bytes.shared_bytes)
+    + round_allocation(bytes.tables_bytes) + threads * (vector + round_allocation(bytes.workspace_bytes)) + checkpoint
 end
-
--- ---- a plan ----
 
 -- Sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest allowed one.
 local function block_sizes(plan)

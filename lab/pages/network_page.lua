@@ -16,18 +16,17 @@ function M.format_count(n)
 end
 
 -- "5 times"; with loops over the same parameters "5 times, 3 loops".
-local function times_of(scope)
+local function format_times(scope)
   local loops = scope.times // scope.count
   return wording.count(scope.count, "time") .. (loops > 1 and (", %d loops"):format(loops) or "")
 end
 
 -- "the network" for the first scope; its name and repetitions for a block.
-local function title_of(scope, i)
-  return i == 1 and "the network" or ("%s, %s"):format(scope.name, times_of(scope))
+local function format_title(scope, i)
+  return i == 1 and "the network" or ("%s, %s"):format(scope.name, format_times(scope))
 end
 
--- A number with a unit; an empty text for 0.
-local function measured(number, unit, format)
+local function format_measure(number, unit, format)
   return number > 0 and format:format(number / unit) or ""
 end
 
@@ -35,9 +34,9 @@ local function cells(operation)
   local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
   return { operation.name,
     operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
-    operation.parameters > 0 and M.format_count(operation.parameters) or "", measured(operation.kept_bytes, 1e3,
-    "%.1f"), measured(operation.scratch_bytes, 1e3, "%.1f"), measured(operation.flops, 1e9, "%.3f"), operation.words
-      .. reads }
+    operation.parameters > 0 and M.format_count(operation.parameters) or "", format_measure(operation.kept_bytes, 1e3,
+    "%.1f"), format_measure(operation.scratch_bytes, 1e3, "%.1f"), format_measure(operation.flops, 1e9, "%.3f"),
+      operation.words .. reads }
 end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
@@ -45,8 +44,7 @@ local TO_THE_LEFT = { true, true, [7] = true } -- columns
 local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
--- Aligns rows and titles (text) as lines, with columns of the least possible widths.
-local function aligned(rows)
+local function align(rows)
   local wide = {}
   for _, r in ipairs(rows) do
     for i, cell in ipairs(type(r) == "table" and r or {}) do
@@ -69,12 +67,12 @@ function M.format_lines(plan)
   local block, rows = memory.derive(plan).largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
-    rows[#rows + 1] = ("  %s%s"):format(title_of(scope, i), i > 1 and scope.about and ": " .. scope.about or "")
+    rows[#rows + 1] = ("  %s%s"):format(format_title(scope, i), i > 1 and scope.about and ": " .. scope.about or "")
     lists.append(rows, lists.map(scope.forward, cells))
     rows[#rows + 1] = "    backward pass"
     lists.append(rows, lists.map(scope.backward, cells))
   end
-  local lines = aligned(rows)
+  local lines = align(rows)
   table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))
   return lines
 end
@@ -103,7 +101,6 @@ end
 
 local KEPT = "style=filled, fillcolor=lightgrey" -- values that the backward pass reads
 
--- Draws one scope: its operations as boxes, with arrows from their inputs.
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
     local label = { operation.name, operation.words,
@@ -121,7 +118,7 @@ function M.draw_graph(plan)
     '  label="grey: kept for the backward pass"; fontname="sans-serif"; fontsize=10;' }
   for i, scope in ipairs(plan.network) do
     lines[#lines + 1] = ("  subgraph cluster_%d {"):format(i)
-    lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(title_of(scope, i))
+    lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(format_title(scope, i))
     local prefix = "s" .. i .. "."
     for _, outside in ipairs(scope.outside) do
       lines[#lines + 1] = node(prefix .. outside, outside:gsub("_%d+$", ""), "shape=plaintext")

@@ -20,7 +20,7 @@ local grouped = network_page.format_count
 
 -- Choices that change no bit, by level; levels with equal choices share an entry. These choices depend on the machine,
 -- so generated files do not contain them.
-local function tuned_choices(plan)
+local function list_tuned_choices(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
     local agreed = lists.group(plan.tuned, function(level) return level.choices[i].value .. level.choices[i].why end)
@@ -32,9 +32,8 @@ local function tuned_choices(plan)
   return list
 end
 
--- All choices, for the page and the JSON, including those for this machine.
-local function all_choices(plan)
-  return lists.append(choices.list(plan), tuned_choices(plan))
+local function list_choices(plan)
+  return lists.append(choices.list(plan), list_tuned_choices(plan))
 end
 
 function M.make_json(plan)
@@ -44,7 +43,7 @@ function M.make_json(plan)
     frozen = plan.frozen > 0 and plan.frozen or nil, flops_per_step = plan.flops_per_step,
     memory_bytes = memory.derive(plan).memory_bytes, validation = plan.validation or nil, tensors = tensors,
     operations = network_page.list_operations(plan),
-    choices = all_choices(plan),
+    choices = list_choices(plan),
   }
 end
 
@@ -54,8 +53,7 @@ M.JSON_ORDER = {
   "scratch_bytes", "flops", "value", "why", "lengths", "examples", "coincide", "training", "evaluation",
 }
 
--- The validation stream, and the share of its inputs that also occur elsewhere.
-local function validation_text(validation)
+local function describe_validation(validation)
   local lengths, coincide = validation.lengths, validation.coincide
   local range = lengths[2] and ("%d..%d"):format(lengths[1], lengths[#lengths]) or ("%d"):format(lengths[1])
   return ("validation  %s, %s, %s of each, from a separate stream; at least %.1f%% of the inputs are expected to occur "
@@ -65,7 +63,7 @@ local function validation_text(validation)
 end
 
 -- The answers that an evaluation of a generative model counts, and the cost of generating answers.
-local function answers_text(plan)
+local function describe_answers(plan)
   local ends = plan.task.ends and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then
     return "answers     teacher-forced (eval.decoding): one pass over the target's tokens, no answers of the model"
@@ -79,8 +77,7 @@ local function answers_text(plan)
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
 
--- Words for the labels that enter the loss, if some labels may be masked.
-local function loss_text(plan)
+local function describe_loss(plan)
   return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
 end
 
@@ -112,7 +109,7 @@ end
 
 -- The average number of times that training meets each position or distance of a range, for the range that has the
 -- least; nil without random positions, or if a file determines the lengths.
-local function visits_of(plan)
+local function count_visits(plan)
   local train, least = plan.resolved.train, nil
   if not train.steps or plan.task.data then
     return nil
@@ -140,7 +137,7 @@ function M.format_page(plan)
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options or "", plan.task.input_count, plan.classes,
       (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
-        .. (plan.task.loss and ", " .. loss_text(plan) or "")),
+        .. (plan.task.loss and ", " .. describe_loss(plan) or "")),
     "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
       or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
@@ -149,10 +146,10 @@ function M.format_page(plan)
       .. "parameters, %.1f MB of activations per thread)%s", bytes.memory_bytes / 1e6, memory.THREADS,
       bytes.vector_bytes / 1e6, bytes.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
   })
-  lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
-  lines[#lines + 1] = plan.decoder and answers_text(plan) or nil
-  local chosen = all_choices(plan)
-  local visits = visits_of(plan)
+  lines[#lines + 1] = plan.validation and describe_validation(plan.validation) or nil
+  lines[#lines + 1] = plan.decoder and describe_answers(plan) or nil
+  local chosen = list_choices(plan)
+  local visits = count_visits(plan)
   if visits then
     chosen[#chosen + 1] = { what = "visits of a position", value = visits < 10 and string.format("%.2g", visits)
       or grouped(math.floor(visits + 0.5)),
@@ -173,8 +170,6 @@ function M.format_page(plan)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- ---- the verb ----
-
 local DONE, USAGE, ENVIRONMENT = 0, 2, 4
 
 local function write_picture(spec, options, svg)
@@ -187,7 +182,6 @@ local function write_picture(spec, options, svg)
   return DONE
 end
 
--- Draws the network with graphviz, which receives only the text on its standard input.
 local function draw_network(spec, options)
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
   local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.draw_graph(spec.plan) })

@@ -14,14 +14,14 @@ local write = require("base.write")
 
 local M = {}
 
-local function running(list)
+local function find_running(list)
   local row = lists.find(list, function(one) return one.state == "running" end)
   return row and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(row.path)
 end
 
 -- Removes the folders of runs, and the folders of plans and specs that are then empty.
 function M.remove(root, list)
-  local message = running(list)
+  local message = find_running(list)
   for _, row in ipairs(not message and list or {}) do
     local removed
     removed, message = inside.remove(root, row.path)
@@ -35,8 +35,7 @@ function M.remove(root, list)
   return not message or nil, message
 end
 
--- The study whose last sweep into the folder had a cell of this name, or nil.
-local function study_of(root, id)
+local function find_study(root, id)
   local study = lists.find(run_files.read_records(root), function(record)
     local snapshot = snapshots.read(root, record.study, record.scale)
     return snapshot and lists.find(snapshot.cells, function(cell) return cell.id == id end)
@@ -46,7 +45,7 @@ end
 
 -- The text of a run.json with another name of its spec, which trainers write at the begin of the file and in the spec.
 -- nil if the text has another form.
-local function renamed(text, id, name)
+local function rename_text(text, id, name)
   local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
   local changed = text:gsub("^{" .. old, "{" .. new):gsub('("spec":)(%b{})', function(key, spec)
     return key .. spec:gsub(old, new, 1)
@@ -55,13 +54,12 @@ local function renamed(text, id, name)
   return type(facts) == "table" and facts.id == name and changed or nil
 end
 
--- Writes the new name into each run.json that has the old one.
 local function rename_facts(root, list, id, name)
   for _, row in ipairs(list) do
     local path = row.path .. "/run.json"
     local link = inside.find_link(root, path)
     local text = not link and write.read(path)
-    local changed = text and renamed(text, id, name)
+    local changed = text and rename_text(text, id, name)
     local written, message = changed ~= nil, link and inside.describe_link(link)
       or path .. ": is not as trainers write it; expected a file that begins with the run's id"
     if changed and changed ~= text then
@@ -75,23 +73,23 @@ local function rename_facts(root, list, id, name)
 end
 
 -- Why the runs in root/id cannot be called `name`; nil if they can.
-local function refusal(root, list, id, name)
+local function find_refusal(root, list, id, name)
   local target = root .. "/" .. name
   if not load_module.is_id(name) then
     return ("%s: found the name %q; expected %s"):format(root .. "/" .. id, name, load_module.ID_TEXT)
   elseif lfs.symlinkattributes(target, "mode") then
     return ("%s: there is an entry of this name already; expected another name"):format(target)
   end
-  local study = study_of(root, id)
+  local study = find_study(root, id)
   return study and ("%s: the study %s names its cell so, and would train it again under that name\n  expected: runs "
     .. "of no study; `labels` in an item of the study's report changes the names that it shows"):format(root .. "/"
-    .. id, study) or running(list)
+    .. id, study) or find_running(list)
 end
 
 -- Renames the runs of a spec, as if the spec's file had had that name. A rename that was interrupted is completed by
 -- the same command: run.json may have either name.
 function M.rename(root, list, id, name)
-  local message = refusal(root, list, id, name)
+  local message = find_refusal(root, list, id, name)
   local done = not message
   if done then
     done, message = rename_facts(root, list, id, name)

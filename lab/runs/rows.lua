@@ -22,21 +22,20 @@ M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "wid
   "learning_rate", "steps", "metric", "split", "score", "state", "exit", "device", "machine", "started", "ended",
   "bytes" }
 
--- The bytes of the files in a folder; links count as themselves.
-local function bytes_of(dir)
+local function count_bytes(dir)
   return lists.sum(write.list_names(dir), function(name)
     return lfs.symlinkattributes(dir .. "/" .. name, "size") or 0
   end)
 end
 
-local function row_of(study, cell, run, locks)
+local function make_row(study, cell, run, locks)
   local facts = run.facts
   local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
   local row = lists.merge({ path = run.dir, id = run.id or cell.id, digest = run.digest or cell.digest,
     task = cell.key.task, encoding = cell.key.encoding, parameters = facts.parameters, seed = run.seed,
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
-    bytes = bytes_of(run.dir), run = run }, runs.get_size(run))
+    bytes = count_bytes(run.dir), run = run }, runs.get_size(run))
   if run.score then
     row.metric, row.score = study.scored.metric, run.score
     row.split = run.test and run.test.split
@@ -58,7 +57,7 @@ function M.read(dir, metric)
   local root, locks = run_files.find_root(dir) or dir, ledger.read_locks()
   local study, list = cells.read_folder(root, metric), {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
-    list[#list + 1] = is_within(run.dir, dir) and row_of(study, cell, run, locks) or nil
+    list[#list + 1] = is_within(run.dir, dir) and make_row(study, cell, run, locks) or nil
   end
   if not list[1] then
     return nil, ("%s: there are no runs\n  expected: a folder that trainers wrote, with <id>/<digest>/<run>/run.json "

@@ -20,7 +20,7 @@ local M = {}
 
 local DONE, INPUT, USAGE = 0, 1, 2
 
-local function size_text(bytes)
+local function format_size(bytes)
   for _, unit in ipairs({ "B", "kB", "MB" }) do
     if bytes < 1000 then
       return ("%.3g %s"):format(bytes, unit)
@@ -30,7 +30,7 @@ local function size_text(bytes)
   return ("%.3g GB"):format(bytes)
 end
 
-local function score_text(metric, score)
+local function format_score(metric, score)
   return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
 end
 
@@ -43,14 +43,13 @@ local COLUMNS = {
   end, right = true },
   { "seed", function(row) return row.seed end, right = true },
   { "steps", function(row) return row.steps end, right = true },
-  { "score", function(row) return row.score and score_text(row.metric, row.score) end },
+  { "score", function(row) return row.score and format_score(row.metric, row.score) end },
   { "state", function(row) return row.state end },
   { "started", function(row) return row.started and row.started:sub(1, 16):gsub("T", " ") end },
-  { "size", function(row) return size_text(row.bytes) end, right = true },
+  { "size", function(row) return format_size(row.bytes) end, right = true },
   { "run", function(row) return row.path end },
 }
 
--- Prints a table with a line of titles.
 local function print_table(options, list)
   local lines = {}
   for _, column in ipairs(COLUMNS) do
@@ -68,13 +67,12 @@ local function print_table(options, list)
   end
 end
 
--- The number of runs and their size.
-local function sum_text(list)
-  return ("%s, %s"):format(wording.count(#list, "run"), size_text(lists.sum(list, function(row) return row.bytes end)))
+local function format_sum(list)
+  return ("%s, %s"):format(wording.count(#list, "run"), format_size(lists.sum(list,
+    function(row) return row.bytes end)))
 end
 
--- A row without the run itself.
-local function facts_of(row)
+local function list_facts(row)
   local facts = lists.merge(row)
   facts.run = nil
   return facts
@@ -86,17 +84,17 @@ end
 
 local function list_runs(options, found, list)
   if options.json then
-    print_json(options, setmetatable(lists.map(list, facts_of), { __jsontype = "array" }))
+    print_json(options, setmetatable(lists.map(list, list_facts), { __jsontype = "array" }))
   elseif not list[1] then
     options.say(("none of %s"):format(wording.count(#found.rows, "run")))
   else
     print_table(options, list)
-    options.say(sum_text(list))
+    options.say(format_sum(list))
   end
 end
 
 -- The last evaluations of a run by split: the lengths, and means of the measures in the units of their metrics.
-local function evaluations_of(run)
+local function summarise_evaluations(run)
   local seen = lists.drop_repeats(lists.map(evaluations.SPLITS, function(split) return run[split] end))
   return lists.map(seen, function(evaluation)
     local one = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
@@ -109,14 +107,14 @@ local function evaluations_of(run)
 end
 
 local function show_run(options, row)
-  local facts, made = facts_of(row), evaluations_of(row.run)
+  local facts, made = list_facts(row), summarise_evaluations(row.run)
   if options.json then
     facts.spec, facts.evaluations = row.run.facts.spec, made
     return print_json(options, facts)
   end
   for _, name in ipairs(rows.FIELDS) do
     local value = facts[name]
-    value = name == "bytes" and size_text(value) or math.type(value) == "float" and ("%.9g"):format(value) or value
+    value = name == "bytes" and format_size(value) or math.type(value) == "float" and ("%.9g"):format(value) or value
     if value ~= nil then
       options.say(("%-14s %s"):format(name, escape.plain(tostring(value))))
     end
@@ -125,14 +123,15 @@ local function show_run(options, row)
   options.say(flags[1] and ("%-14s %s"):format("flags", escape.plain(table.concat(flags, " "))) or nil)
   options.say(made[1] and "evaluations, means over lengths" or "no evaluations yet")
   for _, one in ipairs(made) do
-    local values = lists.map(metrics.NAMES, function(metric) return one[metric] and score_text(metric, one[metric]) end)
+    local values = lists.map(metrics.NAMES, function(metric) return one[metric] and format_score(metric,
+      one[metric]) end)
     options.say(("  %-16s lengths %s to %s, step %d: %s"):format(one.split, one.lengths[1], one.lengths[#one.lengths],
       one.step, table.concat(values, ", ")))
   end
 end
 
 -- Asks on the terminal; false without a terminal.
-local function is_agreed(question)
+local function ask_user(question)
   if shell.run({ "test", "-t", "0" }) ~= 0 then
     return nil
   end
@@ -144,9 +143,9 @@ local function remove(options, found, list)
   if not list[1] then
     return INPUT, "no run meets --where; nothing is removed"
   end
-  local what = sum_text(list)
+  local what = format_sum(list)
   print_table(options, list)
-  local agreed = options.yes or is_agreed(("Remove %s?"):format(what))
+  local agreed = options.yes or ask_user(("Remove %s?"):format(what))
   if agreed == nil then
     return USAGE, ("nothing is removed without a terminal to ask on; to remove %s, add --yes"):format(what)
   elseif not agreed then
@@ -175,7 +174,6 @@ local function rename(options, found, list)
   return DONE
 end
 
--- The runs in all named folders, each once; or nil and a message.
 local function find(options)
   local found
   for _, path in ipairs(options.paths) do

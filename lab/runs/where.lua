@@ -19,7 +19,7 @@ local order = {
   [">"] = function(a, b) return a > b end, [">="] = function(a, b) return a >= b end,
 }
 
-local function value_of(row, field)
+local function get_value(row, field)
   local value = row[field]
   if value == nil and field:find(".", 1, true) then
     value = lists.get(row.run.facts.spec, field)
@@ -28,7 +28,7 @@ local function value_of(row, field)
 end
 
 -- A function that decides whether a value equals a text, in which * stands for any characters.
-local function equal_to(text)
+local function make_equality(text)
   local number, pattern = tonumber(text), "^" .. text:gsub("[^%w*]", "%%%0"):gsub("%*", ".*") .. "$"
   return function(value)
     return number ~= nil and tonumber(value) == number or tostring(value):find(pattern) ~= nil
@@ -36,8 +36,8 @@ local function equal_to(text)
 end
 
 -- A function of a value that decides whether a condition holds; nil and a message for a bad value.
-local function test_of(field, sign, text)
-  local equals, number = equal_to(text), tonumber(text)
+local function make_test(field, sign, text)
+  local equals, number = make_equality(text), tonumber(text)
   if sign == "=" then
     return function(value) return value ~= nil and equals(value) end
   elseif sign == "!=" then
@@ -51,7 +51,7 @@ local function test_of(field, sign, text)
 end
 
 -- The function of a row that decides whether it meets a condition; nil and a message for a bad condition.
-local function condition(text)
+local function parse_condition(text)
   local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
   if not field or sign == "==" or sign == "!" or value == "" then
     return nil, ("%q: expected %s"):format(text, FORM)
@@ -61,15 +61,14 @@ local function condition(text)
     return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
   end
-  local holds, message = test_of(field, sign, value)
-  return holds and function(row) return holds(value_of(row, field)) end, message
+  local holds, message = make_test(field, sign, value)
+  return holds and function(row) return holds(get_value(row, field)) end, message
 end
 
--- text: nil selects all rows.
 function M.select(list, text)
   for part in ((text or "") .. ","):gmatch("([^,]*),") do
     if part:find("%S") or text and text ~= "" then
-      local holds, message = condition(part)
+      local holds, message = parse_condition(part)
       if not holds then
         return nil, "--where " .. message
       end

@@ -51,12 +51,12 @@ local function decide_steps(options, rate, wanted)
   return steps, seconds_of(steps)
 end
 
-local function percent(value)
+local function format_percent(value)
   return value and ("%5.1f%%"):format(100 * value) or "     -"
 end
 
 -- The table as lines of text.
-local function table_lines(chance, baseline)
+local function make_table(chance, baseline)
   local function line_of(name, first, second, cell)
     return ("%-14s %8s %10s"):format(name, first, second) .. table.concat(lists.map(RUNS, function(run)
       return ("  %20s"):format(cell(run))
@@ -64,8 +64,8 @@ local function table_lines(chance, baseline)
   end
   local lines = { line_of("length", "chance", "majority", function(run) return run.title end) }
   local function add(name, from, to)
-    lines[#lines + 1] = line_of(name, percent(chance), percent(baseline), function(run)
-      return percent(mean(run, 2, from, to))
+    lines[#lines + 1] = line_of(name, format_percent(chance), format_percent(baseline), function(run)
+      return format_percent(mean(run, 2, from, to))
     end)
   end
   for _, point in ipairs(RUNS[1].points) do
@@ -136,7 +136,7 @@ local function announce(options)
 end
 
 -- Describes the failure of the first run beyond the training lengths; loss and accuracy are means over these lengths.
-local function failure_text(loss, accuracy, task, classes)
+local function describe_failure(loss, accuracy, task, classes)
   local text = ("Beyond %d tokens, plain sinusoids give the model positions that never occurred in training."):format(
     TRAINED_TO)
   local even = math.log(classes)
@@ -161,18 +161,18 @@ function M.format_conclusion(trained, task, classes, steps)
       .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
   end
   local beyond, last = TRAINED_TO + 1, math.huge
-  return failure_text(mean(plain, 3, beyond, last), mean(plain, 2, beyond, last), task, classes)
+  return describe_failure(mean(plain, 3, beyond, last), mean(plain, 2, beyond, last), task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
       random.plan.attentions[1].positions.max_position - 1)
 end
 
-local function csv()
+local function make_csv()
   return "run,length,accuracy\n" .. table.concat(lists.collect(RUNS, function(run)
     return lists.map(run.points, function(point) return ("%s,%d,%.6f\n"):format(run.id, point[1], point[2]) end)
   end))
 end
 
-local function figure(task)
+local function make_figure(task)
   local last = RUNS[1].points[#RUNS[1].points][1]
   local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
     percent = true, levels = figures.make_levels(task), marks = { { TRAINED_TO } },
@@ -187,15 +187,15 @@ end
 
 local function report(options, steps)
   local task = RUNS[1].plan.task
-  local lines = table_lines(task.chance, task.baseline)
+  local lines = make_table(task.chance, task.baseline)
   options.say(("\nToken accuracy at lengths seen in training (in distribution: up to %d) and beyond (out of "
     .. "distribution):\n"):format(TRAINED_TO))
   options.say(table.concat(lines, "\n"))
   options.say("\n" .. M.format_conclusion(RUNS, task, RUNS[1].plan.classes, steps))
   local files = {
     { path = "table.txt", text = table.concat(lines, "\n") .. "\n" },
-    { path = "accuracy.csv", text = csv() },
-    { path = "accuracy.gnuplot", text = curves.make_script(figure(task)) },
+    { path = "accuracy.csv", text = make_csv() },
+    { path = "accuracy.gnuplot", text = curves.make_script(make_figure(task)) },
   }
   local problem = draw.add(files, { "accuracy" })
   local written, message = write.files(OUT, files)

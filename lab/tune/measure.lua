@@ -122,7 +122,7 @@ function M.build(work, values)
   return path
 end
 
-local function rates(trainer, modes, options)
+local function measure_rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do
     -- LONGHAND_ISA would replace the level that is tuned.
@@ -138,7 +138,7 @@ local function rates(trainer, modes, options)
   return list
 end
 
-local function ratio(from, to)
+local function compare_rates(from, to)
   local sum = 0
   for i in ipairs(from) do
     sum = sum + math.log(to[i] / from[i])
@@ -154,8 +154,8 @@ function M.compare(from, to, modes, options, stop)
     if #ratios % 2 == 1 then
       first, second = to, from
     end
-    local one, other = rates(first, modes, options), rates(second, modes, options)
-    ratios[#ratios + 1] = #ratios % 2 == 1 and ratio(other, one) or ratio(one, other)
+    local one, other = measure_rates(first, modes, options), measure_rates(second, modes, options)
+    ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(other, one) or compare_rates(one, other)
     if #ratios >= LEAST_ROUNDS and M.compute_median(ratios) < CLEAR then
       break
     end

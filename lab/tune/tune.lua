@@ -31,18 +31,18 @@ local BLOCKS = { 42, 84, 126, 168 } -- tokens of a block of training
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local BOTH = { "train", "eval" }
 
-local function duration(seconds)
+local function format_duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
 -- The middle and the last of the training lengths; nil for dataset files, whose lengths are in the files.
-local function usual_lengths(spec)
+local function choose_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local all = lengths and tasks.list_lengths(lengths)
   return all and ("%d,%d"):format(all[(#all + 1) // 2], all[#all])
 end
 
-local function line_of(result)
+local function format_result(result)
   return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
 end
 
@@ -84,12 +84,12 @@ local function keep(job, why)
 end
 
 -- Measures the model's choices against themselves: gains that are not larger than the result are ignored.
-local function take_floor(job)
+local function measure_floor(job)
   local trainer = measure.build(job.work, job.model)
   local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
   job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
   if same then
-    job.say(("%-36s %s"):format("the model's choices against themselves", line_of(same)))
+    job.say(("%-36s %s"):format("the model's choices against themselves", format_result(same)))
   end
 end
 
@@ -113,8 +113,8 @@ local function search_choices(job)
     end,
     tell = function(choice, best, value, result)
       job.tried = job.tried + 1
-      say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], line_of(result),
-        duration(math.max(0, job.stop - os.time()))))
+      say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], format_result(result),
+        format_duration(math.max(0, job.stop - os.time()))))
     end,
     accepted = function(values) job.found = values end,
   })
@@ -132,7 +132,7 @@ local function confirm(job, best)
     local now = os.time()
     local result = measure.compare(from, to, { mode }, job.options, now + (job.stop - now) // (6 - i))
     gain[mode], product = result and result.gain, product * (result and result.gain or 1)
-    local words = result and line_of(result) or "no time"
+    local words = result and format_result(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
   job.found = nil
@@ -144,7 +144,7 @@ local function confirm(job, best)
   return best
 end
 
-local function proposals(plan)
+local function list_proposals(plan)
   local train = plan.resolved.train
   local blocks = lists.filter(BLOCKS, function(tokens) return tokens ~= plan.block_tokens end)
   local shards = lists.filter({ train.shards // 2, train.shards * 2 }, function(count)
@@ -155,7 +155,7 @@ local function proposals(plan)
 end
 
 -- Adapts values to another plan: defaults of its model replace values that are impossible in it.
-local function legal(work, values, level)
+local function adapt_values(work, values, level)
   local all, own = tuning.list_values(work.spec.plan, level), tuning.choose_defaults(work.spec.plan, level,
     tuned.read_machine())
   for name in pairs(own) do
@@ -166,16 +166,16 @@ end
 
 -- Tries choices that can change a rounding, each value in a plan of its own; changes no setting.
 local function propose(job, best)
-  local list, say = proposals(job.spec.plan), job.say
+  local list, say = list_proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
     local spec = os.time() < job.stop and job.find({ set })
     local other = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
     if other then
-      local from, to = measure.build(job.work, best), measure.build(other, legal(other, best, job.level))
+      local from, to = measure.build(job.work, best), measure.build(other, adapt_values(other, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
       local worth = result and measure.exceeds_noise(result, job.floor)
-      say(("--set %-30s %s%s"):format(set, result and line_of(result) or "no time", worth
+      say(("--set %-30s %s%s"):format(set, result and format_result(result) or "no time", worth
         and "  changes the plan: other bits, separate runs" or ""))
     end
   end
@@ -184,7 +184,7 @@ end
 local function work_through(job)
   job.work = measure.open(job.project, job.spec, job.level.name, job.dir .. "/plan0")
   job.model = tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine())
-  take_floor(job)
+  measure_floor(job)
   local best = search_choices(job)
   if job.tried == 0 then
     stops.exit(INPUT, ("longhand tune: --seconds %d: too short to try a choice; the defaults remain"):format(
@@ -194,7 +194,7 @@ local function work_through(job)
 end
 
 -- The stored entry, completed by defaults: { date, values, path }; nil if there is no usable entry.
-local function earlier_of(job)
+local function read_earlier(job)
   local entry = tuned.read(job.key, job.spec.plan)
   if not entry then
     return nil
@@ -222,7 +222,7 @@ local function conclude(job, ok, problem)
   return stopped and STOPPED or 0, stopped and not job.path and "stopped before anything better was found" or nil
 end
 
-local function level_of(arguments)
+local function find_level(arguments)
   local words, message = build.find_levels(arguments.project, arguments.level)
   must(ENVIRONMENT, words, "longhand tune: " .. (message or ""))
   return (must(INPUT, known_levels[words], ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(
@@ -244,18 +244,18 @@ function M.run(arguments)
     return project:find(arguments.spec, lists.join(arguments.set, sets))
   end
   local spec = must(INPUT, find({}))
-  local level = level_of(arguments)
+  local level = find_level(arguments)
   check_folder(project)
   local dir, message = shell.make_temporary_folder()
   must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
   local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
     seconds = arguments.seconds, tried = 0,
     key = tuned.make_key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
-    options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or usual_lengths(spec),
+    options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or choose_lengths(spec),
       files = trainer_flags.list_files(spec.data_files) } }
-  job.earlier = earlier_of(job)
+  job.earlier = read_earlier(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
-  job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, duration(arguments.seconds)))
+  job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, format_duration(arguments.seconds)))
   local ok, problem = xpcall(work_through, function(err)
     return type(err) == "table" and err or debug.traceback(tostring(err))
   end, job)

@@ -185,7 +185,7 @@ function TestRemembered.testOfAnotherVersion()
   make_twice("version")
   local path = read_record("version")
   local text = support.read(path)
-  overwrite(path, (text:gsub("report 1", "report 0", 1)), "wb")
+  overwrite(path, (text:gsub("report 2", "report 1", 1)), "wb")
   lu.assertEquals((make("version")), 1)
 end
 

@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local cells = require("lab.study.read.cells")
 local html = require("lab.study.report.page.html")
 local items = require("lab.study.report.items")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local numbers = require("lab.study.report.tables.numbers")
 local published = require("lab.study.read.published")
@@ -57,7 +58,7 @@ local function to_study(axes, scores)
     local longer = {}
     for _, key in ipairs(keys) do
       for _, value in ipairs(axis.values) do
-        longer[#longer + 1] = score_tables.with(key, { [axis.name] = value })
+        longer[#longer + 1] = lists.merge(key, { [axis.name] = value })
       end
     end
     keys = longer
@@ -295,8 +296,7 @@ end
 function TestItems.test_mistakes_name_the_field()
   local cases = {
     { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "numbers, progress, reached, splits, spread, table, time\n"
-      .. "  hint: did you mean table?" },
+      .. "numbers, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
     { { kind = "curves", lines = "encoding", panels = "task", title = {} }, "report[1].title: a table is no text" },

@@ -26,7 +26,6 @@ local function analyze(source, length, options)
   end)
 end
 
--- Adds a matrix to the lines of attention.csv and to the matrices of attention.safetensors.
 local function add(lines, matrices, run, source, length, layer, number)
   lists.append(lines, lists.map(layer.values, function(value, i)
     return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,

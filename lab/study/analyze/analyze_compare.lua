@@ -40,8 +40,7 @@ local function is_clumped(group, passed)
     and gap >= APART * metrics.of[group.metric].factor
 end
 
--- Adds the number of a group's seeds that generalise.
-local function judge_seeds(group, split)
+local function count_generalising(group, split)
   local passed, count = {}, 0
   group.judged = 0
   for i, run in ipairs(group.runs) do
@@ -60,7 +59,7 @@ local function describe(groups, metric, criterion, options)
   local drawing = inference.make_random(options.seed)
   for _, group in ipairs(groups) do
     group.metric, group.criterion = metric, criterion
-    judge_seeds(group, options.split)
+    count_generalising(group, options.split)
     group.mean, group.sd = statistics.mean(group.scores), statistics.sd(group.scores)
     if group.sd then
       group.error = group.sd / math.sqrt(#group.scores)
@@ -70,7 +69,7 @@ local function describe(groups, metric, criterion, options)
   end
 end
 
-local function pair_of(a, b)
+local function test_pair(a, b)
   local pair = { a = a, b = b, test = inference.test_welch(a.scores, b.scores) }
   pair.low, pair.high = inference.compute_interval(lists.map(a.means, function(mean, i) return mean - b.means[i] end))
   return pair
@@ -92,14 +91,14 @@ local function test_exactly(pair, options)
 end
 
 -- Returns all pairs of groups within each set; with a reference, only the pairs that contain it.
-local function pairs_of(sets, reference)
+local function test_pairs(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
     for i, a in ipairs(set.groups) do
       for j, b in ipairs(set.groups) do
         local wanted = reference and b.value == reference and i ~= j or not reference and i < j
         if wanted and a.sd and b.sd then
-          list[#list + 1] = pair_of(a, b)
+          list[#list + 1] = test_pair(a, b)
         end
       end
     end
@@ -109,7 +108,7 @@ end
 
 -- Returns the verdict on a pair. A test that is not significant shows nothing: only the test of equivalence can show
 -- that two means are nearly equal.
-local function verdict(pair)
+local function choose_verdict(pair)
   if not pair.raw then
     return "no spread"
   end
@@ -133,7 +132,7 @@ local function judge(list, options)
     end
   end
   for _, pair in ipairs(list) do
-    pair.verdict = verdict(pair)
+    pair.verdict = choose_verdict(pair)
   end
 end
 
@@ -173,7 +172,7 @@ function M.compare(study, options)
     criterion = { metric = metric, above = options.above }
   end
   describe(groups, metric, criterion, options)
-  local list = pairs_of(sets, options.reference)
+  local list = test_pairs(sets, options.reference)
   if #list == 0 then
     stop_without_pairs(groups, options.split)
   end
@@ -183,22 +182,20 @@ function M.compare(study, options)
     notes = cell_groups.list_notes(study, groups, options.split) }
 end
 
--- ---- output ----
-
-local function p_text(p)
+local function format_p(p)
   return not p and sheets.MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
 end
 
-local function titled(group, text)
+local function format_titled(group, text)
   return group.set.name ~= "" and ("%s: %s"):format(group.set.name, text) or text
 end
 
-local function pair_title(pair)
-  return titled(pair.a, ("%s - %s"):format(pair.a.name, pair.b.name))
+local function format_pair(pair)
+  return format_titled(pair.a, ("%s - %s"):format(pair.a.name, pair.b.name))
 end
 
 -- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
-local function scored_text(result, options)
+local function format_scored(result, options)
   local of = metrics.of[result.metric]
   local places = lists.collect(result.groups, function(group)
     return lists.map(group.runs, function(run) return captions.name_examples(run, runs.get_evaluation(run,
@@ -208,56 +205,55 @@ local function scored_text(result, options)
     table.concat(lists.drop_repeats(places), " or "))
 end
 
-local function unit_text(result)
+local function name_unit(result)
   return metrics.of[result.metric].unit == "percent" and "points" or metrics.of[result.metric].unit
 end
 
-local function share_text(group)
+local function format_share(group)
   return group.judged > 0 and ("%d of %d"):format(group.generalise, group.judged) or sheets.MISSING
 end
 
--- Returns notes on cells whose seeds form two clumps, and the notes on all groups.
-local function notes_of(result)
+local function list_notes(result)
   return lists.append(lists.map(result.groups, function(group)
     return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
-      cell_groups.format_title(group), share_text(group)) or nil
+      cell_groups.format_title(group), format_share(group)) or nil
   end), result.notes)
 end
 
-local function groups_table(result, options)
+local function tabulate_groups(result, options)
   local form = metrics.of[result.metric].factor == 100 and "%.2f" or "%.4f"
-  return sheets.tabulate({ name = "groups", title = scored_text(result, options) .. ", at the last step",
+  return sheets.tabulate({ name = "groups", title = format_scored(result, options) .. ", at the last step",
     about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
     .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
     .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
     metrics.format_criterion(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
     "generalise", "exact interval", "learning rate" }, rows = lists.map(result.groups, function(group)
-      return { titled(group, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form, group.mean),
-        number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low, group.high),
-        share_text(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
+      return { format_titled(group, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form,
+        group.mean), number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low,
+        group.high), format_share(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
           100 * group.share_high) or sheets.MISSING, ("%g"):format(group.rate) }
-    end), notes = notes_of(result) })
+    end), notes = list_notes(result) })
 end
 
-local function pairs_table(result, options)
-  local margin = options.margin and ("the margin of equivalence is %g %s"):format(options.margin, unit_text(result))
+local function tabulate_pairs(result, options)
+  local margin = options.margin and ("the margin of equivalence is %g %s"):format(options.margin, name_unit(result))
     or "without a margin nothing is called equivalent"
   return sheets.tabulate({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
-    unit_text(result), wording.count(#result.pairs, "pair")), about = "the verdict is that of Welch's two-sided t test "
+    name_unit(result), wording.count(#result.pairs, "pair")), about = "the verdict is that of Welch's two-sided t test "
     .. "if the seeds of both cells vary and form one clump, otherwise that of the permutation test; "
     .. "equivalence is by two one-sided t tests; each p is corrected by Holm's method over all pairs; " .. margin,
     heads = { result.axis, "difference", "verdict", "by", "p", "p equivalence", "95% (Welch)", "95% (bootstrap)", "t",
     "df" }, rows = lists.map(result.pairs, function(pair)
       local test = pair.test
-      return { pair_title(pair), ("%+.2f"):format(test.difference), pair.verdict,
-        pair.method or sheets.MISSING, p_text(pair.p), p_text(pair.equivalence),
+      return { format_pair(pair), ("%+.2f"):format(test.difference), pair.verdict,
+        pair.method or sheets.MISSING, format_p(pair.p), format_p(pair.equivalence),
         number("%.2f to %.2f", test.low, test.high), ("%.2f to %.2f"):format(pair.low, pair.high),
         number("%.3f", test.t), number("%.1f", test.freedom) }
     end) })
 end
 
 -- Returns notes on pairs whose numbers of seeds are too small for any finding, with their least p.
-local function notes_on_seeds(result)
+local function note_too_few_seeds(result)
   local correction = #result.pairs > 1 and (", before it is corrected for %d pairs"):format(#result.pairs) or ""
   return lists.drop_repeats(lists.map(result.pairs, function(pair)
     return pair.verdict == "too few seeds" and ("%d against %d seeds: whatever their scores, p is at least %.3g%s")
@@ -265,18 +261,18 @@ local function notes_on_seeds(result)
   end))
 end
 
-local function shares_table(result)
+local function tabulate_shares(result)
   return sheets.tabulate({ name = "shares", title = "Seeds that generalise, and tests without an assumption on the "
     .. "distribution", about = ("a seed generalises with %s; Fisher's exact test compares the shares, the permutation "
     .. "test the means; both are two-sided; least p: the smallest p that these numbers of seeds allow"):format(
     metrics.format_criterion(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)",
     "p Fisher", "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
-      return { pair_title(pair), share_text(pair.a), share_text(pair.b), p_text(pair.fisher_p), p_text(pair.fisher),
-        p_text(pair.permutation), p_text(pair.least) }
-    end), notes = notes_on_seeds(result) })
+      return { format_pair(pair), format_share(pair.a), format_share(pair.b), format_p(pair.fisher_p),
+        format_p(pair.fisher), format_p(pair.permutation), format_p(pair.least) }
+    end), notes = note_too_few_seeds(result) })
 end
 
-local function seeds_csv(groups, split)
+local function make_seeds_csv(groups, split)
   return sheets.to_csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed step "
     .. "metric=group.metric score folder=run.dir", lists.collect(groups, function(group)
       return lists.map(group.runs, function(run, i)
@@ -297,11 +293,11 @@ local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=co
 
 function M.run(study, options)
   local result = M.compare(study, options)
-  local models = { groups_table(result, options), pairs_table(result, options), shares_table(result) }
+  local models = { tabulate_groups(result, options), tabulate_pairs(result, options), tabulate_shares(result) }
   return { sheets.to_csv("compare.csv", PAIR, result.pairs), sheets.to_csv("groups.csv", GROUP, result.groups),
-    seeds_csv(result.groups, options.split), { path = "compare.tex", text = table.concat(lists.map(models,
+    make_seeds_csv(result.groups, options.split), { path = "compare.tex", text = table.concat(lists.map(models,
     table_latex.render), "\n") }, tables = models, picture = strips(("Every seed, by %s"):format(result.axis),
-    ("%s; points: seeds; bars: means and 95%% intervals"):format(scored_text(result, options)), result.sets) }
+    ("%s; points: seeds; bars: means and 95%% intervals"):format(format_scored(result, options)), result.sets) }
 end
 
 return M

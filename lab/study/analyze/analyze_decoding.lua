@@ -20,17 +20,15 @@ local M = {}
 local CELL, LEAST, MOST = 9, 150, 640 -- pixels: a cell; least and most of a panel
 local NONE = { text = "" }            -- for a token without a symbol
 
--- ---- symbols ----
-
 -- Returns the symbols of a list of tokens; false for a missing token (-1).
-local function symbols_of(tokens, names)
+local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
 -- Returns an answer: a list of symbols { text, wrong, right } with the fields known (whether the targets are known) and
 -- wrong (how many of `count` symbols are wrong or missing). targets: nil if unknown.
-local function answer_of(answers, targets, names)
-  local made, wanted = symbols_of(answers, names), targets and symbols_of(targets, names) or {}
+local function make_answer(answers, targets, names)
+  local made, wanted = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
   local answer = { known = targets ~= nil, wrong = 0, count = #made }
   for i, text in ipairs(made) do
     local wrong = wanted[i] and wanted[i] ~= text or false
@@ -44,9 +42,9 @@ end
 
 -- Returns a stream { reads, writes }: lists of the symbols that it reads and that its queries write, up to the end of
 -- the answer. first: the token, from 1 on, whose query writes the answer's first symbol, or nil.
-local function stream_of(tokens, names, first, answer, forced)
+local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
-  for i, text in ipairs(symbols_of(tokens, names)) do
+  for i, text in ipairs(name_symbols(tokens, names)) do
     local at = first and i - first
     if at and at >= #answer then
       break
@@ -57,8 +55,6 @@ local function stream_of(tokens, names, first, answer, forced)
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- ---- one text ----
-
 -- Returns the streams { reads, writes, tokens } of a trace, where tokens is their number; and the answer.
 local function look(source, trace, front)
   local function ints(name)
@@ -66,19 +62,19 @@ local function look(source, trace, front)
   end
   local model, inputs = source.run.info.spec.model, input.decode(trace.metadata.input_symbols)
   local outputs = input.decode(trace.metadata.output_symbols)
-  local answer = answer_of(ints("answers"), ints("targets"), outputs)
+  local answer = make_answer(ints("answers"), ints("targets"), outputs)
   local single = ints("tokens")
   if not single then
-    return { stream_of(ints("tokens.source"), inputs), stream_of(ints("tokens.target"), outputs, 1, answer, true) },
+    return { make_stream(ints("tokens.source"), inputs), make_stream(ints("tokens.target"), outputs, 1, answer, true) },
       answer
   end
   local outside = model.source or model.readout == "last" or model.readout == "probe"
   local first = not outside and #single - #ints("answers") + 1 or nil
-  return { stream_of(single, inputs, first, answer, model.kind == "decoder") }, answer
+  return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
 -- Returns the streams of an attention's queries and keys by its site, if their lengths agree with its shape.
-local function sides(site, streams, shape)
+local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function so_long(stream, count)
     return stream.tokens == count and stream or stream == source and target or source
@@ -88,14 +84,14 @@ local function sides(site, streams, shape)
 end
 
 -- Returns the attentions of a trace: { site, layer, reads, writes, heads }; heads: lists of weights, row-major.
-local function attentions(source, trace, front, streams, layers)
+local function list_attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
     local number = tonumber(site:match("layers%.(%d+)"))
     if not layers or lists.has(layers, number) then
       local name = front .. site .. ".attention"
       local values, shape = source:read(trace, name), trace.entries[name].shape
-      local queries, keys = sides(site, streams, shape)
+      local queries, keys = find_sides(site, streams, shape)
       local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
         one.heads[head] = source_module.take_maximum(values, shape, head, head, #one.writes, #one.reads)
@@ -107,15 +103,14 @@ local function attentions(source, trace, front, streams, layers)
     :format(source.run.dir))
 end
 
--- Returns the requested layers that have no attention, in order.
-local function absent(list, layers)
+local function find_absent_layers(list, layers)
   local there = lists.map(list, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(there, number) and number or nil end)
   table.sort(numbers)
   return lists.drop_repeats(numbers)
 end
 
-local function words_of(answer)
+local function describe_answer(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
   return text, not answer.known and "right answer unknown" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
@@ -128,18 +123,16 @@ local function analyze(source, text, options)
     front = name:match("^(n[%do]+%.)answers$") or front
   end
   local streams, answer = look(source, trace, front)
-  local answered, verdict = words_of(answer)
+  local answered, verdict = describe_answer(answer)
   options.say(("%s: %s -> %s  %s"):format(source.label, text, answered, verdict))
   return { source = source, text = text, answer = answer, words = ("%s -> %s (%s)"):format(text, answered, verdict),
-    bytes = write.read(trace.path), attentions = attentions(source, trace, front, streams, options.layers),
+    bytes = write.read(trace.path), attentions = list_attentions(source, trace, front, streams, options.layers),
     streams = streams }
 end
 
--- ---- the bias ----
-
 -- Returns masks of lines, windows and anti-diagonals in the form of attentions: the open cells, with the bias that the
 -- encoding adds to them.
-local function biases(one, project, given)
+local function list_biases(one, project, given)
   local list = {}
   local spec, message = trained_run.with_spec(project, one.source.run, given, function(spec)
     for _, family in ipairs(spec.plan.attentions) do
@@ -159,16 +152,14 @@ local function biases(one, project, given)
   return list, not spec and message or nil
 end
 
--- ---- the picture ----
-
-local function attention_row(one, attention, font, words)
+local function draw_attention(one, attention, font, words)
   local row = { label = ("%s: %s%s"):format(one.source.label, attention.site, words) }
   return lists.append(row, lists.map(attention.heads, function(head, h)
     return heat.add_symbols(heat.draw_weights(head, #attention.writes, ("head %d"):format(h - 1)), attention, font)
   end))
 end
 
-local function bias_row(one, bias, font)
+local function draw_bias(one, bias, font)
   local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
   return lists.append(row, lists.map(bias.heads, function(head, h)
     local title = #bias.heads > 1 and ("head %d"):format(h - 1) or "all heads"
@@ -189,12 +180,10 @@ local function picture(list)
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
     rows = lists.collect(list, function(one)
       return lists.join(lists.map(one.attentions, function(attention, a)
-        return attention_row(one, attention, font, a == 1 and "; " .. one.words or "")
-      end), lists.map(one.biases, function(bias) return bias_row(one, bias, font) end))
+        return draw_attention(one, attention, font, a == 1 and "; " .. one.words or "")
+      end), lists.map(one.biases, function(bias) return draw_bias(one, bias, font) end))
     end) }
 end
-
--- ---- the files ----
 
 local function csv(list)
   return sheets.to_csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
@@ -211,11 +200,11 @@ function M.run(sources, options)
     for t, text in ipairs(options.text) do
       local one = analyze(source, text, options)
       local message
-      one.biases, message = biases(one, options.project, options.spec)
+      one.biases, message = list_biases(one, options.project, options.spec)
       if message and t == 1 then
         options.say(("%s: the picture omits its bias: %s"):format(source.label, message))
       end
-      for _, number in ipairs(t == 1 and absent(one.attentions, options.layers) or {}) do
+      for _, number in ipairs(t == 1 and find_absent_layers(one.attentions, options.layers) or {}) do
         options.say(("%s: layer %d of --layers has no attention"):format(source.label, number))
       end
       list[#list + 1] = one

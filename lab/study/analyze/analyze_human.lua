@@ -23,12 +23,10 @@ local PEOPLE, PERFECT = "people", "always right"
 local ACROSS = 5 -- panels in a row of the picture
 local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the step of its tics
 
--- ---- the similarity ----
-
 local MEASURES = { "cosine", "spearman", "composite" }
 
 -- Returns a run's share of correct answers and number of vectors by puzzle; nil if it was not evaluated by puzzle.
-local function by_puzzle(run, split)
+local function list_by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do
     local puzzle = condition.by.puzzle
@@ -41,12 +39,12 @@ local function by_puzzle(run, split)
 end
 
 -- Returns the puzzles of all runs, which must agree. Sets group.by_run, the shares of its runs.
-local function puzzles_of(groups, split)
+local function find_puzzles(groups, split)
   local puzzles
   for _, group in ipairs(groups) do
     group.by_run = {}
     for i, run in ipairs(group.runs) do
-      local accuracy, vectors = by_puzzle(run, split)
+      local accuracy, vectors = list_by_puzzle(run, split)
       must(1, accuracy, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }")
         :format(run.dir, split))
       puzzles = puzzles or { count = #accuracy, vectors = vectors, run = run.dir }
@@ -59,7 +57,7 @@ local function puzzles_of(groups, split)
 end
 
 -- Returns lists of the included puzzles' numbers, one for each base. `without` holds ids, from 0.
-local function bases_of(puzzles, options)
+local function find_bases(puzzles, options)
   local without, kept = lists.to_set(options.without or {}), {}
   for id = 0, puzzles.count - 1 do
     kept[#kept + 1] = not without[id] and id + 1 or nil
@@ -74,7 +72,6 @@ local function numbers_in(bases)
   return lists.collect(bases, function(base) return base end)
 end
 
--- Returns the three measures of two lists of shares, over the given puzzles.
 local function compare(a, b, puzzles)
   local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
   local x = lists.map(both, function(puzzle) return a[puzzle] end)
@@ -84,7 +81,7 @@ local function compare(a, b, puzzles)
 end
 
 -- Returns a similarity: each measure's value, from `point` or as the mean of the samples, and its interval.
-local function similarity_of(drawn, point)
+local function summarise_similarity(drawn, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
     local values = lists.map(drawn, function(one) return one[measure] end)
@@ -99,13 +96,13 @@ end
 
 -- Returns the similarity of a model's accuracies to human accuracies. Intervals: bases resampled with replacement.
 local function similarity(human, accuracy, bases, options)
-  return similarity_of(inference.resample(bases, function(list)
+  return summarise_similarity(inference.resample(bases, function(list)
     return compare(human, accuracy, numbers_in(list))
   end, options.resamples, inference.make_random(options.seed)), compare(human, accuracy, numbers_in(bases)))
 end
 
 -- Returns the similarity between random halves of the participants: means and quantiles over the random splits.
-local function halves(participants, puzzles, options)
+local function compare_halves(participants, puzzles, options)
   local drawing, list = inference.make_random(options.seed), {}
   for split = 1, options.resamples do
     local order = lists.join(participants, {})
@@ -117,13 +114,13 @@ local function halves(participants, puzzles, options)
     list[split] = compare(human_data.compute_means(table.move(order, 1, middle, 1, {}), puzzles.count),
       human_data.compute_means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
   end
-  return similarity_of(list)
+  return summarise_similarity(list)
 end
 
 -- Returns people or a cell as { name, count, vectors }, a list by the numbers of vectors: { who, vectors, values }; the
 -- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: their lists of shares
 -- by puzzle.
-local function summary_of(name, shares, result)
+local function summarise_by_vectors(name, shares, result)
   return { name = name, count = #shares, vectors = lists.map(result.vectors, function(puzzles)
     return { who = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
       return statistics.mean(lists.map(puzzles, function(puzzle) return accuracy[puzzle] end))
@@ -138,12 +135,12 @@ end
 -- similarity }. vectors: lists of included puzzles with equal numbers of vectors, which are their keys, 0 for all if
 -- runs were not evaluated by vectors. everybody: people and cells (summary_of). Copies of a base puzzle are resampled
 -- together.
-local function set_against(groups, options)
-  local puzzles = puzzles_of(groups, options.split)
+local function compare_all(groups, options)
+  local puzzles = find_puzzles(groups, options.split)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)
   local human = options.human and human_data.read_accuracy(options.human, options.column, puzzles)
     or human_data.compute_means(participants, puzzles.count)
-  local bases, always = bases_of(puzzles, options), {}
+  local bases, always = find_bases(puzzles, options), {}
   puzzles.kept = numbers_in(bases)
   for puzzle = 1, puzzles.count do
     always[puzzle] = 1.0
@@ -159,22 +156,20 @@ local function set_against(groups, options)
   table.insert(compared, 1, perfect)
   if participants then
     table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
-      similarity = halves(participants, puzzles, options) })
+      similarity = compare_halves(participants, puzzles, options) })
   end
   local vectors = lists.group(puzzles.kept, function(puzzle) return puzzles.vectors[puzzle] or 0 end)
   table.sort(vectors, function(a, b) return a.key < b.key end)
   local result = { puzzles = puzzles, human = human, groups = groups, compared = compared, perfect = perfect,
     bases = #bases, vectors = vectors }
   local shares = participants and lists.map(participants, function(one) return one.share end) or { human }
-  result.everybody = lists.join({ summary_of(PEOPLE, shares, result) }, lists.map(groups, function(group)
-    return summary_of(group.name, group.by_run, result)
+  result.everybody = lists.join({ summarise_by_vectors(PEOPLE, shares, result) }, lists.map(groups, function(group)
+    return summarise_by_vectors(group.name, group.by_run, result)
   end))
   return result
 end
 
--- ---- output ----
-
-local function similarity_table(result, options)
+local function tabulate_similarity(result, options)
   local rows = lists.map(result.compared, function(item)
     return lists.join({ item.name, number("%d", item.count) }, lists.collect(MEASURES, function(measure)
       local of = item.similarity[measure]
@@ -190,7 +185,7 @@ local function similarity_table(result, options)
     .. "rank correlations."):format(number("%.4f", result.perfect.similarity.cosine.value)) } })
 end
 
-local function vectors_table(result)
+local function tabulate_vectors(result)
   return sheets.tabulate({ name = "vectors", title = "Accuracy by vectors",
     about = "mean ± sd (n - 1) over participants " .. "or seeds; for humans without trials, only the mean",
     heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(of) return of.key > 0
@@ -201,7 +196,7 @@ local function vectors_table(result)
     end) })
 end
 
-local function puzzles_csv(result, options)
+local function make_puzzles_csv(result, options)
   return sheets.to_csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.collect(result.groups,
     function(group)
       return lists.map(result.puzzles.kept, function(puzzle)
@@ -211,8 +206,7 @@ local function puzzles_csv(result, options)
     end))
 end
 
--- Makes a cell's panel of puzzles; each number of vectors is a group of points.
-local function puzzles_panel(result, group)
+local function draw_puzzles(result, group)
   return scatter.draw(lists.map(result.vectors, function(puzzles)
     local shown = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
     return { x = lists.map(shown, function(puzzle) return result.human[puzzle] end),
@@ -221,7 +215,7 @@ local function puzzles_panel(result, group)
     y = SHARES })
 end
 
-local function vectors_panel(item)
+local function draw_vectors(item)
   local set = { x = lists.map(item.vectors, function(of) return of.vectors end),
     y = lists.map(item.vectors, function(of) return statistics.mean(of.values) end) }
   return scatter.draw({ set }, item.name, { style = "linespoints", x = { set.x[1] - 0.2, set.x[#set.x] + 0.2, 1 },
@@ -229,8 +223,8 @@ local function vectors_panel(item)
 end
 
 local function picture(result)
-  local of_puzzles = lists.map(result.groups, function(group) return puzzles_panel(result, group) end)
-  local by_vectors = lists.map(result.everybody, vectors_panel)
+  local of_puzzles = lists.map(result.groups, function(group) return draw_puzzles(result, group) end)
+  local by_vectors = lists.map(result.everybody, draw_vectors)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
     panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(of_puzzles, ACROSS,
       "Each puzzle: right: " .. "share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
@@ -245,11 +239,11 @@ function M.run(study, options)
   local groups = lists.filter(cell_groups.list_all(study, options.split), function(group)
     return #group.runs > 0
   end)
-  local result = set_against(groups, options)
-  return { sheets.to_csv("human.csv", CSV, result.compared), puzzles_csv(result, options),
+  local result = compare_all(groups, options)
+  return { sheets.to_csv("human.csv", CSV, result.compared), make_puzzles_csv(result, options),
     sheets.to_csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
       lists.collect(result.everybody, function(item) return item.vectors end)),
-    picture = picture(result), tables = { similarity_table(result, options), vectors_table(result) } }
+    picture = picture(result), tables = { tabulate_similarity(result, options), tabulate_vectors(result) } }
 end
 
 return M

@@ -17,14 +17,13 @@ local wording = require("base.wording")
 local M = {}
 
 -- Returns the sets along the requested axis, or along the first axis with several values; a single cell is one set.
-local function sets_of(study, options)
+local function choose_sets(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   local axis = options.axis or first and first.name
   return cell_groups.list_sets(study, axis and cell_groups.choose_axis(study, axis), options.split)
 end
 
--- Returns settings of a spec, as for --set, that give its trainer this noise.
-local function noise_of(options)
+local function make_noise_settings(options)
   local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
   return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")), "eval.noise=" .. options.mode }
 end
@@ -33,7 +32,7 @@ end
 -- group.drops if evaluation applies dropout. The spec of a run needs no noise: a trainer of the same model with noise
 -- evaluates its checkpoint.
 local function evaluate(group, options)
-  local from = source.open_group(group, options, noise_of(options))
+  local from = source.open_group(group, options, make_noise_settings(options))
   group.drops = from.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
     from.run = source.open_run(run.dir)
@@ -50,31 +49,29 @@ local function evaluate(group, options)
   options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
 end
 
--- Returns the accuracies of a group's runs at a deviation, in percent.
-local function percents(group, i)
+local function list_percents(group, i)
   return lists.map(group.by_run, function(list) return 100 * list[i].accuracy end)
 end
 
-local function deviation_text(options)
+local function describe_deviations(options)
   return options.relative and "times the root mean square of each token's embedding" or "absolute"
 end
 
-local function accuracy_table(set, options, notes)
+local function tabulate_accuracy(set, options, notes)
   local rows = lists.map(set.groups, function(group)
     notes[#notes + 1] = group.drops and ("%s: evaluation applies dropout, as set in its spec"):format(group.name) or nil
     return lists.join({ group.name, ("%d"):format(#group.runs) }, lists.map(options.noise, function(_, i)
-      return sheets.format_mean("%.1f", percents(group, i))
+      return sheets.format_mean("%.1f", list_percents(group, i))
     end))
   end)
   return sheets.tabulate({ name = "noise", title = "Accuracy in percent by noise on embeddings" .. (set.name ~= ""
     and ", " .. set.name or ""),
     about = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
-    .. "of %d draws"):format(options.length, options.split, deviation_text(options), options.draws),
+    .. "of %d draws"):format(options.length, options.split, describe_deviations(options), options.draws),
     heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
     function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })
 end
 
--- Adds a group's mean as a bold curve, and its seeds as faint curves.
 local function add_curves(panel, group, style, options)
   local function add(title, value_at)
     table.insert(panel.curves, { style = style, title = title, faint = not title, points = lists.map(options.noise,
@@ -83,15 +80,15 @@ local function add_curves(panel, group, style, options)
   for _, by_noise in ipairs(#group.runs > 1 and group.by_run or {}) do
     add(nil, function(i) return 100 * by_noise[i].accuracy end)
   end
-  add(group.name, function(i) return statistics.mean(percents(group, i)) end)
+  add(group.name, function(i) return statistics.mean(list_percents(group, i)) end)
 end
 
 local function picture(sets, options)
   local names = lists.drop_repeats(lists.get_names(cell_groups.list_groups(sets)))
   local styles, from, to = colours.choose_styles_along(names), options.noise[1], options.noise[#options.noise]
   local drawn = lists.map(sets, function(set)
-    local panel = { title = set.name, xlabel = "noise on embeddings, " .. deviation_text(options), ylabel = "accuracy",
-      x = { from, math.max(to, from + 1e-3) }, y = { 0, 100 }, percent = true, curves = {} }
+    local panel = { title = set.name, xlabel = "noise on embeddings, " .. describe_deviations(options),
+      ylabel = "accuracy", x = { from, math.max(to, from + 1e-3) }, y = { 0, 100 }, percent = true, curves = {} }
     for _, group in ipairs(set.groups) do
       add_curves(panel, group, styles[group.name], options)
     end
@@ -103,7 +100,7 @@ local function picture(sets, options)
 end
 
 function M.run(study, options)
-  local sets, notes = cell_groups.drop_unscored(sets_of(study, options), options.split)
+  local sets, notes = cell_groups.drop_unscored(choose_sets(study, options), options.split)
   local lines = {}
   options.mode = options.relative and "relative" or "absolute"
   for _, group in ipairs(cell_groups.list_groups(sets)) do
@@ -113,7 +110,7 @@ function M.run(study, options)
   return { sheets.to_csv("noise.csv",
     "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
     .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = picture(sets, options),
-    tables = lists.map(sets, function(set, i) return accuracy_table(set, options, i == #sets and notes or {}) end) }
+    tables = lists.map(sets, function(set, i) return tabulate_accuracy(set, options, i == #sets and notes or {}) end) }
 end
 
 return M

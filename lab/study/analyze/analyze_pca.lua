@@ -19,7 +19,7 @@ local INSIDE = 0.99               -- share of the fitted points within the radiu
 
 -- Returns the activations of a part of every sequence: a list for each channel. Ends the analysis if an activation is
 -- NaN or infinite: nothing can be fitted to it.
-local function points_of(source, file, site, length, part)
+local function read_points(source, file, site, length, part)
   local name, channels = ("n%d.%s"):format(length, site), {}
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
   for c = 1, width do
@@ -38,7 +38,7 @@ local function points_of(source, file, site, length, part)
 end
 
 -- Returns the first position of a part in sequences of a length, and its number of positions.
-local function part_of(source, file, length, options)
+local function find_part(source, file, length, options)
   local tokens = source:shape(file, length, "tokens", options.sequences)[2]
   local inputs, outputs = source:parts(length, tokens)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
@@ -46,7 +46,7 @@ end
 
 -- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
 -- standard deviations, over the components that vary. Its mean over the fitted points is 1.
-local function radii(projected, fitted)
+local function compute_radii(projected, fitted)
   return lists.map(projected[1], function(_, i)
     return statistics.mean(lists.map(projected, function(coordinates, k)
       return fitted.variance[k] > 0 and coordinates[i] ^ 2 / fitted.variance[k] or nil
@@ -55,13 +55,13 @@ local function radii(projected, fitted)
 end
 
 -- Analyzes one site of one run: fits at the first length, measures at all lengths.
-local function site_of(source, file, site, options, parts)
+local function analyze_site(source, file, site, options, parts)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
-    local points = points_of(source, file, site, length, parts[i])
+    local points = read_points(source, file, site, length, parts[i])
     local fitted = result.fitted or pca.fit(points, 2)
     local projected, spread = pca.project(fitted, points)
-    local radius = radii(projected, fitted)
+    local radius = compute_radii(projected, fitted)
     result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE)
     result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
       first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
@@ -73,36 +73,33 @@ end
 local function analyze(source, options)
   local file = source:trace("activations", { "--lengths", table.concat(options.lengths, ","), "--examples",
     options.sequences })
-  local parts = lists.map(options.lengths, function(length) return part_of(source, file, length, options) end)
+  local parts = lists.map(options.lengths, function(length) return find_part(source, file, length, options) end)
   local sites = lists.map(source:sites(file, options.lengths[1], "activations"), function(site)
-    return site_of(source, file, site, options, parts)
+    return analyze_site(source, file, site, options, parts)
   end)
   return { label = source.label, sites = sites, accuracy = source:accuracy(options.lengths, options.sequences) }
 end
 
--- Formats a number with six digits, as in the files.
-local function six_digits(value)
+local function format_six_digits(value)
   return ("%.6g"):format(value)
 end
 
--- Returns the share of the variance that a component explains.
-local function explained(site, component)
+local function compute_explained_share(site, component)
   return site.fitted.total > 0 and site.fitted.variance[component] / site.fitted.total or 0
 end
 
--- Returns the lines of summary.csv, and those of pca.csv.
-local function csv_lines(results)
+local function make_csv_lines(results)
   local summary, points = {}, {}
   for result, site in lists.iterate_nested(results, "sites") do
     for _, at in ipairs(site.lengths) do
       local line = { run = result.label, site = site.site, length = at.length }
       lists.append(points, lists.map(at.x, function(x, i)
         return { of = line, sequence = (i - 1) // at.count + 1, position = at.first + (i - 1) % at.count,
-          pc1 = six_digits(x), pc2 = six_digits(at.y[i]) }
+          pc1 = format_six_digits(x), pc2 = format_six_digits(at.y[i]) }
       end))
-      for name, value in pairs({ accuracy = result.accuracy[at.length], explained1 = explained(site, 1),
-        explained2 = explained(site, 2), drift = at.drift, outside = at.outside, spread = at.spread }) do
-        line[name] = six_digits(value)
+      for name, value in pairs({ accuracy = result.accuracy[at.length], explained1 = compute_explained_share(site, 1),
+        explained2 = compute_explained_share(site, 2), drift = at.drift, outside = at.outside, spread = at.spread }) do
+        line[name] = format_six_digits(value)
       end
       summary[#summary + 1] = line
     end
@@ -121,8 +118,9 @@ local function say_results(results, options)
     for _, site in ipairs(result.sites) do
       for i = 2, #site.lengths do
         local at = site.lengths[i]
-        options.say(("  %-18s %9.1f%% %9.1f%% %8d %9.3f %8.1f%% %9.3f"):format(site.site, 100 * explained(site, 1),
-          100 * explained(site, 2), at.length, at.drift, 100 * at.outside, at.spread))
+        options.say(("  %-18s %9.1f%% %9.1f%% %8d %9.3f %8.1f%% %9.3f"):format(site.site,
+          100 * compute_explained_share(site, 1), 100 * compute_explained_share(site, 2), at.length, at.drift,
+          100 * at.outside, at.spread))
       end
     end
   end
@@ -163,7 +161,7 @@ local SETTINGS = lists.join(scatter.SETTINGS, {
   "set colorbox user origin graph 1.08, graph 0 size graph 0.06, graph 1", "set cblabel 'token' offset -1,0 font ',9'",
 })
 
-local function rows_of(results, lengths)
+local function draw_rows(results, lengths)
   return lists.collect(results, function(result)
     local function text(length)
       return ("length %d, accuracy %.3f"):format(length, result.accuracy[length])
@@ -180,12 +178,12 @@ end
 function M.run(sources, options)
   local results = lists.map(sources, function(source) return analyze(source, options) end)
   say_results(results, options)
-  local summary, points = csv_lines(results)
+  local summary, points = make_csv_lines(results)
   return { sheets.to_csv("pca.csv", "run=of.run site=of.site length=of.length sequence position pc1 pc2", points),
     sheets.to_csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
     picture = { title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
       options.lengths[1]), note = "grey: points of the fit; colours: other sequences, by token", panel = 190,
-      settings = SETTINGS, rows = rows_of(results, options.lengths) } }
+      settings = SETTINGS, rows = draw_rows(results, options.lengths) } }
 end
 
 return M

@@ -29,12 +29,10 @@ local LARGEST = math.log(2) -- largest possible Jensen-Shannon divergence
 local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
 local LETTER = 6            -- pixels of a letter next to the picture
 
--- ---- the comparison ----
-
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
 -- Returns the mask of a spec's attention: its name, and the farthest keys to the left and to the right of a query.
-local function mask_of(spec)
+local function describe_mask(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
     local right = spec.model.kind == "decoder" and 0 or mask.right or mask.left
@@ -44,14 +42,13 @@ local function mask_of(spec)
   return causal and "causal" or FULL, math.huge, causal and 0 or math.huge
 end
 
--- Opens a source (source.lua) that evaluates and traces the models of a group.
-local function source_of(group, options)
+local function open_group(group, options)
   group.without_dropout = source.open_run(group.runs[1].dir).info.spec.eval.dropout == true
   return source.open_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
 end
 
 -- Returns the attention maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
-local function maps_of(from, file, length)
+local function find_maps(from, file, length)
   local maps = { path = file.path, offsets = {} }
   for i, site in ipairs(from:sites(file, length, "attention")) do
     local entry = file.entries[("n%d.%s.attention"):format(length, site)]
@@ -69,23 +66,22 @@ local function maps_of(from, file, length)
   return maps
 end
 
-local function shape_text(maps)
+local function describe_shape(maps)
   return ("%s of %d x %d x %d x %d"):format(wording.count(#maps.offsets, "layer"), maps.examples, maps.heads,
     maps.queries, maps.keys)
 end
 
--- Traces all runs of a group and adds their maps to the models.
-local function trace(group, from, step, options, models)
+local function trace_runs(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
     from.run = source.open_run(run.dir)
     local split = from.run.info.data and options.split or nil
     local file = from:trace("attention", { "--lengths", options.length, "--examples", options.examples,
       split and "--split", split }, { checkpoint = step == "start" and from:untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
-    local maps = maps_of(from, file, options.length)
-    if models[1] and shape_text(models[1]) ~= shape_text(maps) then
-      stop.exit(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
-        shape_text(models[1]), models[1].run.dir))
+    local maps = find_maps(from, file, options.length)
+    if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
+      stop.exit(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, describe_shape(maps),
+        describe_shape(models[1]), models[1].run.dir))
     end
     maps.run, maps.group = run, group
     models[#models + 1] = maps
@@ -93,7 +89,7 @@ local function trace(group, from, step, options, models)
 end
 
 -- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: as mask_of.
-local function uniform(like, left, right, path)
+local function write_uniform(like, left, right, path)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do
     local first, last = math.max(0, query - left), math.min(like.keys - 1, query + right)
@@ -112,10 +108,10 @@ end
 local function add_floors(groups, models, folder)
   local floors = {}
   for _, group in ipairs(groups) do
-    local mask, left, right = mask_of(group.runs[1].facts.spec)
+    local mask, left, right = describe_mask(group.runs[1].facts.spec)
     group.mask = mask
     if not floors[mask] then
-      floors[mask] = uniform(models[1], left, right, ("%s/uniform%d"):format(folder, #models))
+      floors[mask] = write_uniform(models[1], left, right, ("%s/uniform%d"):format(folder, #models))
       models[#models + 1] = floors[mask]
     end
   end
@@ -134,7 +130,7 @@ end
 
 -- Returns the similarities { cosine, divergence } of the runs of two groups in a layer: lists over all pairs of two
 -- different runs. Without b: the similarities of the runs of `a` to uniform attention under their mask.
-local function between(step, a, b, layer)
+local function find_similarities(step, a, b, layer)
   local first, second = a.number, b and b.number or 0
   local key = ("%d %d %d"):format(math.min(first, second), math.max(first, second), layer)
   step.similarities[key] = step.similarities[key] or { cosine = {}, divergence = {} }
@@ -142,9 +138,9 @@ local function between(step, a, b, layer)
 end
 
 -- Stores the similarity of two models. Models are in the order of their groups; uniform models are last.
-local function take(step, floors, a, b, layer, cosine, divergence)
+local function add_similarity(step, floors, a, b, layer, cosine, divergence)
   if a.group and (b.group or b == floors[a.group.mask]) then
-    local found = between(step, a.group, b.group, layer)
+    local found = find_similarities(step, a.group, b.group, layer)
     table.insert(found.cosine, cosine)
     table.insert(found.divergence, divergence)
   end
@@ -162,8 +158,8 @@ local function compare(groups, models, options)
   local step, pipe = { similarities = {}, of_run = {} }, shell.open({ program, list })
   for line in pipe:lines() do
     local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
-    take(step, floors, models[math.tointeger(first) + 1], models[math.tointeger(second) + 1], math.tointeger(layer),
-      tonumber(cosine), tonumber(divergence))
+    add_similarity(step, floors, models[math.tointeger(first) + 1], models[math.tointeger(second) + 1],
+      math.tointeger(layer), tonumber(cosine), tonumber(divergence))
   end
   stop.must(4, pipe:close(), program .. " failed")
   return step
@@ -172,45 +168,43 @@ end
 -- Returns a list of steps { step, layers, shape, similarities, of_run }; `between` reads the similarities, in which
 -- layer -1 stands for all layers together. of_run: by run, its cosines over all layers with other runs, a list of
 -- { group, cosine }. Groups get `mask`, a text, and `without_dropout` if their evaluation applies dropout.
-local function steps_of(groups, options)
-  local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
+local function compare_steps(groups, options)
+  local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
     local models = {}
     for i, group in ipairs(groups) do
-      trace(group, sources[i], step, options, models)
+      trace_runs(group, sources[i], step, options, models)
       options.say(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
         wording.count(#group.runs, "run")))
     end
     local result = compare(groups, models, options)
-    result.step, result.layers, result.shape = step, #models[1].offsets, shape_text(models[1])
+    result.step, result.layers, result.shape = step, #models[1].offsets, describe_shape(models[1])
     steps[#steps + 1] = result
   end
   return steps
 end
 
--- ---- output ----
-
-local function shown_name(group)
+local function name_group(group)
   return group.name .. (group.mask ~= FULL and " *" or "")
 end
 
-local function matrix_table(groups, step, measure, title)
+local function tabulate_matrix(groups, step, measure, title)
   return sheets.tabulate({ name = measure, title = ("%s of attention, %s"):format(title, STEP[step.step]), about =
     step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal of different seeds; *: masked "
-    .. "attention", heads = lists.join({ "cell" }, lists.map(groups, shown_name)), rows = lists.map(groups, function(a)
-      return lists.join({ shown_name(a) }, lists.map(groups, function(b)
-        return number("%.3f", mean(between(step, a, b, ALL)[measure]))
+    .. "attention", heads = lists.join({ "cell" }, lists.map(groups, name_group)), rows = lists.map(groups, function(a)
+      return lists.join({ name_group(a) }, lists.map(groups, function(b)
+        return number("%.3f", mean(find_similarities(step, a, b, ALL)[measure]))
       end))
     end) })
 end
 
-local function levels_table(groups, step, notes)
+local function tabulate_levels(groups, step, notes)
   local rows = lists.map(groups, function(group)
-    local ceiling, floor = between(step, group, group, ALL), between(step, group, nil, ALL)
+    local ceiling, floor = find_similarities(step, group, group, ALL), find_similarities(step, group, nil, ALL)
     local levels = lists.map({ ceiling.cosine, floor.cosine, ceiling.divergence, floor.divergence }, function(values)
       return sheets.format_mean("%.3f", values)
     end)
-    return { shown_name(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
+    return { name_group(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
   return sheets.tabulate({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
     "ceiling: other seeds of the same cell; floor: uniform attention under the same mask; mean ± sd (n - 1) over pairs "
@@ -219,14 +213,13 @@ local function levels_table(groups, step, notes)
     notes = notes })
 end
 
--- Returns the two CSV files, of pairs of groups and of single groups.
-local function csv_files(groups, steps)
+local function make_csv_files(groups, steps)
   local lines = {}
   for _, step in ipairs(steps) do
     for _, pair in ipairs(cell_groups.list_pairs(groups)) do
       for layer = ALL, step.layers - 1 do
         lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step, layer = layer == ALL and "all" or layer,
-          found = between(step, pair.a, pair.b, layer), floor = between(step, pair.a, nil, layer) }
+          found = find_similarities(step, pair.a, pair.b, layer), floor = find_similarities(step, pair.a, nil, layer) }
       end
     end
   end
@@ -243,13 +236,13 @@ end
 -- sign: factor of the values in the picture, -1 for measures that are smaller for more similar models.
 local function panel(groups, step, measure, sign, title, range)
   local values = lists.collect(groups, function(a)
-    return lists.map(groups, function(b) return sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0) end)
+    return lists.map(groups, function(b) return sign * (mean(find_similarities(step, a, b, ALL)[measure]) or 0 / 0) end)
   end)
-  return heat.draw(values, #groups, title, range, lists.map(groups, shown_name))
+  return heat.draw(values, #groups, title, range, lists.map(groups, name_group))
 end
 
 local function picture(groups, steps)
-  local longest = lists.max(groups, function(group) return utf8.len(escape.plain(shown_name(group))) end)
+  local longest = lists.max(groups, function(group) return utf8.len(escape.plain(name_group(group))) end)
   local rows = lists.map(steps, function(step)
     return { label = STEP[step.step], panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
       panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
@@ -261,7 +254,7 @@ local function picture(groups, steps)
 end
 
 -- Returns the correlations of accuracy with the cosine to a reference, as lines of text.
-local function reference_text(groups, step, reference)
+local function describe_reference(groups, step, reference)
   local others = lists.filter(groups, function(group) return group ~= reference end)
   local over_runs, over_means = correlation.correlate_samples(lists.map(others, function(group)
     return { y = group.scores, x = lists.map(group.runs, function(run)
@@ -282,19 +275,19 @@ function M.run(study, options)
     group.number = i
   end
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
-  local steps = steps_of(groups, options)
+  local steps = compare_steps(groups, options)
   lists.append(notes, lists.map(groups, function(group)
     return group.without_dropout and ("%s: dropout is off here, although its spec evaluates with it"):format(group.name)
       or nil
   end))
   local tables = lists.collect(steps, function(step)
-    return { matrix_table(groups, step, "cosine", "Cosine"), matrix_table(groups, step, "divergence",
-      "Jensen-Shannon divergence"), levels_table(groups, step, notes) }
+    return { tabulate_matrix(groups, step, "cosine", "Cosine"), tabulate_matrix(groups, step, "divergence",
+      "Jensen-Shannon divergence"), tabulate_levels(groups, step, notes) }
   end)
   lists.append(tables, lists.map(reference and steps or {}, function(step)
-    return reference_text(groups, step, reference)
+    return describe_reference(groups, step, reference)
   end))
-  local of_pairs, of_groups = csv_files(groups, steps)
+  local of_pairs, of_groups = make_csv_files(groups, steps)
   return { of_pairs, of_groups, picture = picture(groups, steps), tables = tables }
 end
 

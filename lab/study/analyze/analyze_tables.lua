@@ -31,7 +31,7 @@ local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safete
 
 -- Returns the tables of a run at a step with the accuracy of the trained run: { group, run, accuracy, step, table ...
 -- }, with the tables of position_tables.lua; nil without tables. Untrained tables are read at the last step only.
-local function series_of(group, i, step, options)
+local function read_series(group, i, step, options)
   local run = group.runs[i]
   local spec = run.facts.spec
   local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
@@ -48,7 +48,7 @@ local function read(groups, options, notes)
     local without = 0
     group.count = 0
     for i, run in ipairs(group.runs) do
-      local series = lists.map(STEPS, function(step) return series_of(group, i, step, options) end)
+      local series = lists.map(STEPS, function(step) return read_series(group, i, step, options) end)
       if #series > 0 and series[#series].step == "trained" then
         group.count, group.learned = group.count + 1, position_tables.are_learned(run.facts.spec)
         without = without + #STEPS - #series
@@ -74,7 +74,7 @@ end
 
 -- Returns { groups, series, reference, width, notes }. Each table gets the distances of procrustes.lua and `of`, its
 -- series; each series gets `mean`, the means of the measures over its tables, which are those of the blocks.
-local function measured(groups, options)
+local function measure_groups(groups, options)
   local result = { notes = {} }
   result.groups, result.series = read(groups, options, result.notes)
   must(1, result.groups[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
@@ -102,15 +102,14 @@ local function measured(groups, options)
   return result
 end
 
--- Returns the series of a group at a step.
-local function series_at(result, group, step)
+local function filter_series(result, group, step)
   return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
 end
 
 -- Returns a group's values of a measure at a step, and its accuracies, by run: { x, y }. block: the number of a table,
 -- or "mean".
-local function values_of(result, group, step, measure, block)
-  local with = lists.filter(series_at(result, group, step), function(series)
+local function list_values(result, group, step, measure, block)
+  local with = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
   end)
   return { x = lists.map(with, function(series) return series[block][measure] end),
@@ -118,15 +117,15 @@ local function values_of(result, group, step, measure, block)
 end
 
 -- Returns the correlations of a measure with accuracy for at = { step, measure, block }.
-local function correlations_at(result, at)
+local function correlate_at(result, at)
   local learned = lists.filter(result.groups, function(group) return group.learned end)
   local samples = lists.map(learned, function(group)
-    return values_of(result, group, at.step, at.measure, at.block)
+    return list_values(result, group, at.step, at.measure, at.block)
   end)
   local all, means = correlation.correlate_samples(lists.filter(samples, function(sample) return #sample.x > 0 end))
   local list = { lists.update(all, { over = "all runs" }), lists.update(means, { over = "means of cells" }) }
   for i, group in ipairs(learned) do
-    if #values_of(result, group, at.step, "norm", at.block).x > 0 then -- a table of zeros lacks some measures
+    if #list_values(result, group, at.step, "norm", at.block).x > 0 then -- a table of zeros lacks some measures
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end
   end
@@ -136,12 +135,12 @@ end
 -- Returns correlations of measures with accuracy over learned tables: over all runs, over the means of groups, and over
 -- the seeds within each group; a list of { over, step, block, measure, points, pearson, spearman }, at first for the
 -- means over the blocks.
-local function correlations_of(result)
+local function correlate_all(result)
   local blocks = lists.max(result.series, function(series) return #series end)
   local list = {}
   for block = 0, blocks > 1 and blocks or 0 do
     lists.append(list, lists.collect(COLUMNS, function(column)
-      return correlations_at(result, lists.merge(column, { block = block > 0 and block or "mean" }))
+      return correlate_at(result, lists.merge(column, { block = block > 0 and block or "mean" }))
     end))
   end
   return list
@@ -160,10 +159,10 @@ end
 
 -- Returns the cosines between tables of each pair of groups, over all pairs of their seeds; within a group, over pairs
 -- of different seeds: a list of { a, b, step, values }.
-local function similarities_of(result)
+local function compare_groups(result)
   return lists.collect(STEPS, function(step)
     return lists.map(cell_groups.list_pairs(result.groups), function(pair)
-      local ones, others, values = series_at(result, pair.a, step), series_at(result, pair.b, step), {}
+      local ones, others, values = filter_series(result, pair.a, step), filter_series(result, pair.b, step), {}
       for i, one in ipairs(ones) do
         for j = pair.a == pair.b and i + 1 or 1, #others do
           values[#values + 1] = similarity(one, others[j])
@@ -174,21 +173,19 @@ local function similarities_of(result)
   end)
 end
 
--- ---- output ----
-
 local REFERENCE = { grid = "2-D sinusoid", line = "1-D sinusoid" }
 local STEP = { start = "step 0", trained = "trained" }
 local MEASURE = { norm = "norm", distance = "distance", unit = "distance at unit norm" }
 local ACROSS = 6 -- panels in a row of the picture
 
-local function distances_table(result, options)
+local function tabulate_distances(result, options)
   local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
     return ("%s, %s"):format(MEASURE[column.measure], STEP[column.step])
   end))
   local rows = lists.map(result.groups, function(group)
     local row = { group.name, ("%d"):format(group.count), number("%.2f", statistics.mean(group.scores)) }
     return lists.append(row, lists.map(COLUMNS, function(column)
-      return sheets.format_mean(column.measure == "unit" and "%.4f" or "%.2f", values_of(result, group,
+      return sheets.format_mean(column.measure == "unit" and "%.4f" or "%.2f", list_values(result, group,
         column.step, column.measure, "mean").x)
     end))
   end)
@@ -198,7 +195,7 @@ local function distances_table(result, options)
     options.split), heads = heads, rows = rows, notes = result.notes })
 end
 
-local function correlations_table(list)
+local function tabulate_correlations(list)
   local means, heads = lists.filter(list, function(item) return item.block == "mean" end), { "over", "points" }
   for _, measure in ipairs(MEASURES) do
     lists.append(heads, { MEASURE[measure], "(ranks)" })
@@ -215,8 +212,7 @@ local function correlations_table(list)
     rows = rows })
 end
 
--- Returns Pearson's correlations over all runs, by step and measure.
-local function of_all(list)
+local function find_pearson(list)
   local found = {}
   for _, item in ipairs(list) do
     if item.over == "all runs" and item.block == "mean" then
@@ -227,7 +223,7 @@ local function of_all(list)
 end
 
 -- Returns a warning about the correlations: distances depend on the initial norm.
-local function warning_of(found)
+local function warn_of_norm(found)
   local text = found.startdistance and ("Before training, the distance correlates with the final accuracy at %.2f, "
     .. "and the norm alone at %s: the distance depends on the norm, which the initial values set. An effect "
     .. "of training must appear at unit norm (%s at step 0, %s trained), or over the seeds of a cell."):format(found
@@ -235,7 +231,7 @@ local function warning_of(found)
   return table_text.wrap(text or "No run has a checkpoint of step 0 for comparison.", sheets.WIDTH) .. "\n"
 end
 
-local function similarity_table(result, list, step)
+local function tabulate_similarity(result, list, step)
   local function mean_of(a, b)
     local pair = lists.find(list, function(item)
       return item.step == step and (item.a == a and item.b == b or item.a == b and item.b == a)
@@ -250,15 +246,15 @@ local function similarity_table(result, list, step)
 end
 
 -- Makes a panel of the points of all runs. pearson: their correlation, or nil.
-local function points_panel(result, step, measure, pearson)
+local function draw_points(result, step, measure, pearson)
   return scatter.draw(lists.map(result.groups, function(group)
-    return values_of(result, group, step, measure, "mean")
+    return list_values(result, group, step, measure, "mean")
   end), ("%s, r = %s"):format(MEASURE[measure], number("%.2f", pearson)))
 end
 
 local function picture(result, correlations, options)
   -- The trained table of each group's first seed and first block.
-  local first = lists.map(result.groups, function(group) return series_at(result, group, "trained")[1][1] end)
+  local first = lists.map(result.groups, function(group) return filter_series(result, group, "trained")[1][1] end)
   local shown = lists.map(distances(result, first, options, true), function(one, i)
     return heat.draw(one.rotated, options.rows, result.groups[i].name)
   end)
@@ -268,7 +264,7 @@ local function picture(result, correlations, options)
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
       :format(STEP[step]) }, lists.map(MEASURES, function(measure)
-        return points_panel(result, step, measure, correlations[step .. measure])
+        return draw_points(result, step, measure, correlations[step .. measure])
       end))
   end))
   return { title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
@@ -278,17 +274,17 @@ end
 
 function M.run(study, options)
   options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
-  local result = measured(cell_groups.list_all(study, options.split), options)
-  local correlations, similarities = correlations_of(result), similarities_of(result)
-  local pearson = of_all(correlations)
+  local result = measure_groups(cell_groups.list_all(study, options.split), options)
+  local correlations, similarities = correlate_all(result), compare_groups(result)
+  local pearson = find_pearson(correlations)
   return { sheets.to_csv("tables.csv", "cell=of.group.name seed=of.run.seed learning_rate=of.group.rate step=of.step "
     .. "block norm distance unit_distance=unit unrotated=plain cosine accuracy=of.accuracy", result.tables),
     sheets.to_csv("correlations.csv", "over step block measure points pearson spearman", correlations),
     sheets.to_csv("similarity.csv", "a=a.name b=b.name step pairs=count:values mean=mean:values sd=sd:values",
       similarities),
-    picture = picture(result, pearson, options), tables = lists.append({ distances_table(result, options),
-      correlations_table(correlations), warning_of(pearson) }, lists.map(STEPS, function(step)
-        return similarity_table(result, similarities, step)
+    picture = picture(result, pearson, options), tables = lists.append({ tabulate_distances(result, options),
+      tabulate_correlations(correlations), warn_of_norm(pearson) }, lists.map(STEPS, function(step)
+        return tabulate_similarity(result, similarities, step)
       end)) }
 end
 

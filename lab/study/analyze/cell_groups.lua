@@ -30,14 +30,14 @@ function M.choose_axis(study, wanted)
 end
 
 -- Returns the name of a cell's set: the labels of the cell on the other axes.
-local function set_name(study, cell, along)
+local function name_set(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= along and #axis.values > 1 and score_tables.label(study, axis.name, cell.key[axis.name]) or nil
   end), ", ")
 end
 
-local function group_of(study, set, cell, axis, split, metric)
-  local best, name = cell.summary.best or cell.summary.rates[1], axis and "" or set_name(study, cell)
+local function make_group(study, set, cell, axis, split, metric)
+  local best, name = cell.summary.best or cell.summary.rates[1], axis and "" or name_set(study, cell)
   axis = axis or study.axes[#study.axes].name
   local group = { set = set, value = cell.key[axis], cell = cell, asked = best.asked, rate = best.rate,
     name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
@@ -51,22 +51,20 @@ end
 -- Returns the sets along an axis, with scores of this split in the study's metric. Without an axis: one set of all
 -- cells; the values that distinguish groups name them, and scores are token accuracies.
 function M.list_sets(study, axis, split)
-  local by_name = lists.group(study.cells, function(cell) return axis and set_name(study, cell, axis) or "" end)
+  local by_name = lists.group(study.cells, function(cell) return axis and name_set(study, cell, axis) or "" end)
   return lists.map(by_name, function(cells)
     local set = { name = cells.key }
     set.groups = lists.map(cells, function(cell)
-      return group_of(study, set, cell, axis, split, axis and study.scored.metric or "accuracy")
+      return make_group(study, set, cell, axis, split, axis and study.scored.metric or "accuracy")
     end)
     return set
   end)
 end
 
--- Returns all cells in one list of groups.
 function M.list_all(study, split)
   return M.list_sets(study, nil, split)[1].groups
 end
 
--- Returns the groups of all sets in one list.
 function M.list_groups(sets)
   return lists.collect(sets, function(set) return set.groups end)
 end
@@ -83,7 +81,6 @@ function M.drop_unscored(sets, split)
   return full, notes
 end
 
--- Returns all pairs { a, b } of groups, including each group with itself.
 function M.list_pairs(list)
   local pairs_of = {}
   for i, a in ipairs(list) do
@@ -94,18 +91,15 @@ function M.list_pairs(list)
   return pairs_of
 end
 
--- Returns the full title of a group, with the name of its set.
 function M.format_title(group)
   return (group.set.name ~= "" and group.set.name .. ", " or "") .. group.name
 end
 
--- Returns a note on a group in which some seeds have no score; nil for other groups.
 function M.describe_missing_seeds(group)
   return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.format_title(group), #group.runs,
     group.asked) or nil
 end
 
--- Ends the analysis if no group has the reference as its `key`.
 function M.check_reference(groups, reference, key)
   local names = lists.drop_repeats(lists.map(groups, function(group) return group[key] end))
   if reference and not lists.has(names, reference) then
@@ -123,7 +117,7 @@ end
 
 -- Returns notes on rates: for each set of examples that chose rates among several, the number of cells, and a caution
 -- if it is the set of the compared examples.
-local function rate_notes(groups, split)
+local function note_rates(groups, split)
   local chosen = lists.map(groups, function(group)
     local run = group.cell.summary.top
     local evaluation = group.rates > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
@@ -138,7 +132,6 @@ local function rate_notes(groups, split)
   end)
 end
 
--- Returns cautions about the groups, for readers of the tests.
 function M.list_notes(study, groups, split)
   local notes, within, usual = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do
@@ -159,7 +152,7 @@ function M.list_notes(study, groups, split)
     notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(within == 1
       and "1 run was" or wording.count(within, "run") .. " were")
   end
-  return lists.append(notes, rate_notes(groups, split))
+  return lists.append(notes, note_rates(groups, split))
 end
 
 return M

@@ -40,8 +40,7 @@ function M.compute_grid(rows, across, width, halves)
   return values
 end
 
--- Returns the tables in a checkpoint as { name, block }, in the order of the blocks.
-local function names_in(file)
+local function list_tables(file)
   local list = lists.map(file.names, function(name)
     local place = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
     local number = place and tonumber(place:match("%.(%d+)$"))
@@ -51,8 +50,7 @@ local function names_in(file)
   return list
 end
 
--- Reads the first `rows` rows of a table in a checkpoint.
-local function stored(file, item, rows)
+local function read_stored(file, item, rows)
   local has, columns = table.unpack(file.entries[item.name].shape)
   if not columns or has < rows then
     stop.exit(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
@@ -66,7 +64,7 @@ local function stored(file, item, rows)
 end
 
 -- Computes the table that depends on a run's spec alone; an empty list if there is none.
-local function made(spec, rows, across)
+local function compute_table(spec, rows, across)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
   local halves = additive.channels ~= "interleaved"
@@ -82,11 +80,10 @@ end
 -- positions are cells.
 function M.read(path, spec, rows, across)
   local file = stop.must(1, safetensors.open(path))
-  local list = lists.map(names_in(file), function(item) return stored(file, item, rows) end)
-  return #list > 0 and list or made(spec, rows, across)
+  local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)
+  return #list > 0 and list or compute_table(spec, rows, across)
 end
 
--- Whether training changes the tables of a run.
 function M.are_learned(spec)
   local additive = spec.encoding and spec.encoding.additive or {}
   return additive.kind == "learned" and additive.learned ~= false

@@ -17,11 +17,11 @@ local M = {}
 
 local ENVIRONMENT = 4
 
-local function packed(values)
+local function pack(values)
   return table.concat(lists.map(values, function(value) return ("=d"):pack(value) end))
 end
 
-local function unpacked(bytes, from, count)
+local function unpack_numbers(bytes, from, count)
   local out = {}
   for i = 1, count do
     out[i] = ("=d"):unpack(bytes, from + 8 * (i - 1))
@@ -29,7 +29,6 @@ local function unpacked(bytes, from, count)
   return out
 end
 
--- Returns the path of the helper program.
 function M.build_helper(project, folder)
   return source.build_tool(project, folder, "procrustes", { what = "A program with LAPACK",
     expected = "liblapack-dev on "
@@ -50,8 +49,8 @@ end
 -- tables: a list; rotated: whether to return A Q; folder: for temporary files.
 function M.measure(project, folder, shape, reference, tables, rotated)
   local helper, path = M.build_helper(project, folder), folder .. "/tables"
-  must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. packed(reference)
-    .. table.concat(lists.map(tables, packed))))
+  must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. pack(reference)
+    .. table.concat(lists.map(tables, pack))))
   local text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })
   must(ENVIRONMENT, code == 0, ("%s ended with exit code %d"):format(helper, code))
   local results, size = {}, shape.rows * shape.columns
@@ -61,7 +60,7 @@ function M.measure(project, folder, shape, reference, tables, rotated)
   end
   local bytes = rotated and write.read(folder .. "/rotated")
   for i, result in ipairs(rotated and results or {}) do
-    result.rotated = unpacked(bytes, 1 + 8 * (i - 1) * size, size)
+    result.rotated = unpack_numbers(bytes, 1 + 8 * (i - 1) * size, size)
   end
   return results
 end

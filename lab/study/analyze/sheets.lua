@@ -19,7 +19,6 @@ M.MISSING = "-"
 
 M.tabulate = entries.tabulate
 
--- Formats numbers by `form`; returns MISSING without numbers.
 function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end

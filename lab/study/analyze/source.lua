@@ -134,7 +134,6 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   return out
 end
 
--- Opens the run at a path.
 function M.open_run(path)
   return (must(1, trained_run.open(path)))
 end

@@ -62,7 +62,7 @@ Licences that ask for their text to go with the code are not kept before it is a
 ]]
 
 -- Returns the software that an archive is part of, as NOTICE names it. package: name of the archive's package, or "-".
-local function part_of(name, package)
+local function name_part(name, package)
   if name == "libc.a" then
     return package:find("^musl") and MUSL or GLIBC
   end
@@ -86,7 +86,7 @@ local function make_notice(project, archives, folder)
   local parts, missing = {}, {}
   for path, package, count in said:gmatch("(%S+) (%S+) (%d+)") do
     local none = count == "0"
-    parts[#parts + 1] = ("  %s (%s)"):format(part_of(path:match("[^/]*$"), package), none and "no text of it here"
+    parts[#parts + 1] = ("  %s (%s)"):format(name_part(path:match("[^/]*$"), package), none and "no text of it here"
       or "licences/" .. package)
     missing[#missing + 1] = none and path or nil
   end
@@ -107,7 +107,7 @@ for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 
 -- Returns the flags of a cell's trainer, with the names of data files in the bundle; adds the data files to `files`, by
 -- their paths on this machine.
-local function flags_of(cell, files)
+local function make_flags(cell, files)
   local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do
     local flag, path = word:match("^([^=]*=)(.*)$")
@@ -118,26 +118,26 @@ local function flags_of(cell, files)
   return words
 end
 
-local function line_of(options, group, files)
+local function format_group(options, group, files)
   local runs = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
   lists.append(words, grid.make_flags(group, options.device))
-  return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
+  return table.concat(lists.append(words, make_flags(group.cell, files)), " ")
 end
 
-local function step(...)
+local function require_step(...)
   return stop.must(ENVIRONMENT, ...)
 end
 
 -- Runs lines of shell in a folder; ends the command if they fail.
 local function run_in(folder, script, ...)
   local said, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
-  step(code == 0, said)
+  require_step(code == 0, said)
 end
 
 -- Returns the requirements on the machine that runs the trainers, as words; or nil and a message if they need more than
 -- libc and a driver. All trainers are linked in the same way.
-local function needs_of(items)
+local function find_needs(items)
   local trainer, strange = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
   if type(info) ~= "table" then
@@ -166,11 +166,11 @@ local function count_cells(study, cells)
 end
 
 -- Returns the text files that describe a bundle and run it. bundle: { name (of its folder), needs }.
-local function texts(options, study, items, cells, groups, files, bundle)
+local function make_texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
   for i, group in ipairs(groups) do
-    lines[i], runs = line_of(options, group, files), runs + #group.runs
+    lines[i], runs = format_group(options, group, files), runs + #group.runs
   end
   local out = escape.plain(options.out)
   return {
@@ -193,16 +193,16 @@ end
 -- parts.unlicensed, the archives without a known licence.
 local function fill(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
-  step(write.make_directory(folder))
-  step(write.files(folder, parts.own))
-  step(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
+  require_step(write.make_directory(folder))
+  require_step(write.files(folder, parts.own))
+  require_step(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
   local text, missing = make_notice(options.project, parts.archives, folder)
-  parts.unlicensed = step(text, missing) and missing
-  step(write.files(folder, { { path = "NOTICE", text = text } }))
+  parts.unlicensed = require_step(text, missing) and missing
+  require_step(write.files(folder, { { path = "NOTICE", text = text } }))
   run_in(folder, "mkdir -p trainers")
   for _, item in ipairs(parts.items) do
     local copy = "trainers/" .. item.cell.id
-    step(trainers.copy(options.project, item, folder .. "/" .. copy))
+    require_step(trainers.copy(options.project, item, folder .. "/" .. copy))
     run_in(folder, 'strip -s "$1"', copy) -- removes the symbols
   end
   for path, name in pairs(parts.files) do
@@ -221,7 +221,7 @@ local function build(options, cells, linking)
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")
 end
 
-local function lost_file(cells)
+local function find_lost_file(cells)
   return lists.any(cells, function(cell)
     return lists.any(trainer_flags.list_training(cell.spec.data_files), function(word)
       local path = word:match("=(.*)$")
@@ -246,7 +246,7 @@ local function find(options)
       wording.count(#study.cells - #cells, "cell"), escape.plain(options.out)))
   end
   local problem = #cells == 0 and ("%s: all cells wait for other cells' runs; nothing was bundled"):format(
-    overview.name_study(study)) or lost_file(cells)
+    overview.name_study(study)) or find_lost_file(cells)
   overview.must(INPUT, not problem, problem)
   return study, cells
 end
@@ -255,12 +255,13 @@ local function finish(options, study, cells, items, linking)
   local title = study.name .. (study.scale and "-" .. study.scale or "")
   local archive = options.archive or title .. ".tar.gz"
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
-  local needs, problem = needs_of(items)
+  local needs, problem = find_needs(items)
   local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, needs = needs }
   local parts = { items = items, files = {}, archives = list_archives(options.project, linking) }
   local runs
   if needs then
-    parts.own, runs = texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files, bundle)
+    parts.own, runs = make_texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files,
+      bundle)
     local staging = write.make_temporary_name(bundle.out)
     write.remove_tree(staging)
     problem = select(2, stop.catch(fill, options, study, staging, bundle, parts))

@@ -40,7 +40,7 @@ local FAMILIES = {
 -- A job is { run, resolved, options, choices, source, kind, length }: the run with its resolved spec, and the request
 -- to the trainer.
 
-local function longest(lengths)
+local function find_longest(lengths)
   return math.max(lengths.last or 0, table.unpack(lengths.list or lengths))
 end
 
@@ -52,7 +52,7 @@ local function collect(job)
 end
 
 -- Returns the findings on one attention family, in the form that found_lines.lua takes.
-local function part_of(job, trace, family)
+local function find_part(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
   local entry = trace.entries[name]
@@ -78,8 +78,6 @@ local function part_of(job, trace, family)
   return part
 end
 
--- ---- output files ----
-
 -- Whether the file `path` exists with the spec of the run; a file with another spec is an error.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
@@ -93,7 +91,7 @@ end
 
 -- Paths of the specs: { out, base, teacher }: the student's file, the teacher's name in that file, and the path and
 -- text of the teacher's file if it must be written. path: the teacher's spec; at_hand: it is a file of the user's.
-local function places(run, options, path, at_hand)
+local function choose_paths(run, options, path, at_hand)
   local id = run.info.id
   local folder = at_hand and paths.get_folder(path) or run.dir
   local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
@@ -114,7 +112,7 @@ local function places(run, options, path, at_hand)
 end
 
 -- Returns the options of this calibration as text, for the comment in the student's spec.
-local function settings(options)
+local function format_settings(options)
   local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
   lists.append(words, lists.map(options.set, function(word) return "--set " .. word end))
   words[#words + 1] = options.control and "--control " .. options.control or nil
@@ -122,17 +120,17 @@ local function settings(options)
   return table.concat(words, " ")
 end
 
-local function comment(job, trace)
+local function make_comment(job, trace)
   local info = job.run.info
   return {
     ("The student of %s, seed %d, at step %s: lines of the attention of its last decoder layer, averaged"):format(
       info.id, info.seed, trace.metadata.step or "?"),
     ("over %s correctly answered training examples. Written by longhand calibrate"):format(trace.metadata.exact or "?"),
-    settings(job.options),
+    format_settings(job.options),
   }
 end
 
-local function write_one(path, text, options)
+local function write_file(path, text, options)
   must(ENVIRONMENT, write.file(path, text))
   options.say(path)
 end
@@ -151,12 +149,12 @@ local function write_specs(job, trace, parts, place)
   if job.options.init then
     init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(place.out)))
   end
-  local text = student.write_spec({ base = place.base, init = init, lines = of, comment = comment(job, trace),
+  local text = student.write_spec({ base = place.base, init = init, lines = of, comment = make_comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
   if place.teacher then
-    write_one(place.teacher.path, place.teacher.text, job.options)
+    write_file(place.teacher.path, place.teacher.text, job.options)
   end
-  write_one(place.out, text, job.options)
+  write_file(place.out, text, job.options)
 end
 
 -- Returns the gnuplot script of each head's mean attention and of the bias from the head's lines.
@@ -191,8 +189,6 @@ local function write_tables(job, trace, parts)
   return problem
 end
 
--- ---- the steps ----
-
 local function check(run, model)
   if model.kind ~= "encoder_decoder" then
     stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines come from the "
@@ -202,7 +198,7 @@ local function check(run, model)
 end
 
 -- Reports the number of correctly answered examples; too few of them are an error.
-local function tell_samples(job, trace)
+local function report_samples(job, trace)
   local say, model = job.options.say, job.resolved.model
   local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
   must(INPUT, right, ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
@@ -219,7 +215,7 @@ local function open_job(run, spec, options, folder)
   local choices = options.choices
   return { run = run, resolved = spec.resolved, options = options, choices = choices,
     kind = choices.scores == "weights" and "attention" or "scores",
-    length = options.length or longest(run.info.train_lengths or spec.resolved.train.lengths),
+    length = options.length or find_longest(run.info.train_lengths or spec.resolved.train.lengths),
     source = source_module.open(run, { project = options.project, trainer = options.trainer, folder = folder,
       seed = options.seed, label = run.info.id, provide = function()
         return options.provide(spec.path)
@@ -228,13 +224,13 @@ end
 
 local function calibrate(run, spec, options, folder)
   local at_hand = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
-  local place = places(run, options, spec.path, at_hand)
+  local place = choose_paths(run, options, spec.path, at_hand)
   local job = open_job(run, spec, options, folder)
   local trace = collect(job)
-  tell_samples(job, trace)
+  report_samples(job, trace)
   local parts, kept = {}, 0
   for i, family in ipairs(FAMILIES) do
-    parts[i] = part_of(job, trace, family)
+    parts[i] = find_part(job, trace, family)
     kept = kept + lines.count_kept(parts[i])
   end
   for _, line in ipairs(lines.format_lines(parts)) do

@@ -17,7 +17,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- Returns the list with `change` applied to each line; lines that become equal are merged, with the larger value.
-local function each(list, change)
+local function change_lines(list, change)
   local changed, at = {}, {}
   for _, line in ipairs(list) do
     local copy = lists.merge(line, change(line))
@@ -32,7 +32,7 @@ local function each(list, change)
 end
 
 -- First and last line of a direction that has allowed cells: self-attention does not see keys after the query.
-local function range_of(direction, matrix, family)
+local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1
   end
@@ -40,10 +40,10 @@ local function range_of(direction, matrix, family)
 end
 
 -- Moves each line in turn to a random number that no other line of its head and direction has.
-local function drawn(list, matrix, family, drawing)
+local function draw_lines(list, matrix, family, drawing)
   local taken = {}
-  return each(list, function(line)
-    local first, last = range_of(line.direction, matrix, family)
+  return change_lines(list, function(line)
+    local first, last = find_range(line.direction, matrix, family)
     local place
     repeat
       place = first + drawing(last - first + 1) - 1
@@ -58,17 +58,17 @@ end
 function M.make(name, part, matrix, family, heads, drawing)
   local list = part.list
   if name == "values" then
-    list = each(list, function() return { value = 0 } end)
+    list = change_lines(list, function() return { value = 0 } end)
   elseif name == "heads" then
     local shift = heads > 1 and drawing(heads - 1) or 0
-    list = each(list, function(line) return { head = (line.head + shift) % heads } end)
+    list = change_lines(list, function(line) return { head = (line.head + shift) % heads } end)
   elseif name == "shifted" then
-    list = each(list, function(line)
+    list = change_lines(list, function(line)
       local from_last = line.direction == -1 or line.direction == 0 and part.choices.align == "right"
       return { line = line.line + (from_last and 1 or -1) }
     end)
   elseif name == "random" then
-    list = drawn(list, matrix, family, drawing)
+    list = draw_lines(list, matrix, family, drawing)
   end
   return { list = list, choices = part.choices }
 end

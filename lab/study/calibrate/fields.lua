@@ -10,7 +10,7 @@ local nearest = require("base.nearest")
 
 local M = {}
 
-local function one_of(...)
+local function make_choice(...)
   local words = { ... }
   return { expected = table.concat(words, ", "), read = function(text)
     return lists.has(words, text) and text or nil
@@ -18,14 +18,14 @@ local function one_of(...)
 end
 
 -- The type of a field that is a count from 1 on, or the word `word`, which stands for `meaning`.
-local function count_or(word, meaning)
+local function make_count(word, meaning)
   return { expected = ("an integer from 1 on, or %s"):format(word), read = function(text)
     local number = math.tointeger(tonumber(text))
     return text == word and meaning or number and number >= 1 and number <= 1 << 20 and number or nil
   end }
 end
 
-local function number_within(least, most)
+local function make_number(least, most)
   return { expected = ("a number from %g to %g"):format(least, most), read = function(text)
     local number = tonumber(text)
     return number and number >= least and number <= most and number + 0.0 or nil
@@ -52,33 +52,34 @@ local ALL = {} -- stands for a number: no limit
 -- { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self or .cross
 -- concerns one attention family. A choice on which all three values agree has no field.
 M.FIELDS = {
-  { "scores", one_of("weights", "logits", "raw"), "weights", "weights", "raw",
+  { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
     "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
-  { "rows", count_or("all", ALL), "6", "6", "all", "only the first rows that lines are read in: digits trained on" },
-  { "columns", count_or("all", ALL), "all", "6", "all", "columns before the last that are used for lines going down" },
-  { "line", one_of("sum", "mean"), "sum", "sum", "mean", "value of a line: the sum or the mean of its cells" },
-  { "shortest", count_or("half", "half"), nil, "1", "1",
+  { "rows", make_count("all", ALL), "6", "6", "all", "only the first rows that lines are read in: digits trained on" },
+  { "columns", make_count("all", ALL), "all", "6", "all",
+  "columns before the last that are used for lines going down" }, { "line", make_choice("sum", "mean"), "sum", "sum",
+  "mean", "value of a line: the sum or the mean of its cells" }, { "shortest", make_count("half", "half"), nil, "1",
+    "1",
     "cells of the shortest line that counts; half of the rows; default: 1 for sums, half for means" },
-  { "precision", one_of("float64", "float32"), "float64", "float32", "float64", "precision of sums" },
-  { "over", one_of("nonzero", "all"), "nonzero", "nonzero", "all", "lines over which mean and deviation are computed" },
-  { "equal", one_of("each", "merged"), "each", "merged", "each", "lines of equal value count each, or once" },
-  { "threshold.self", number_within(0, 1e6), "0.87", "0.87", "4", "deviations above the mean, in self-attention" },
-  { "threshold.cross", number_within(0, 1e6), "4.5", "4.5", "4", "the same for cross-attention" },
-  { "keep", one_of("above", "at_least"), "above", "at_least", "above", "whether a line at the threshold is also kept" },
-  { "spread", number_within(0, 1), "1e-6", "0", "0",
+  { "precision", make_choice("float64", "float32"), "float64", "float32", "float64", "precision of sums" },
+  { "over", make_choice("nonzero", "all"), "nonzero", "nonzero", "all",
+  "lines over which mean and deviation are computed" }, { "equal", make_choice("each", "merged"), "each", "merged",
+  "each", "lines of equal value count each, or once" }, { "threshold.self", make_number(0, 1e6), "0.87", "0.87", "4",
+  "deviations above the mean, in self-attention" }, { "threshold.cross", make_number(0, 1e6), "4.5", "4.5", "4",
+  "the same for cross-attention" }, { "keep", make_choice("above", "at_least"), "above", "at_least", "above",
+  "whether a line at the threshold is also kept" }, { "spread", make_number(0, 1), "1e-6", "0", "0",
     "a deviation less than this share of the largest value is noise: nothing is found" },
-  { "value", one_of("relative", "raw"), "relative", "raw", "relative",
+  { "value", make_choice("relative", "raw"), "relative", "raw", "relative",
     "bias of a kept line: its value minus the largest value of its head and direction, or its value" },
   { "directions.self", DIRECTIONS, "1", "1", "1,-1,0", "directions of searched lines" },
   { "directions.cross", DIRECTIONS, "-1", "-1", "1,-1,0", "directions of searched lines" },
-  { "align.self", one_of("left", "right"), "left", "right", "left", "side that columns are counted from" },
-  { "align.cross", one_of("left", "right"), "right", "right", "left", "side that columns are counted from" },
-  { "corner", one_of("lines", "all", "none"), "lines", "all", "none",
+  { "align.self", make_choice("left", "right"), "left", "right", "left", "side that columns are counted from" },
+  { "align.cross", make_choice("left", "right"), "right", "right", "left", "side that columns are counted from" },
+  { "corner", make_choice("lines", "all", "none"), "lines", "all", "none",
     "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
 }
 
 -- Stores the value of a word "FIELD=VALUE" in `texts`; returns an error message, or nil.
-local function take(texts, word)
+local function read_word(texts, word)
   local name, value = word:match("^([%w_.]+)=(.*)$")
   local field = lists.find(M.FIELDS, function(one) return one[1] == name end)
   if not name then
@@ -94,13 +95,13 @@ local function take(texts, word)
 end
 
 -- Returns the choices as texts by name: the values of the reading, replaced by the values of --set.
-local function texts_of(reading, words)
+local function list_texts(reading, words)
   local texts, column = {}, reading == "code" and 4 or reading == "equations" and 5 or 3
   for _, field in ipairs(M.FIELDS) do
     texts[field[1]] = field[column]
   end
   for _, word in ipairs(words) do
-    local problem = take(texts, word)
+    local problem = read_word(texts, word)
     if problem then
       return nil, problem
     end
@@ -109,8 +110,7 @@ local function texts_of(reading, words)
   return texts
 end
 
--- Returns the choices of one attention family, in the form that found_lines.lua takes.
-local function of_family(texts, family)
+local function read_family(texts, family)
   local made = {}
   for _, field in ipairs(M.FIELDS) do
     local name, only = field[1]:match("^([^.]+)%.?(.*)$")
@@ -123,11 +123,11 @@ local function of_family(texts, family)
 end
 
 function M.read(reading, words)
-  local texts, problem = texts_of(reading, words)
+  local texts, problem = list_texts(reading, words)
   if not texts then
     return nil, problem
   end
-  local choices = { scores = texts.scores, self = of_family(texts, "self"), cross = of_family(texts, "cross") }
+  local choices = { scores = texts.scores, self = read_family(texts, "self"), cross = read_family(texts, "cross") }
   choices.self.corner = "none"
   return choices
 end

@@ -19,8 +19,7 @@ local M = {}
 
 local DIRECTIONS = { 1, -1, 0 }
 
--- Returns the number of the line through a cell.
-local function line_of(direction, row, column, columns, align)
+local function number_line(direction, row, column, columns, align)
   if direction == 1 then
     return column - row
   elseif direction == -1 then
@@ -30,7 +29,7 @@ local function line_of(direction, row, column, columns, align)
 end
 
 -- Sums and cell counts of all lines of a direction: { line, sum, cells }, by line. Rows are added from the top down.
-local function sums(matrix, direction, choices)
+local function sum_lines(matrix, direction, choices)
   local at, list = {}, {}
   local form = choices.precision == "float32" and "f" or "d"
   local function round(value)
@@ -41,7 +40,7 @@ local function sums(matrix, direction, choices)
     for column = first, matrix.columns - 1 do
       local value = matrix.values[row * matrix.columns + column + 1]
       if value > -math.huge and value < math.huge then
-        local line = line_of(direction, row, column, matrix.columns, choices.align)
+        local line = number_line(direction, row, column, matrix.columns, choices.align)
         local entry = at[line]
         if not entry then
           entry = { line = line, sum = 0.0, cells = 0 }
@@ -58,14 +57,14 @@ end
 -- Returns the lines with their values, { line, value, cells }, without lines that are too short.
 function M.list_lines(matrix, direction, choices)
   local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
-  return lists.map(sums(matrix, direction, choices), function(entry)
+  return lists.map(sum_lines(matrix, direction, choices), function(entry)
     local value = choices.line == "mean" and entry.sum / entry.cells or entry.sum
     return entry.cells >= shortest and { line = entry.line, value = value, cells = entry.cells } or nil
   end)
 end
 
 -- Returns the values over which mean and deviation are computed.
-local function counted(lines, choices)
+local function list_counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
   end)
@@ -77,7 +76,7 @@ end
 -- are { line, value, raw, z }, value being that of the bias. Lines get a z if there is one.
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
-  local values = counted(lines, choices)
+  local values = list_counted(lines, choices)
   local found = { direction = direction, lines = lines, count = #values, kept = {} }
   if #values == 0 then
     return found
@@ -141,7 +140,7 @@ function M.extend(kept, rows, columns, choices, causal)
     for column = 0, columns - 1 do
       local largest = -math.huge
       for _, direction in ipairs(column < seen and DIRECTIONS or {}) do
-        local value = at[direction][line_of(direction, row, column, columns, choices.align)]
+        local value = at[direction][number_line(direction, row, column, columns, choices.align)]
         largest = value and math.max(largest, value) or largest
       end
       if corner and row == 0 and column == columns - 1 and column < seen then
@@ -157,22 +156,20 @@ function M.extend(kept, rows, columns, choices, causal)
   return { rows = rows, columns = columns, values = values }
 end
 
--- ---- findings as text and as a table ----
---
 -- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from M.find. M.make_csv
 -- gives lines.csv with every line of every direction.
 
 local NAMES = { [1] = "diagonal", [-1] = "anti-diagonal", [0] = "column" }
 
-local function number(value)
+local function format_number(value)
   return ("%.4g"):format(value)
 end
 
-local function z_of(line)
+local function format_z(line)
   return line.z and ("z %.2f"):format(line.z) or "z undefined"
 end
 
-local function greatest(found)
+local function find_greatest(found)
   local best
   for _, line in ipairs(found.lines) do
     best = (not best or line.value > best.value) and line or best
@@ -181,8 +178,8 @@ local function greatest(found)
 end
 
 -- The reason why a direction has no selected line.
-local function reason(found, choices)
-  local best = greatest(found)
+local function describe_reason(found, choices)
+  local best = find_greatest(found)
   if found.count == 0 then
     return #found.lines == 0 and "no line has enough cells" or "all lines have the value 0"
   elseif found.alike then
@@ -192,29 +189,29 @@ local function reason(found, choices)
       wording.count(found.count, "line"), math.sqrt(found.count - 1), choices.threshold ^ 2 + 1)
   end
   return ("of %s the greatest is %d (%s, %s)"):format(wording.count(found.count, "line"), best.line,
-    number(best.value), z_of(best))
+    format_number(best.value), format_z(best))
 end
 
-local function kept_text(found)
+local function format_kept(found)
   return table.concat(lists.map(found.kept, function(line)
-    return ("%d (%s, %s)"):format(line.line, number(line.raw), z_of(line))
+    return ("%d (%s, %s)"):format(line.line, format_number(line.raw), format_z(line))
   end), ", ")
 end
 
-local function direction_text(found, choices)
+local function format_direction(found, choices)
   local name = NAMES[found.direction]
   if not found.searched then
-    local best = greatest(found)
-    return best and ("%-14s not searched; the greatest is %d (%s, %s)"):format(name, best.line, number(best.value),
-      z_of(best)) or nil
+    local best = find_greatest(found)
+    return best and ("%-14s not searched; the greatest is %d (%s, %s)"):format(name, best.line,
+      format_number(best.value), format_z(best)) or nil
   elseif #found.kept == 0 then
-    return ("%-14s none: %s"):format(name, reason(found, choices))
+    return ("%-14s none: %s"):format(name, describe_reason(found, choices))
   end
-  return ("%-14s %s, of %s; threshold %s"):format(name, kept_text(found), wording.count(found.count, "line"),
-    number(found.threshold))
+  return ("%-14s %s, of %s; threshold %s"):format(name, format_kept(found), wording.count(found.count, "line"),
+    format_number(found.threshold))
 end
 
-local function part_text(part)
+local function format_part(part)
   local choices, out = part.choices, {}
   out[1] = ("%s, %d queries and %d keys; in the first %s lines of k = %g deviations above the mean; columns "
     .. "counted from the %s"):format(part.words, part.rows, part.columns, wording.count(choices.rows or part.rows,
@@ -222,7 +219,7 @@ local function part_text(part)
   for h, head in ipairs(part.heads) do
     local front = ("  head %-2d "):format(h - 1)
     for _, found in ipairs(head.directions) do
-      local text = direction_text(found, choices)
+      local text = format_direction(found, choices)
       if text then
         out[#out + 1] = front .. text
         front = (" "):rep(#front)
@@ -233,7 +230,7 @@ local function part_text(part)
 end
 
 function M.format_lines(parts)
-  return lists.collect(parts, part_text)
+  return lists.collect(parts, format_part)
 end
 
 function M.make_csv(parts)
@@ -253,7 +250,6 @@ function M.make_csv(parts)
     .. "value=line.value z threshold=found.threshold bias", rows)
 end
 
--- The number of selected lines of all heads.
 function M.count_kept(part)
   return lists.sum(part.heads, function(head) return #head.kept end)
 end

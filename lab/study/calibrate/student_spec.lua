@@ -19,8 +19,7 @@ local PLACES = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
 
--- Disables these facets of an encoding, or of one of its families.
-local function left_out(encoding, front)
+local function disable_facets(encoding, front)
   return lists.map(PLACES, function(place)
     local facet = encoding[place[1]]
     return facet and facet ~= "none" and facet.kind ~= place[2]
@@ -29,7 +28,7 @@ local function left_out(encoding, front)
 end
 
 -- Returns the fields of `lines`, apart from its list, that differ from their defaults.
-local function settings(name, part)
+local function list_settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
     out[#out + 1] = ("zero_corner = %q,"):format(part.choices.corner)
@@ -41,17 +40,17 @@ local function settings(name, part)
 end
 
 -- Whether the spec needs `lines` for a family: it has lines, or an allowed corner without lines.
-local function opens(name, part)
+local function has_lines(name, part)
   return part ~= nil and (#part.list > 0 or name == "cross" and part.choices.corner == "all")
 end
 
-local function lines_text(out, name, part)
-  if not opens(name, part) then
+local function write_lines(out, name, part)
+  if not has_lines(name, part) then
     return
   end
   out[#out + 1] = "      lines = {"
   out[#out + 1] = #part.list == 0 and "        list = {}," or nil
-  lists.append(out, lists.map(settings(name, part), function(text) return "        " .. text end))
+  lists.append(out, lists.map(list_settings(name, part), function(text) return "        " .. text end))
   lists.append(out, lists.map(part.list, function(line)
     return ("        { head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction,
       line.line, line.value == 0 and 0 or line.value)
@@ -59,10 +58,9 @@ local function lines_text(out, name, part)
   out[#out + 1] = "      },"
 end
 
--- Whether the lines of a family replace a mask of the teacher.
 local function replaces_mask(name, part, masks)
   local mask = masks[name] and masks[name].mask or masks.mask
-  return opens(name, part) and mask ~= nil and mask.kind ~= "full"
+  return has_lines(name, part) and mask ~= nil and mask.kind ~= "full"
 end
 
 -- Whether lines replace a mask in any family: the student's model then differs from its teacher's.
@@ -70,12 +68,12 @@ function M.replaces_masks(lines, masks)
   return lists.any(canonical.sort_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
 end
 
-local function family(out, name, part, encoding, masks)
-  local inner = left_out(encoding and encoding[name] or {}, "      ")
+local function write_family(out, name, part, encoding, masks)
+  local inner = disable_facets(encoding and encoding[name] or {}, "      ")
   if replaces_mask(name, part, masks) then -- the teacher's own mask is dropped
     inner[#inner + 1] = '      mask = { kind = "full" },'
   end
-  lines_text(inner, name, part)
+  write_lines(inner, name, part)
   if #inner > 0 then
     out[#out + 1] = ("    %s = {"):format(name)
     lists.append(out, inner)
@@ -89,9 +87,9 @@ function M.write_spec(student)
   out[#out + 1] = student.init ~= nil and ("  init = %s,"):format(student.init and ("%q"):format(student.init) or false)
     or nil
   out[#out + 1] = "  encoding = {"
-  lists.append(out, left_out(student.encoding or {}, "    "))
+  lists.append(out, disable_facets(student.encoding or {}, "    "))
   for _, name in ipairs({ "encoder", "decoder", "cross" }) do
-    family(out, name, student.lines[name], student.encoding, student.masks or {})
+    write_family(out, name, student.lines[name], student.encoding, student.masks or {})
   end
   out[#out + 1] = "  },\n}\n"
   return table.concat(out, "\n")

@@ -16,7 +16,7 @@ function M.split(text)
   return study or argument, scale, last
 end
 
-local function items_of(text)
+local function split_items(text)
   return lists.find_all(text .. ",", "([^,]*),")
 end
 
@@ -29,7 +29,7 @@ function M.parse_words(words, is_file)
     if word:find(":", 1, true) and not is_file(word) then
       study, scale, last = M.split(word)
     end
-    local cells = last and items_of(last)
+    local cells = last and split_items(last)
     if not whole then
       whole = { study = study, scale = scale, cells = cells }
     elseif not cells or not whole.cells or study ~= whole.study or scale ~= whole.scale then
@@ -48,18 +48,18 @@ function M.parse_only(texts)
     if not axis or axis == "" or values == "" then
       return nil, ("--only %s: found no axis and value\n  expected: AXIS=VALUE, or AXIS=VALUE,VALUE"):format(text)
     end
-    only[i] = { axis = axis, names = items_of(values), word = text }
+    only[i] = { axis = axis, names = split_items(values), word = text }
   end
   return only
 end
 
-local function unknown(d, one, name, kind, legal)
+local function refuse_unknown(d, one, name, kind, legal)
   d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
     expected = table.concat(legal, ", "), hint = nearest.make_hint(name, legal, "%s") })
 end
 
 -- Returns the selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
-local function left_of(only, axes, d)
+local function select_values(only, axes, d)
   local by_name, left = {}, {}
   for _, axis in ipairs(axes) do
     by_name[axis.name] = lists.get_names(axis.values)
@@ -68,12 +68,12 @@ local function left_of(only, axes, d)
     local axis = by_name[one.axis] and one.axis or one.axis:match("[^.]*$") -- the field of a grid from flags
     local legal = by_name[axis]
     if not legal then
-      unknown(d, one, one.axis, "axis of this study", lists.get_names(axes))
+      refuse_unknown(d, one, one.axis, "axis of this study", lists.get_names(axes))
     end
     for _, name in ipairs(legal and one.names or {}) do
       name = nodes.get_name(tonumber(name) or name)
       if not lists.has(legal, name) then
-        unknown(d, one, name, "value of the axis " .. axis, legal)
+        refuse_unknown(d, one, name, "value of the axis " .. axis, legal)
       end
       left[axis] = left[axis] or {}
       left[axis][name] = true
@@ -84,13 +84,12 @@ end
 
 -- Returns a predicate of a point of the grid and the id of its cell: whether the cell is selected.
 function M.make_filter(choice, axes, d)
-  local left = left_of(choice.only or {}, axes, d)
+  local left = select_values(choice.only or {}, axes, d)
   return function(point, id)
     return nodes.has_values(axes, point, left) and (not choice.cells or lists.has(choice.cells, id))
   end
 end
 
--- Returns the words of a command line that select these cells of a study.
 function M.make_words(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
     lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))

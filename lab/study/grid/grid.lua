@@ -74,25 +74,25 @@ local function find(project, argument, out, d)
       project:names("spec/studies", ".lua"), "%s") })
 end
 
-local function is_there(axes, point)
+local function is_combination(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
 -- Returns the points of the grid, lists of values, without excluded combinations; the last axis varies fastest.
-local function points(axes)
+local function list_points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
     list = lists.collect(list, function(point)
       return lists.map(axis.values, function(value) return lists.join(point, { value }) end)
     end)
   end
-  return lists.filter(list, function(point) return is_there(axes, point) end)
+  return lists.filter(list, function(point) return is_combination(axes, point) end)
 end
 
 -- Returns the id of a cell from the names of its values. After a study's prefix, the axis' name precedes a number, as
 -- in sort_width_64, unless the id would be too long. Without a prefix, the first axis' name precedes if the values give
 -- no valid id, such as 16 and 0.5.
-local function cell_id(study, point)
+local function make_id(study, point)
   local function joined(first, is_long)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
       local axis = is_long and tonumber(value.name) and study.axes[i].name .. "_" or ""
@@ -104,19 +104,19 @@ local function cell_id(study, point)
 end
 
 -- Returns the learning rates or seeds of the last value of a point that has its own; nil if none has.
-local function own_list(point, name)
+local function find_own(point, name)
   local own = lists.map(point, function(value) return value[name] end)
   return own[#own]
 end
 
 -- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
-local function data_of(spec)
+local function find_data(spec)
   local file = spec and spec.data_files.data
   return file and { shown = file.shown, digest = file_digest.compute(file.real) } or nil
 end
 
 -- Returns the runs of a cell. Runs of a cell without a spec have no known folder yet.
-local function runs_of(work, cell)
+local function make_runs(work, cell)
   local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
     for _, seed in ipairs(cell.seeds) do
@@ -133,24 +133,24 @@ end
 
 -- Returns the fragments of a cell's spec, each of which overrides those before it; the last, an empty fragment, is for
 -- --set. made: the spec that a verb has made from another cell's run.
-local function fragments_of(study, point, made)
+local function list_fragments(study, point, made)
   local list = lists.append({ made and { source = made, tree = made.tree } }, study.below)
   lists.append(list, lists.map(point, function(value) return value.fragment end))
   list[#list + 1] = { source = study.source, tree = tree.make_table(study.source.tree.origin) }
   return list
 end
 
-local function words_of(axes, point)
+local function describe_point(axes, point)
   local words = lists.map(axes, function(axis, i) return ("%s %s"):format(axis.name, point[i].name) end)
   return table.concat(words, ", ")
 end
 
 -- Returns the stage of a point, or nil; and whether there was an error.
-local function stage_of(work, point)
+local function find_stage(work, point)
   local stage, both = stages.find_stage(work.study.stages, work.study.axes, point)
   if both then
     work.diagnostics:add({ at = both[2].origin, field = both[2].path .. ".cells", what =
-      ("%s is in this stage and in %s"):format(words_of(work.study.axes, point), both[1].name),
+      ("%s is in this stage and in %s"):format(describe_point(work.study.axes, point), both[1].name),
       expected = "a cell in one stage at most" })
   end
   return stage, both ~= nil
@@ -163,12 +163,12 @@ local make_cell
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local there, axis = stages.find_source(stage, study.axes, point)
-  there = there and is_there(study.axes, there) and there
+  there = there and is_combination(study.axes, there) and there
   local cell = there and make_cell(work, there)
   if there and not cell then
     return nil
   end
-  d:within("in the cell of " .. words_of(study.axes, point))
+  d:within("in the cell of " .. describe_point(study.axes, point))
   if not there then
     d:add({ at = stage.origin, field = stage.path .. ".from",
       what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
@@ -188,14 +188,14 @@ local function source_of(work, stage, point, id)
 end
 
 -- Returns the initial checkpoint of a spec as shown in messages, if it does not exist; otherwise nil.
-local function lost_init(loaded)
+local function find_lost_init(loaded)
   local node = loaded.tree.fields.init
   local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
   return place and not is_file(place.real) and place.shown or nil
 end
 
 -- Returns the planned spec of a cell, nil while it waits; whether an error occurred; and the missing file.
-local function spec_of(work, point, id, source)
+local function plan_spec(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
   local path = source and source.file and work.out .. "/" .. source.file
@@ -206,8 +206,8 @@ local function spec_of(work, point, id, source)
   if path and not made then
     return nil, true
   end
-  local loaded = load_module.join(id, name, fragments_of(study, point, made), work.sets)
-  local lost = work.reading and loaded and lost_init(loaded)
+  local loaded = load_module.join(id, name, list_fragments(study, point, made), work.sets)
+  local lost = work.reading and loaded and find_lost_init(loaded)
   if lost then
     return nil, false, ("init: %s is missing; the folder of these runs is unknown without it"):format(lost)
   end
@@ -222,7 +222,7 @@ local function spec_of(work, point, id, source)
   return spec
 end
 
-local function key_of(axes, point)
+local function make_key(axes, point)
   local key = {}
   for i, axis in ipairs(axes) do
     key[axis.name] = point[i].name
@@ -233,35 +233,35 @@ end
 -- Resolves and plans a cell at its first use; returns nil after errors.
 function make_cell(work, point)
   local study, d = work.study, work.diagnostics
-  local key, id = key_of(study.axes, point), cell_id(study, point)
+  local key, id = make_key(study.axes, point), make_id(study, point)
   local place = canonical.format(key)
   if work.made[place] ~= nil then
     return work.made[place] or nil
   end
   work.made[place] = false
-  d:within("in the cell of " .. words_of(study.axes, point))
+  d:within("in the cell of " .. describe_point(study.axes, point))
   if not load_module.is_id(id) or work.ids[id] then
     d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
       work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
     return nil
   end
   work.ids[id] = true
-  local stage, failed = stage_of(work, point)
+  local stage, failed = find_stage(work, point)
   local source = stage and stage.from and source_of(work, stage, point, id)
   if failed or stage and stage.from and not source then
     return nil
   end
   local spec, lost
-  spec, failed, lost = spec_of(work, point, id, source)
+  spec, failed, lost = plan_spec(work, point, id, source)
   if failed then
     return nil
   end
   local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
-  local cell = { key = key, id = id, spec = spec, data = data_of(spec),
-    seeds = stage and stage.seeds or own_list(point, "seeds") or study.seeds,
-    learning_rates = own_list(point, "learning_rates") or rates, -- { false } while it waits
+  local cell = { key = key, id = id, spec = spec, data = find_data(spec),
+    seeds = stage and stage.seeds or find_own(point, "seeds") or study.seeds,
+    learning_rates = find_own(point, "learning_rates") or rates, -- { false } while it waits
     stage = stage and stage.name, source = source, lost = lost }
-  cell.runs = runs_of(work, cell)
+  cell.runs = make_runs(work, cell)
   work.made[place] = cell
   return cell
 end
@@ -277,8 +277,8 @@ local function make_cells(work)
     return cells
   end
   local chosen, taken = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
-  for i, point in ipairs(points(study.axes)) do
-    work.all[i] = cell_id(study, point)
+  for i, point in ipairs(list_points(study.axes)) do
+    work.all[i] = make_id(study, point)
     if chosen(point, work.all[i]) then
       taken = taken + 1
       cells[#cells + 1] = make_cell(work, point)

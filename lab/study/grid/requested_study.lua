@@ -54,7 +54,7 @@ end
 
 -- Returns the integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range; nil and a
 -- message for an invalid range.
-local function range_of(text)
+local function parse_range(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
@@ -72,7 +72,7 @@ local function range_of(text)
 end
 
 -- Returns the name of a value in the study: a preset's or file's name, a number, or the letters and digits of the text.
-local function name_of(value, text)
+local function make_name(value, text)
   if type(value) == "number" then
     return value
   end
@@ -81,7 +81,7 @@ local function name_of(value, text)
 end
 
 -- Makes the path of a file that a spec names relative to the folder of runs; other values stay unchanged.
-local function moved(work, field, value)
+local function move_path(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
     return paths.make_relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
@@ -90,13 +90,13 @@ local function moved(work, field, value)
 end
 
 -- Returns Lua text for a fragment of a spec with this value at the field. For a section, a word names a preset.
-local function fragment(work, field, value, text)
+local function write_fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
     local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
     value = file and paths.make_relative(file, work.folder) or value
     text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
   elseif type(value) == "string" then
-    text = ("%q"):format(moved(work, field, value))
+    text = ("%q"):format(move_path(work, field, value))
   elseif type(value) == "number" then
     text = diagnostics.show(value)
   end
@@ -106,11 +106,11 @@ local function fragment(work, field, value, text)
   return text
 end
 
-local function value_line(work, axis, text)
+local function write_value(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.read_constant(text)
   local whole = problem or type(value) == "table" and select(2, overrides.read_constant("{ " .. text .. " }"))
-  local name = not whole and name_of(value, text)
+  local name = not whole and make_name(value, text)
   if whole then
     work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), whole), VALUES)
   elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
@@ -122,7 +122,7 @@ local function value_line(work, axis, text)
   else
     axis.names[name] = true
     return ("      { name = %s, spec = %s },"):format(type(name) == "string" and ("%q"):format(name)
-      or diagnostics.show(name), fragment(work, axis.field, value, text))
+      or diagnostics.show(name), write_fragment(work, axis.field, value, text))
   end
 end
 
@@ -132,12 +132,12 @@ local function read_values(work, axis, text)
     work.refuse(axis.flag, "a bracket or a quote that is not closed", VALUES)
   end
   for _, part in ipairs(parts or {}) do
-    local list, problem = range_of(part)
+    local list, problem = parse_range(part)
     if not list then
       work.refuse(axis.flag, ("%s %s"):format(part, problem), "A:B or A:B:STEP, both included")
     end
     for _, one in ipairs(list and (list[1] and list or { part }) or {}) do
-      axis.lines[#axis.lines + 1] = value_line(work, axis, one)
+      axis.lines[#axis.lines + 1] = write_value(work, axis, one)
     end
   end
 end
@@ -180,7 +180,7 @@ local function read_set(work, text)
     end
   end
   local given = field and overrides.read_constant(value)
-  local path = field and moved(work, field, given)
+  local path = field and move_path(work, field, given)
   return path ~= given and ("%s=%s"):format(field, path) or text
 end
 
@@ -217,13 +217,13 @@ local function name_axes(axes)
 end
 
 -- Returns the first part of the cells' names: the spec's name, or only its task if an axis replaces the encoding.
-local function prefix_of(work, loaded)
+local function choose_prefix(work, loaded)
   local task = lists.get(loaded, "tree.fields.task.fields.kind.value")
   local has_encoding = lists.find(work.axes, function(axis) return axis.field == "encoding" end)
   return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
 end
 
-local function text_of(work, id, spec, prefix)
+local function write_study(work, id, spec, prefix)
   local fields = lists.map(work.axes, function(axis) return axis.field end)
   local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it to another",
     "-- file: this file's name belongs to these flags.", "return {",
@@ -237,7 +237,7 @@ local function text_of(work, id, spec, prefix)
 end
 
 -- Returns a function of a path in the study: the flag that gave the value there.
-local function origin_of(work, spec)
+local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
     local flag = axis and axis.flag or path:find("^seeds") and work.seeds or path:find("^learning_rates") and work.rates
@@ -246,14 +246,14 @@ local function origin_of(work, spec)
 end
 
 -- Returns the study's { path, text }.
-local function file_of(work, out, loaded, spec)
+local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
-  local text = text_of(work, loaded.id, spec, prefix_of(work, loaded))
+  local text = write_study(work, loaded.id, spec, choose_prefix(work, loaded))
   return { path = ("%s/%s-%s.lua"):format(out, start, sha256.digest(text):sub(1, 8)), text = text }
 end
 
-local function settle_flags(options)
+local function read_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))
   local loaded = load_module.load(spec, { root = root, diagnostics = d })
@@ -268,17 +268,17 @@ local function settle_flags(options)
   end
   work.last_lines = lists.join({ options.seeds and read_seeds(work, options.seeds) or nil },
     { options.rates and read_rates(work, options.rates) or nil })
-  local study = loaded and file_of(work, options.out, loaded, paths.resolve(spec)) or {}
+  local study = loaded and make_file(work, options.out, loaded, paths.resolve(spec)) or {}
   local set = lists.map(options.set, function(one) return read_set(work, one) end)
   must(INPUT, d:count() == 0, d:text())
   local there = write.read(study.path)
   must(INPUT, not there or there == study.text, ("%s: found a changed study; expected the study of these flags\n"
     .. "  hint: rename the file to sweep the changed study; remove it to continue with the flags"):format(study.path))
-  options.given = { text = study.text, origin = origin_of(work, escape.plain(options.study)) }
+  options.given = { text = study.text, origin = make_origin(work, escape.plain(options.study)) }
   options.study, options.set = study.path, set
 end
 
-local function settle_words(options)
+local function read_words(options)
   local words = must(INPUT, choice.parse_words(options.studies, function(path) return lfs.attributes(path, "mode") end))
   must(INPUT, not words.scale or not options.scale or words.scale == options.scale,
     ("%s: found two scales, %s and --scale %s\n  expected: one"):format(options.study, words.scale, options.scale))
@@ -288,7 +288,7 @@ end
 function M.settle(options)
   local only = must(INPUT, choice.parse_only(options.only))
   options.choice = { only = only[1] and only };
-  (#options.axes > 0 and settle_flags or settle_words)(options)
+  (#options.axes > 0 and read_flags or read_words)(options)
 end
 
 return M

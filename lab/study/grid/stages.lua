@@ -119,7 +119,7 @@ function M.find_stage(stages, axes, point)
 end
 
 -- Returns the value on an axis of the stage's cell whose run a cell with `value` uses; nil if several values fit.
-local function value_there(stage, axis, value)
+local function find_value(stage, axis, value)
   local values = stage.cells[axis.name]
   if not values or values[value.name] then
     return value
@@ -133,7 +133,7 @@ end
 function M.find_source(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do
-    source[i] = value_there(stage.from, axis, point[i])
+    source[i] = find_value(stage.from, axis, point[i])
     if not source[i] then
       return nil, axis.name
     end

@@ -48,7 +48,6 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
 end
 
--- Makes a reader of names.
 local function name_reader(fits, words, expected)
   return function(context, node, path)
     if fits(node.value) then

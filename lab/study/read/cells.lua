@@ -56,7 +56,7 @@ end
 
 -- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least,
 -- most, good }; good: the share of runs that generalise, nil if no run has a score of the criterion.
-local function spread_of(list)
+local function compute_spread(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
     return run.generalises ~= nil and (run.generalises and 1 or 0) or nil
@@ -69,21 +69,20 @@ local function spread_of(list)
     good = statistics.mean(judged) }
 end
 
-local function scored_of(list)
+local function filter_scored(list)
   return lists.filter(list, function(run) return run.score end)
 end
 
--- Returns the runs of a study that have a score.
 function M.list_scored_runs(study)
-  return scored_of(lists.collect(study.cells, function(cell) return cell.runs end))
+  return filter_scored(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
 -- Returns the statistics of each learning rate's runs, with rate and asked, by ascending rate.
-local function by_rate(list)
+local function group_by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
   return lists.map(groups, function(group)
-    local rate = spread_of(scored_of(group))
+    local rate = compute_spread(filter_scored(group))
     rate.rate, rate.asked = group.key, #group
     return rate
   end)
@@ -91,7 +90,7 @@ end
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
-local function set_of(list, scored)
+local function choose_set(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
     return set ~= scored.split and list[1]
       and not lists.find(list, function(run) return not runs.get_score(run, set, scored.metric) end)
@@ -104,8 +103,8 @@ end
 -- the set. rates: the number of rates with a score. If the study names no set (select), it is the first of these on
 -- which all runs were evaluated: validation (a separate stream or a set of dataset files), the in_distribution part of
 -- the test, the scored set.
-local function choice_of(list, scored)
-  local set = set_of(list, scored)
+local function describe_choice(list, scored)
+  local set = choose_set(list, scored)
   local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
     rates = #lists.group(list, function(run) return run.learning_rate or false end) }
   for _, run in ipairs(list) do
@@ -116,7 +115,7 @@ local function choice_of(list, scored)
   return choice
 end
 
-local function mean_of(list, set, metric)
+local function average_scores(list, set, metric)
   return statistics.mean(lists.map(list, function(run) return runs.get_score(run, set, metric) end))
 end
 
@@ -131,10 +130,11 @@ end
 
 -- Returns the best of a cell's rates, which are in ascending order and have `runs`; nil if no rate has a score on the
 -- deciding set. Sets chosen_by and loss of each rate, the means on that set.
-local function best_of(rates, metric, choice)
+local function choose_best(rates, metric, choice)
   local best
   for _, rate in ipairs(rates) do
-    rate.chosen_by, rate.loss = mean_of(rate.runs, choice.set, metric), mean_of(rate.runs, choice.set, "loss")
+    rate.chosen_by, rate.loss = average_scores(rate.runs, choice.set, metric), average_scores(rate.runs, choice.set,
+      "loss")
     if rate.chosen_by and is_better(rate, best, metric, choice) then
       best = rate
     end
@@ -142,7 +142,7 @@ local function best_of(rates, metric, choice)
   return best
 end
 
-local function hours_of(list)
+local function compute_hours(list)
   local seconds = lists.map(list, function(run) return run.facts.train_seconds end)
   local hours = lists.map(seconds, function(all) return all / 3600 end)
   return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours,
@@ -154,19 +154,19 @@ end
 -- max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences of the runs; grid, the
 -- lengths or conditions of most scores; decoding, for generative models. scored: the study's `scored`.
 local function summarise(cell, scored)
-  local evaluated, states, top = scored_of(cell.runs), {}, nil
+  local evaluated, states, top = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
     states[run.state] = (states[run.state] or 0) + 1
   end
   for _, run in ipairs(evaluated) do
     top = metrics.is_better(scored.metric, run.score, top and top.score) and run or top
   end
-  local summary = spread_of(evaluated)
+  local summary = compute_spread(evaluated)
   summary.asked, summary.evaluated, summary.states = #cell.runs, #evaluated, states
-  summary.rates, summary.choice = by_rate(cell.runs), choice_of(evaluated, scored)
-  summary.best = best_of(summary.rates, scored.metric, summary.choice)
+  summary.rates, summary.choice = group_by_rate(cell.runs), describe_choice(evaluated, scored)
+  summary.best = choose_best(summary.rates, scored.metric, summary.choice)
   summary.max, summary.top = top and top.score, top
-  summary.hours, summary.differences = hours_of(evaluated), differences(evaluated, cell.joined)
+  summary.hours, summary.differences = compute_hours(evaluated), differences(evaluated, cell.joined)
   summary.grid = runs.find_usual_grid(evaluated, scored.split)
   summary.decoding, summary.other_decoding = top and top.decoding, cell.other_decoding
   return summary
@@ -180,15 +180,15 @@ end
 
 -- Returns the study without an axis: cells that differ on this axis alone become one cell with all of their runs.
 function M.merge_axis(study, axis)
-  local function key_of(cell)
+  local function make_key(cell)
     local key = lists.copy(cell.key)
     key[axis] = nil
     return key
   end
-  local joined = lists.map(lists.group(study.cells, function(cell) return canonical.format(key_of(cell)) end),
+  local joined = lists.map(lists.group(study.cells, function(cell) return canonical.format(make_key(cell)) end),
     function(group)
       local first = group[1]
-      local cell = lists.merge(first, { key = key_of(first), joined = true,
+      local cell = lists.merge(first, { key = make_key(first), joined = true,
         runs = lists.collect(group, function(one) return one.runs end),
         anew = lists.any(group, function(one) return one.anew end) or nil })
       cell.summary = summarise(cell, study.scored)
@@ -264,12 +264,11 @@ local function finish(study, metric)
   return study
 end
 
--- Returns the spec of a group's runs, from any undamaged run.
-local function spec_of(runs_of)
+local function find_spec(runs_of)
   return lists.map(runs_of, function(run) return run.facts.spec end)[1]
 end
 
-local function own_runs(cell, root)
+local function read_runs(cell, root)
   local list = {}
   for i, wanted in ipairs(cell.runs) do
     local dir = wanted.dir and root .. "/" .. wanted.dir
@@ -285,10 +284,10 @@ function M.read_study(study, root, metric)
   local cells, left = {}, {}
   local lost, strange = earlier_results.find_lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost)) do
-    local list, is_earlier, anew = earlier_results.choose(root, study, cell, own_runs(cell, root), left)
+    local list, is_earlier, anew = earlier_results.choose(root, study, cell, read_runs(cell, root), left)
     if #list > 0 then -- runs of a cell that left the study may be gone
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
-        runs = list, anew = anew, task_spec = not cell.spec and spec_of(list) or nil }
+        runs = list, anew = anew, task_spec = not cell.spec and find_spec(list) or nil }
     end
   end
   if strange > 0 then
@@ -308,13 +307,13 @@ function M.name_task(spec, id)
 end
 
 -- Returns the part of a run's id after its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
-local function encoding_of(id, task)
+local function name_encoding(id, task)
   local rest = id:sub(1, #task + 1) == task .. "_" and id:sub(#task + 2) or ""
   return rest ~= "" and rest or id
 end
 
 -- Returns the runs found below a folder, grouped by id, digest and training file.
-local function groups_of(root)
+local function group_runs(root)
   local list, problems = run_files.find(root)
   local found = lists.map(list, function(dir)
     local place = run_files.split_path(dir)
@@ -329,13 +328,13 @@ local function groups_of(root)
   end), problems
 end
 
-local function name_of(group)
+local function get_name(group)
   return group.key.task .. "/" .. group.key.encoding
 end
 
 -- Distinguishes groups with equal task and encoding: appends word_of(group) to each key, if these words differ.
 local function tell_apart(order, word_of)
-  for _, same in ipairs(lists.group(order, name_of)) do
+  for _, same in ipairs(lists.group(order, get_name)) do
     local differ = #lists.drop_repeats(lists.map(same, word_of)) > 1
     for _, group in ipairs(differ and same or {}) do
       group.key.encoding = ("%s (%s)"):format(group.key.encoding, word_of(group))
@@ -344,14 +343,14 @@ local function tell_apart(order, word_of)
 end
 
 -- Returns the key { task, encoding } of a group of runs; and whether its task has only the spec's name.
-local function key_of(group, spec)
+local function make_key(group, spec)
   local name = M.name_task(spec, group.id) or "?"
-  return { task = name, encoding = encoding_of(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
+  return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
 -- Returns the axes of groups of runs, from their keys. nameless: all tasks have only the names of specs, so that an
 -- axis of encodings is not needed.
-local function axes_of(groups, nameless)
+local function make_axes(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
   end)
@@ -366,18 +365,18 @@ end
 -- all tasks are dataset files without names, specs name the tasks, and there is no other axis. metric: the metric of
 -- scores, or nil for the default.
 function M.read_folder(root, metric)
-  local order, problems = groups_of(root)
+  local order, problems = group_runs(root)
   local known, nameless = {}, true
   for _, group in ipairs(order) do
-    local spec = spec_of(group.runs)
-    local key, is_nameless = key_of(group, spec)
+    local spec = find_spec(group.runs)
+    local key, is_nameless = make_key(group, spec)
     group.key, group.task_spec = key, spec
-    nameless = nameless and is_nameless and not known[name_of(group)]
-    known[name_of(group)] = true
+    nameless = nameless and is_nameless and not known[get_name(group)]
+    known[get_name(group)] = true
   end
   tell_apart(order, function(group) return group.digest:sub(1, 6) end)
   tell_apart(order, function(group) return "data " .. (group.data or "unknown") end)
-  local axes = axes_of(order, nameless)
+  local axes = make_axes(order, nameless)
   local tasks = axes[1].values
   return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
     scored = BEYOND_TRAINING, problems = problems, axes = axes }, metric)

@@ -23,7 +23,7 @@ local function count_items(text)
 end
 
 -- Returns the numbers of input and output tokens of a line, nil if it lacks a list; parses unusual lines as JSON.
-local function sizes_of(line)
+local function count_tokens(line)
   local inputs = line:match('"input"%s*:%s*%[([^%[%]]*)%]')
   local outputs = line:match('"target"%s*:%s*%[([^%[%]]*)%]')
   if inputs and outputs and not line:find("\\", 1, true) and not line:find('"[%[%]]') then
@@ -37,7 +37,7 @@ local function sizes_of(line)
 end
 
 -- Returns the key of a line's condition: the values on the axes.
-local function group_of(line, inputs, axes)
+local function make_key(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do
     words[i] = axis == "length" and inputs or line:match('"' .. axis .. '"%s*:%s*(%d+)') or "-"
@@ -45,7 +45,7 @@ local function group_of(line, inputs, axes)
   return table.concat(words, " ")
 end
 
-local function add(to, key, inputs, outputs, group)
+local function count_example(to, key, inputs, outputs, group)
   if not to[key] then
     to[key] = { input = inputs, output = outputs, group = group, count = 0 }
     to[#to + 1] = to[key]
@@ -53,19 +53,19 @@ local function add(to, key, inputs, outputs, group)
   to[key].count = to[key].count + 1
 end
 
-local function read(path, axes)
+local function read_file(path, axes)
   local file = io.open(path, "rb")
   if not file then
     return nil
   end
   local found = { count = 0, shapes = {}, groups = {} }
   for line in file:lines() do
-    local inputs, outputs = sizes_of(line)
+    local inputs, outputs = count_tokens(line)
     if inputs then
-      local shape, group = inputs .. " " .. outputs, group_of(line, inputs, axes)
+      local shape, group = inputs .. " " .. outputs, make_key(line, inputs, axes)
       found.count = found.count + 1
-      add(found.shapes, shape, inputs, outputs)
-      add(found.groups, shape .. " " .. group, inputs, outputs, group)
+      count_example(found.shapes, shape, inputs, outputs)
+      count_example(found.groups, shape .. " " .. group, inputs, outputs, group)
     end
   end
   file:close()
@@ -78,7 +78,7 @@ function M.read(path, axes)
     return nil
   end
   local key = canonical.format({ path, attributes.size, attributes.modification, attributes.change, axes })
-  known[key] = known[key] or read(path, axes)
+  known[key] = known[key] or read_file(path, axes)
   return known[key]
 end
 

@@ -5,6 +5,7 @@
 -- that the study no longer has; texts on omitted versions. A cell never contains runs of two versions.
 
 local canonical = require("base.canonical")
+local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local run_files = require("lab.study.read.run_files")
@@ -19,7 +20,7 @@ local function is_any_evaluated(list)
 end
 
 -- Returns the number of a cell's existing runs by state, such as "2 failed"; "" without runs.
-local function own_text(list)
+local function describe_own_runs(list)
   local counts = {}
   for _, of in ipairs(lists.group(list, function(run) return run.state end)) do
     counts[of.key] = of.key ~= "missing" and of.key ~= "waiting" and #of or nil
@@ -38,7 +39,7 @@ function M.choose(root, study, cell, list, left)
       return runs.read(root .. "/" .. dir, run_files.split_path(dir))
     end)
     if earlier and is_any_evaluated(earlier) then
-      local own = own_text(list)
+      local own = describe_own_runs(list)
       shown, is_settled = earlier, true
       anew = words .. (own ~= "" and "; of its current spec: " .. own or "")
     else
@@ -50,7 +51,7 @@ function M.choose(root, study, cell, list, left)
 end
 
 -- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.
-local function fits(entry, axes)
+local function has_axes(entry, axes)
   local names = canonical.sort_keys(entry.key)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
@@ -65,12 +66,11 @@ function M.find_lost_cells(study)
     return is_new
   end)
   local list = lists.map(lost, function(entry)
-    return fits(entry, names) and { id = entry.id, key = entry.key, runs = {} } or nil
+    return has_axes(entry, names) and { id = entry.id, key = entry.key, runs = {} } or nil
   end)
   return list, #lost - #list
 end
 
--- Returns the axes of a study, extended by the values of these cells.
 function M.extend_axes(study, cells)
   return lists.map(study.axes, function(axis)
     local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
@@ -78,21 +78,19 @@ function M.extend_axes(study, cells)
   end)
 end
 
-local SPLITS = { "train", "test", "validation" }
-
-local function scored_of(noted)
+local function read_scored(noted)
   local function known(names, name)
     return lists.has(names, noted[name]) and noted[name] or nil
   end
-  return noted and known(SPLITS, "split") and { split = noted.split, select = known(SPLITS, "select"),
-    metric = known(metrics.NAMES, "metric") }
+  return noted and known(evaluations.SPLITS, "split") and { split = noted.split, select = known(evaluations.SPLITS,
+    "select"), metric = known(metrics.NAMES, "metric") }
 end
 
 -- Returns a study from a sweep's snapshot alone.
 function M.restore(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,
-    scored = scored_of(snapshot.scored), snapshot = snapshot }
+    scored = read_scored(snapshot.scored), snapshot = snapshot }
 end
 
 return M

@@ -51,7 +51,7 @@ function M.add(of, row)
 end
 
 -- Joins lines that share a number into one line: the mean over the examples of the lines that is_own accepts.
-local function mean_of(group, is_own)
+local function average_lines(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
     local own = is_own(line)
@@ -75,7 +75,7 @@ end
 -- Merges lines that share a number on the first axis. Conditions with another frame than in training are reported
 -- separately and excluded from all means. If a number has a condition of its own, finer conditions have other examples
 -- and are excluded from its mean.
-local function join(lines, axis)
+local function join_lines(lines, axis)
   local whole = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and is_alone(line.by)
   end), function(line) return line.n end)
@@ -83,25 +83,24 @@ local function join(lines, axis)
     return not line.by or not line.by[axes.FRAME] or is_alone(line.by)
   end)
   return lists.map(lists.group(told, function(line) return line.n end), function(group)
-    return mean_of(group, function(line) return not whole[line.n] or not line.by or is_alone(line.by) end)
+    return average_lines(group, function(line) return not whole[line.n] or not line.by or is_alone(line.by) end)
   end)
 end
 
-local function condition_of(line, axis)
+local function make_condition(line, axis)
   local row = line.row
   return line.by and row or { by = { [axis] = line.n }, examples = row.examples, accuracy = row.accuracy or "",
     exact_match = row.exact_match }
 end
 
--- Makes an evaluation of some lines of another evaluation.
-local function of_lines(evaluation, split, lines, axis)
+local function make_evaluation(evaluation, split, lines, axis)
   local has, made = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
     made[name] = evaluation[name]
   end
   if has.conditions then
-    made.conditions = lists.map(lines, function(line) return condition_of(line, axis) end)
-    lines = join(lines, axis)
+    made.conditions = lists.map(lines, function(line) return make_condition(line, axis) end)
+    lines = join_lines(lines, axis)
   end
   local function list(of)
     return lists.map(lines, of)
@@ -116,7 +115,7 @@ local function of_lines(evaluation, split, lines, axis)
 end
 
 -- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none.
-local function beyond_text(evaluation, line)
+local function name_beyond(evaluation, line)
   local names = lists.copy(line.row.beyond or {})
   if #names == 0 or evaluation.has.conditions and not line.by then
     return false
@@ -127,14 +126,14 @@ end
 
 -- The parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... } }. axes
 -- has an entry for each set of axes on which lines are beyond training, if there are several such sets.
-local function parts_of(evaluation, axis)
+local function make_parts(evaluation, axis)
   local within, beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
-    line.beyond = beyond_text(evaluation, line)
+    line.beyond = name_beyond(evaluation, line)
     table.insert(line.beyond and beyond or within, line)
   end
   local function make(name, lines)
-    return #lines > 0 and of_lines(evaluation, name, lines, axis) or nil
+    return #lines > 0 and make_evaluation(evaluation, name, lines, axis) or nil
   end
   local several = lists.map(lists.group(beyond, function(line) return line.beyond end), function(group)
     return { name = "beyond " .. group.key, evaluation = make("beyond " .. group.key, group) }
@@ -145,7 +144,7 @@ local function parts_of(evaluation, axis)
 end
 
 -- Names of the lists of an evaluation that have a value in some line.
-local function lists_there(lines)
+local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
     for _, name in ipairs(M.MEASURES) do
@@ -164,16 +163,16 @@ function M.complete(of, is_finite, is_weighted)
     local evaluation = of[split]
     if evaluation then
       table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.place < b.place end)
-      evaluation.has, evaluation.weighted = lists_there(evaluation.lines), is_weighted or nil
-      of[split] = of_lines(evaluation, split, evaluation.lines, of.axis)
-      of[split].parts = is_finite and parts_of(evaluation, of.axis) or nil
+      evaluation.has, evaluation.weighted = find_lists(evaluation.lines), is_weighted or nil
+      of[split] = make_evaluation(evaluation, split, evaluation.lines, of.axis)
+      of[split].parts = is_finite and make_parts(evaluation, of.axis) or nil
     end
   end
 end
 
 local MEANS = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss" }
 
-local function means_of(rows)
+local function compute_means(rows)
   local means = {}
   for _, name in ipairs(MEANS) do
     means[name] = statistics.mean(lists.map(rows, function(row) return tonumber(row[name]) end))
@@ -194,11 +193,11 @@ function M.summarise_training(rows, spec)
     local sets = {}
     for _, rows_of in ipairs(lists.group(point, set_of)) do
       if rows_of.key then
-        sets[rows_of.key] = means_of(rows_of)
+        sets[rows_of.key] = compute_means(rows_of)
       end
     end
     local held_out = lists.filter(point, function(row) return set_of(row) ~= "train" end)
-    return { step = point.key, mean = means_of(held_out) or sets.train, sets = next(sets) and sets }
+    return { step = point.key, mean = compute_means(held_out) or sets.train, sets = next(sets) and sets }
   end)
 end
 

@@ -36,7 +36,7 @@ local function refuse(path, row, column, found, expected)
 end
 
 -- The number of each row's puzzle, from 1 on: from the id, which counts from 0 or from 1, or else the row number.
-local function numbers_of(file, path, count)
+local function number_puzzles(file, path, count)
   local numbers, seen, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
     local id = file.has.id and math.tointeger(tonumber(row.id)) or not file.has.id and i
@@ -64,7 +64,7 @@ function M.read_accuracy(path, column, puzzles)
     table.concat(file.columns, ", ")))
   must(INPUT, #file.rows == puzzles.count, ("%s: %s; expected %d, as %s was evaluated on"):format(path,
     wording.count(#file.rows, "puzzle"), puzzles.count, puzzles.run))
-  local numbers, accuracy = numbers_of(file, path, puzzles.count), {}
+  local numbers, accuracy = number_puzzles(file, path, puzzles.count), {}
   for i, row in ipairs(file.rows) do
     local value, number = tonumber(row[column]), numbers[i]
     if not value or not (value >= 0 and value <= 1) then

@@ -59,7 +59,6 @@ function M.generalises(score, criterion)
   return score and score > criterion.above
 end
 
--- Whether score a is better than score b; b may be nil.
 function M.is_better(metric, a, b)
   return not b or M.of[metric].higher and a > b or not M.of[metric].higher and a < b
 end

@@ -22,7 +22,6 @@ local DRAWS = { pass = "once per pass", layer = "once per layer" }
 local RANGES = { zero_based = "from 0", one_based = "from 1" }
 local USUAL_RANGE = "from 0 where positions are drawn, from 1 where distances are"
 
--- The lengths of a field of a spec, as a text; nil without the field.
 function M.format_lengths(field)
   if not field or field.list then
     return field and table.concat(field.list, ", ")
@@ -33,8 +32,7 @@ end
 
 local LOSSES = { all = "all, masked ones, too", counted = "those that count (mask 1)" }
 
--- The text of a value, from a table of words if it is there; nil without a value.
-local function text_of(value, words)
+local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil
 end
 
@@ -42,18 +40,19 @@ end
 local QUESTIONS = {
   { "randomized distances", function(spec)
     local is_read = (get(spec, "encoding.relative.kind") or "none") ~= "none" or get(spec, "encoding.score")
-    return is_randomized(spec) and is_read and text_of(get(spec, "encoding.positions.reading") or "drawn", READINGS)
+    return is_randomized(spec) and is_read and format_value(get(spec, "encoding.positions.reading") or "drawn",
+      READINGS)
   end },
   { "sides of a draw", function(spec) return is_randomized(spec) and get(spec, "encoding.positions.sides") end },
   { "positions are drawn", function(spec)
-    return is_randomized(spec) and text_of(get(spec, "encoding.positions.draw"), DRAWS)
+    return is_randomized(spec) and format_value(get(spec, "encoding.positions.draw"), DRAWS)
   end },
   { "range of the draws", function(spec)
     return is_randomized(spec) and ("up to %s, %s%s"):format(get(spec, "encoding.positions.max_position"),
-      text_of(get(spec, "encoding.positions.range"), RANGES) or USUAL_RANGE,
+      format_value(get(spec, "encoding.positions.range"), RANGES) or USUAL_RANGE,
       get(spec, "encoding.positions.sorted") == false and ", unsorted" or "")
   end },
-  { "rows of a learned table", function(spec) return text_of(get(spec, "encoding.additive.rows")) end },
+  { "rows of a learned table", function(spec) return format_value(get(spec, "encoding.additive.rows")) end },
   { "dropout in evaluation", function(spec) return get(spec, "eval.dropout") and "on" or "off" end },
   { "lengths evaluated", function(spec) return M.format_lengths(get(spec, "eval.lengths")) end },
   { "evaluation batch", function(spec)
@@ -62,14 +61,14 @@ local QUESTIONS = {
       or ("one batch of %s per length"):format(examples))
   end },
   { "order of the outputs", function(spec)
-    local order = text_of(get(spec, "task.options.order"))
+    local order = format_value(get(spec, "task.options.order"))
     return order and order:gsub("_", " ")
   end },
   { "labels in the loss", function(_, facts)
     return not (facts.data and not facts.data.train_masked) and LOSSES[facts.loss]
   end },
   { "spare token", function(spec) return get(spec, "model.spare_token") == false and "none" or "one" end },
-  { "training steps", function(spec) return text_of(get(spec, "train.steps")) end },
+  { "training steps", function(spec) return format_value(get(spec, "train.steps")) end },
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }
 

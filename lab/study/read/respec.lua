@@ -91,17 +91,17 @@ local function write_parameter(p)
 end
 
 -- The value that a resolved spec omits for a field: its default; nil if the field has none.
-local function omitted(field)
+local function get_omitted(field)
   return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
 end
 
 -- A facet of a family with the fields that the resolved spec omits written out at their defaults. The facet of a family
 -- overrides the facet of all families, which may have other values for these fields.
-local function whole(facet, value)
+local function complete_facet(facet, value)
   local out = lists.copy(value)
   for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
     if out[field.name] == nil and schema.allows(field, value.kind) then
-      out[field.name] = omitted(field)
+      out[field.name] = get_omitted(field)
     end
   end
   return out
@@ -111,7 +111,7 @@ local function write_encoding(encoding, is_own)
   local parts = {}
   for _, name in ipairs(canonical.sort_keys(encoding)) do
     local value = encoding[name]
-    value = is_own and name ~= "parameters" and type(value) == "table" and whole(name, value) or value
+    value = is_own and name ~= "parameters" and type(value) == "table" and complete_facet(name, value) or value
     local text = families.is_name[name] and write_encoding(value, true)
       or name == "score" and value == "none" and '{ kind = "none" }'
       or name == "score" and write_score(value, encoding.parameters)
@@ -125,11 +125,12 @@ end
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
 -- The reason why this version cannot read a spec, or nil.
-local function foreign(from, path)
+local function find_foreign(from, path)
   for _, name in ipairs(canonical.sort_keys(from)) do
     local at = path .. name
     local field = schema.at[at]
-    local inner = field and field.type == "table" and type(from[name]) == "table" and foreign(from[name], at .. ".")
+    local inner = field and field.type == "table" and type(from[name]) == "table" and find_foreign(from[name], at
+      .. ".")
     if inner then
       return inner
     elseif not field and not LEFT_OUT[at] then
@@ -150,7 +151,7 @@ local function add_sets(list, want, have, path)
     local at, field = path .. name, schema.at[path .. name]
     local wanted, found = want[name], have[name]
     if wanted == nil and field and field.left_out and field.left_out ~= "empty" then
-      wanted = omitted(field)
+      wanted = get_omitted(field)
     end
     local inner = field and field.type == "table" and type(wanted) == "table"
     if inner then
@@ -179,7 +180,7 @@ function M.write_spec(resolved)
       return nil, ("%s a file of the user's own, %s"):format(own[2], escape.plain(tostring(file)))
     end
   end
-  local problem = foreign(resolved, "")
+  local problem = find_foreign(resolved, "")
   local parts = lists.map(problem and {} or canonical.sort_keys(resolved), function(name)
     return not LEFT_OUT[name] and ("  %s = %s,\n"):format(name, name == "encoding"
       and write_encoding(inherit.spell(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil

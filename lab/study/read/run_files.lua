@@ -28,7 +28,6 @@ function M.format_problem(name, problem, number)
     field and field .. ": " or "", problem.found, problem.expected))
 end
 
--- Decodes a text and checks it: the value, or nil and the problem.
 local function decode(text, shape)
   local value, problem = input.decode(text)
   problem = problem or shapes.problem(value, shape)
@@ -61,7 +60,7 @@ function M.parse_name(name)
 end
 
 -- Describes a contradiction between facts and the names of the folders; nil without one.
-local function misplaced(facts, place)
+local function find_misplacement(facts, place)
   local named = M.parse_name(place.name or "")
   local function problem(field, found, expected)
     return { field = field, found = diagnostics.show(found), expected = expected }
@@ -86,7 +85,7 @@ function M.read_facts(dir, place)
   local name = "run.json"
   local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts,
     function(facts)
-    return misplaced(facts, place or {})
+    return find_misplacement(facts, place or {})
   end)
   if facts then
     facts.flags = facts.flags or {}
@@ -179,7 +178,7 @@ function M.read_metrics(dir, notes, take)
 end
 
 -- The last complete line of a file, decoded. The search runs from the end: a pattern would try every earlier byte.
-local function last_line(path, shape)
+local function read_last_line(path, shape)
   local text = (input.read_end(path, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
   local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
@@ -188,31 +187,31 @@ end
 
 -- The last complete line of metrics.jsonl, decoded; nil if there is none.
 function M.read_last_metrics(dir)
-  return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
+  return read_last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
 -- The last complete line of eval.jsonl; nil if there is none.
 function M.read_last_evaluation(dir)
-  return last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
+  return read_last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
 end
 
 local function has_run(dir)
   return lfs.attributes(dir .. "/run.json", "mode") ~= nil
 end
 
-local function names_in(path)
+local function list_names(path)
   return lists.filter(write.list_names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
 -- Paths of the entries of folders, in the folders' order. Appends folders that cannot be read to problems.
-local function below(dirs, problems)
+local function list_below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
     local is_folder = lfs.attributes(dir, "mode") == "directory"
     if is_folder and not pcall(lfs.dir, dir) then
       problems[#problems + 1] = escape.plain(dir .. ": found a folder that cannot be read; expected runs")
     end
-    for _, name in ipairs(is_folder and names_in(dir) or {}) do
+    for _, name in ipairs(is_folder and list_names(dir) or {}) do
       list[#list + 1] = dir .. "/" .. name
     end
   end
@@ -222,7 +221,7 @@ end
 -- Run folders below a folder, <id>/<digest>/<run>, as a sorted list; and folders that cannot be read, as texts.
 function M.find(root)
   local problems = {}
-  return lists.filter(below(below(below({ root }, problems), problems), problems), has_run), problems
+  return lists.filter(list_below(list_below(list_below({ root }, problems), problems), problems), has_run), problems
 end
 
 -- The folder of all runs that contains the folder of an id, of a digest or of a run; nil for any other folder.
@@ -233,7 +232,7 @@ function M.find_root(dir)
       local root = paths.normalise(dir .. ("/.."):rep(up))
       return root ~= "" and root or "."
     end
-    level = below(level, {})
+    level = list_below(level, {})
   end
 end
 
@@ -241,7 +240,7 @@ end
 -- messages on damaged notes. Other JSON files in the folder, without the field `study`, are ignored.
 function M.read_records(root)
   local list, problems = {}, {}
-  for _, name in ipairs(names_in(root)) do
+  for _, name in ipairs(list_names(root)) do
     local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
     local value = text and input.decode(text)
     local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)

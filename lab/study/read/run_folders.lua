@@ -23,8 +23,7 @@ local function find_runs(root, plan, name, listed)
   end)
 end
 
--- The name of the run that was started last; nil without undamaged runs.
-local function newest_name(runs)
+local function find_newest_name(runs)
   local newest
   for _, run in ipairs(runs) do
     if run.facts and (not newest or (run.facts.started or "") > (newest.facts.started or "")) then
@@ -41,7 +40,7 @@ function M.find(root, plan, name, data, listed)
   end
   local runs = find_runs(root, plan, name, listed)
   local own = data.digest and ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS))
-    or newest_name(runs) or name
+    or find_newest_name(runs) or name
   local others = lists.map(runs, function(run)
     local digest = lists.get(run, "facts.data.train_sha256")
     return run.name ~= own and digest and { dir = plan .. "/" .. run.name, digest = digest } or nil

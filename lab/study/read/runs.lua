@@ -39,7 +39,7 @@ end
 M.FRAME = axes.FRAME
 
 -- Splits a line with noise on embeddings into a line without noise, and the noise's deviation; returns others as is.
-local function without_noise(row)
+local function split_noise(row)
   local noise = row.by and row.by[axes.NOISE]
   if not noise then
     return row
@@ -53,8 +53,8 @@ local function without_noise(row)
 end
 
 -- Adds one line to `of`. Levels of noise are stored separately; the least level is also the run's own.
-local function take(run, of, row, least)
-  local quiet, noise = without_noise(row)
+local function add_row(run, of, row, least)
+  local quiet, noise = split_noise(row)
   if row.split == "during" then
     return table.insert(of.during, quiet)
   elseif noise then
@@ -71,7 +71,7 @@ local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validati
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
 -- Whether a line belongs to the files that run.json names; a line that names no file belongs to them.
-local function is_of_its_data(run, row)
+local function has_own_data(run, row)
   local data, set = run.facts.data, row.set or row.split
   return not row.data or not data or lists.find(DIGESTS[set] or ALL_DIGESTS, function(key)
     return (data[key] or ""):sub(1, #row.data) == row.data
@@ -100,11 +100,11 @@ local function read_evaluations(run)
   local by, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
   local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
   local damage = run_files.read_evaluations(run.dir, run.notes, function(row)
-    if row.seed == nil and is_of_its_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
+    if row.seed == nil and has_own_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
       local decoding = row.decoding or ""
       by[decoding] = by[decoding] or { axis = run.axis, during = {} }
       run.novel = run.novel or row.novel
-      take(run, by[decoding], row, noises[1])
+      add_row(run, by[decoding], row, noises[1])
     end
   end)
   return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
@@ -125,7 +125,7 @@ function M.get_lengths(run, section)
 end
 
 -- Whether the splits of a run's lines are named after the sets of dataset files.
-local function is_finite(run)
+function M.is_finite(run)
   return run.facts.data ~= nil or has_data(run)
 end
 
@@ -136,8 +136,8 @@ local function count_untrained_lengths(run)
 end
 
 -- Copies evaluations into `holder`, the run or one level of its noise; `test` becomes the scored evaluation.
-local function settle(run, holder, of)
-  evaluations.complete(of, is_finite(run), has_data(run))
+local function complete_evaluations(run, holder, of)
+  evaluations.complete(of, M.is_finite(run), has_data(run))
   of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
     holder[split] = of[split]
@@ -146,7 +146,7 @@ end
 
 -- Chooses the scored evaluation of a run that was evaluated only at training lengths, or only on the validation set.
 local function score_within(run)
-  local finite = is_finite(run)
+  local finite = M.is_finite(run)
   run.test = run.test or finite and run.validation or nil
   local nothing = finite or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
   if not run.test and run.train and nothing then
@@ -161,7 +161,7 @@ local function count_lengths(evaluation)
   return evaluation and #evaluation.lengths or 0
 end
 
-local function state_of(run)
+local function find_state(run)
   local exit = run.facts.exit
   if run_files.has_failed(exit) then
     return "failed"
@@ -174,7 +174,7 @@ local function state_of(run)
 end
 
 -- Makes a run whose files are damaged: it has only a note on the damage.
-local function damaged(dir, damage)
+local function make_damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
@@ -183,22 +183,22 @@ end
 function M.read(dir, place)
   local facts, damage = run_files.read_facts(dir, place)
   if not facts then
-    return damage and damaged(dir, damage)
+    return damage and make_damaged(dir, damage)
   end
   local run = { dir = dir, notes = {}, facts = facts, axis = (lists.get(facts, "data.by") or {})[1] or "length",
     id = facts.id, digest = facts.digest, seed = facts.seed, learning_rate = facts.learning_rate, exit = facts.exit }
   local of
   of, damage = read_evaluations(run)
   if damage then
-    return damaged(dir, damage)
+    return make_damaged(dir, damage)
   end
   run.during, run.noisy = evaluations.summarise_training(of.during, facts.spec), of.noisy
-  settle(run, run, of)
+  complete_evaluations(run, run, of)
   for _, level in pairs(run.noisy or {}) do
-    settle(run, level, level)
+    complete_evaluations(run, level, level)
   end
   score_within(run)
-  run.state = state_of(run)
+  run.state = find_state(run)
   return run
 end
 
@@ -250,7 +250,7 @@ function M.get_evaluation(run, name)
 end
 
 -- The numbers of an axis, in words: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
-local function numbers_text(axis, lengths)
+local function format_numbers(axis, lengths)
   local first, last = lengths[1], lengths[#lengths]
   if #lengths == 1 then
     return ("%s %g"):format(axis, first)
@@ -262,8 +262,8 @@ end
 
 -- The grid of an evaluation of a run, that is, the lengths or conditions over which its score is averaged: { key, text
 -- }. key identifies the grid; text describes it, as in "mean over 9 lengths 60..500".
-local function grid_of(run, evaluation)
-  local text = numbers_text(run.axis, evaluation.lengths)
+local function describe_grid(run, evaluation)
+  local text = format_numbers(run.axis, evaluation.lengths)
   if evaluation.weighted then
     local count = lists.sum(evaluation.counts, function(examples) return examples end)
     local total = lists.sum(evaluation.totals or evaluation.counts, function(examples) return examples end)
@@ -279,7 +279,7 @@ end
 function M.find_usual_grid(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = M.get_evaluation(run, set)
-    return evaluation and grid_of(run, evaluation)
+    return evaluation and describe_grid(run, evaluation)
   end)
   local best = {}
   for _, same in ipairs(lists.group(grids, function(grid) return grid.key end)) do
@@ -292,7 +292,7 @@ end
 -- evaluation, or test without a name.
 function M.get_curve(run, name)
   local last = M.get_evaluation(run, name or "test")
-  if not last or is_finite(run) or last == run.validation then
+  if not last or M.is_finite(run) or last == run.validation then
     return { last }
   end
   return lists.map({ "in_distribution", "between", "beyond" }, function(split)
@@ -347,17 +347,16 @@ function M.get_score_on(run, split, metric)
     return accuracy and 100 * accuracy or nil
   end
   local evaluation = M.get_evaluation(run, split)
-  if split == "test" and run.within and not is_finite(run) then
+  if split == "test" and run.within and not M.is_finite(run) then
     return nil -- the run has only training lengths, so its test is no separate set
   elseif not evaluation and run.test and run.test.split == split then
     evaluation = run.test
-  elseif is_finite(run) and evaluation and evaluation.split ~= split then
+  elseif M.is_finite(run) and evaluation and evaluation.split ~= split then
     return nil
   end
   return run.state == "evaluated" and M.compute_mean(evaluation, metric) or nil
 end
 
--- The runs of a cell at its chosen learning rate; none without a chosen rate, or without a cell.
 function M.get_chosen(cell)
   return cell and cell.summary.best and cell.summary.best.runs or {}
 end

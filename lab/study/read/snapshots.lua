@@ -33,7 +33,6 @@ local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = T
   scored = shapes.object({}, { others = shapes.any }), cells = shapes.list(CELL, MOST_CELLS),
 }, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
 
--- The path of a study's snapshot, below the folder of all runs.
 function M.get_path(study, scale)
   return ("%s/%s%s.json"):format(M.FOLDER, study, scale and "@" .. scale or "")
 end

@@ -6,7 +6,7 @@
 local TOKENS = { tokens = true, answers = true, targets = true }
 
 -- The site and the kind of a tensor in a trace, if the tensor is of this length; nil for other tensors.
-local function site_of(name, front)
+local function parse_name(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")
   if kind == "attention" or kind == "scores" or kind == "entropy" then
@@ -18,7 +18,7 @@ end
 return function(trace, length, kind)
   local front, list, begin = ("n%d."):format(length), {}, {}
   for _, name in ipairs(trace.names) do
-    local site, found = site_of(name, front)
+    local site, found = parse_name(name, front)
     if site and found == kind then
       list[#list + 1], begin[site] = site, trace.entries[name].begin
     end

@@ -48,7 +48,7 @@ end
 
 -- Finds a spec of the run's digest, either unchanged or with the values of run.json that differ. Returns the spec and
 -- the words of --set for these values.
-local function plan_of(project, path, info)
+local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then
     return nil, message
@@ -77,7 +77,7 @@ local function with_own_spec(project, info, use)
   local path = ("%s/%s.lua"):format(folder, info.id)
   local spec, why = write.file(path, text)
   if spec then
-    spec, why = plan_of(project, path, info)
+    spec, why = find_plan(project, path, info)
   end
   local data = spec and spec.plan.task.data
   if spec and (spec.plan.task.text or data and not data.made) then
@@ -102,7 +102,7 @@ function M.with_spec(project, run, given, use)
   local info = run.info
   local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
   if given or lfs.attributes(path, "mode") == "file" then
-    spec, more = plan_of(project, path, info)
+    spec, more = find_plan(project, path, info)
   end
   if spec then
     return use(spec, path, more)
@@ -119,7 +119,7 @@ function M.use_spec(project, run, given, use)
     run.dir, message))
 end
 
-local function digest_of(trainer)
+local function read_digest(trainer)
   local text, code = shell.capture({ trainer, "info", "--json" })
   local info = code == 0 and input.decode(text)
   return type(info) == "table" and info.digest or nil
@@ -138,7 +138,7 @@ function M.find_trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then
     local path = given:find("/") and given or "./" .. given
-    local found = digest_of(path)
+    local found = read_digest(path)
     if found ~= digest then
       stop.exit(1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
         run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given))
@@ -146,7 +146,7 @@ function M.find_trainer(project, run, given, provide, sets, own)
     return path
   end
   local built = build.get_folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
-  if not sets and lfs.attributes(built, "mode") == "file" and digest_of(built) == digest then
+  if not sets and lfs.attributes(built, "mode") == "file" and read_digest(built) == digest then
     return built
   end
   local code

@@ -26,19 +26,19 @@ local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.le
   ["task.name"] = true, ["model.source"] = true }
 
 -- Fields below those of OUTSIDE that are part of a plan: fields of evaluation, and the steps over which a rate falls.
-local function inside(resolved)
+local function list_inside(resolved)
   local falls = features.get_fall(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
     ["train.steps"] = falls.steps, ["train.epochs"] = falls.epochs }
 end
 
-local function value_text(value)
+local function format_value(value)
   local text = value == nil and "absent" or canonical.format(value)
   return #text > LONGEST_VALUE and text:sub(1, LONGEST_VALUE) .. "..." or text
 end
 
 local function add_field(list, path, before, now, why)
-  list[#list + 1] = ("%s was %s and is %s now%s"):format(path, value_text(before), value_text(now), why or "")
+  list[#list + 1] = ("%s was %s and is %s now%s"):format(path, format_value(before), format_value(now), why or "")
 end
 
 -- Appends the fields that differ, in the order of their names.
@@ -60,7 +60,7 @@ end
 
 local function compare_specs(list, before, now)
   compare(list, "", before, now)
-  local then_inside, now_inside = inside(before), inside(now)
+  local then_inside, now_inside = list_inside(before), list_inside(now)
   for _, path in ipairs({ "eval.dropout", "eval.noise", "train.epochs", "train.steps" }) do
     if then_inside[path] ~= now_inside[path] then
       add_field(list, path, then_inside[path], now_inside[path], path:find("^train") and " (the learning rate falls "
@@ -74,7 +74,7 @@ function M.shorten(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
 
-local function noted(study, id, digest)
+local function find_entry(study, id, digest)
   return lists.find(study.snapshot and study.snapshot.cells or {}, function(entry)
     return entry.id == id and entry.digest == digest
   end)
@@ -82,7 +82,7 @@ end
 
 -- Appends the plan's files whose bytes differ. If nothing else differs, files with unknown earlier bytes are, too.
 local function compare_files(list, study, cell, version)
-  local entry, unknown = noted(study, cell.id, version.digest), nil
+  local entry, unknown = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
   for _, field in ipairs(canonical.sort_keys(files)) do
     local before = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
@@ -139,17 +139,17 @@ local function is_current(cell, digest, data)
     and (not cell.data or not cell.data.digest or data == cell.data.digest)
 end
 
-local function names_in(path, pattern)
+local function list_names(path, pattern)
   return lists.filter(write.list_names(path), function(name) return name:find(pattern) end)
 end
 
 -- The runs of a cell that are none of its expected runs: { dir, facts, digest, data }.
-local function strays(root, study, cell)
+local function find_strays(root, study, cell)
   local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
-  for _, digest in ipairs(names_in(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
-    local is_noted = cell.spec and digest == cell.spec.plan.digest or noted(study, cell.id, digest) ~= nil
+  for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
+    local is_noted = cell.spec and digest == cell.spec.plan.digest or find_entry(study, cell.id, digest) ~= nil
     local plan = cell.id .. "/" .. digest
-    for _, name in ipairs(names_in(root .. "/" .. plan, "^lr[^/]*%-seed%d+")) do
+    for _, name in ipairs(list_names(root .. "/" .. plan, "^lr[^/]*%-seed%d+")) do
       local dir = plan .. "/" .. name
       local facts = not own[dir] and not name:find("-overfit", 1, true)
         and run_files.read_facts(root .. "/" .. dir, run_files.split_path(dir))
@@ -163,7 +163,8 @@ local function strays(root, study, cell)
 end
 
 function M.find(root, study, cell)
-  local groups = lists.group(strays(root, study, cell), function(run) return ("%s %s"):format(run.digest, run.data) end)
+  local groups = lists.group(find_strays(root, study, cell), function(run) return ("%s %s"):format(run.digest,
+    run.data) end)
   local list = lists.map(groups, function(group)
     local version, started = group[1], lists.map(group, function(run) return run.facts.started or "" end)
     table.sort(started)

@@ -48,7 +48,6 @@ local function read(path)
   return run
 end
 
--- Converts nested tables into a map from path to text.
 local function flatten(value, path, into)
   if type(value) ~= "table" then
     into[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
@@ -66,7 +65,7 @@ local function differing_keys(a, b)
 end
 
 -- Facts by their path, and fields of the resolved spec with "spec: " before their path.
-local function facts_of(run)
+local function list_facts(run)
   local map = { flags = table.concat(run.facts.flags, " ") }
   for key, value in pairs(run.facts) do
     if not IGNORED[key] and type(value) ~= "table" then
@@ -81,7 +80,7 @@ end
 
 -- Differences in run.json, facts first and then fields of the resolved spec: { { field, a, b }, ... }.
 local function differences(a, b)
-  local facts_a, facts_b = facts_of(a), facts_of(b)
+  local facts_a, facts_b = list_facts(a), list_facts(b)
   local list = lists.map(differing_keys(facts_a, facts_b), function(key)
     return { field = key, a = facts_a[key] or "-", b = facts_b[key] or "-" }
   end)
@@ -116,7 +115,7 @@ local function show_both(a, b)
   return ("%s and %s"):format(a, b)
 end
 
-local function difference_text(a, b)
+local function describe_first_difference(a, b)
   local found, common = first_difference(a, b)
   if found then
     local parts = lists.map(found.keys, function(key)
@@ -130,11 +129,10 @@ local function difference_text(a, b)
     or ("All %d steps that both logged have the same numbers, times aside."):format(common)
 end
 
-local function column(metrics, key)
+local function list_column(metrics, key)
   return lists.map(metrics, function(row) return row[key] and { row.step, row[key] } end)
 end
 
--- A text of bars for a list of values, scaled to the range from low to high.
 local function sparkline(points, low, high)
   local parts, wanted = {}, math.min(60, #points)
   for i = 1, wanted do
@@ -145,8 +143,7 @@ local function sparkline(points, low, high)
   return table.concat(parts)
 end
 
--- A table of the curves of a pair at some of the places that both curves have.
-local function samples(pair)
+local function tabulate_samples(pair)
   local others = lists.index_by(pair.b, function(point) return point[1] end)
   local common = lists.filter(pair.a, function(point) return others[point[1]] end)
   local count, form, rows = math.min(SAMPLES, #common), "%" .. pair.form, {}
@@ -158,21 +155,21 @@ local function samples(pair)
   return entries.tabulate({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
 end
 
-local function title_of(metric)
+local function make_title(metric)
   return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
 -- The curves to show: { name, title, corner, a, b, form, percent }, without curves that neither run has. metric: the
 -- only metric to show; nil: all metrics.
-local function pairs_of_curves(a, b, metric)
+local function list_curves(a, b, metric)
   local list = {}
   local function add(pair, points_of)
     pair.a, pair.b = points_of(a), points_of(b)
     list[#list + 1] = #pair.a + #pair.b > 0 and pair or nil
   end
   for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
-    add({ name = name, title = title_of(name) .. " in training", corner = "step", form = ".4f" }, function(run)
-      return column(run.metrics, name)
+    add({ name = name, title = make_title(name) .. " in training", corner = "step", form = ".4f" }, function(run)
+      return list_column(run.metrics, name)
     end)
   end
   local generative = a.decoding or b.decoding
@@ -182,13 +179,13 @@ local function pairs_of_curves(a, b, metric)
   for _, name in ipairs(names) do
     local measure = measures.of[name]
     add({ name = name == "accuracy" and "lengths" or "lengths_" .. name, title = ("%s by %s, in %s"):format(
-      title_of(name), axis, measure.unit), corner = axis, form = measure.form:sub(2), percent = measure.factor == 100 },
-      function(run) return figures.list_points(run, nil, measure.factor, name) end)
+      make_title(name), axis, measure.unit), corner = axis, form = measure.form:sub(2),
+      percent = measure.factor == 100 }, function(run) return figures.list_points(run, nil, measure.factor, name) end)
   end
   return list
 end
 
-local function figure_of(pair)
+local function make_figure(pair)
   local last = lists.max({ pair.a, pair.b }, function(points) return #points > 0 and points[#points][1] or 0 end)
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
@@ -199,13 +196,13 @@ local function figure_of(pair)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
-local function differences_model(list)
+local function tabulate_differences(list)
   return entries.tabulate({ title = "What differs", heads = { "field", "A", "B" },
     rows = lists.map(list, function(item) return { item.field, item.a, item.b } end) })
 end
 
 -- Prints two values that are too long for a table below their field.
-local function differences_text(list)
+local function format_differences(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
     local field, a, b = escape.plain(item.field), escape.plain(item.a), escape.plain(item.b)
@@ -216,21 +213,21 @@ local function differences_text(list)
   return table.concat(lines, "\n")
 end
 
-local function pair_text(pair)
+local function format_pair(pair)
   local low, high = scales.find_range({ pair.a, pair.b }, function(point) return point[2] end)
-  return table_text.render(samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
+  return table_text.render(tabulate_samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
     sparkline(pair.b, low, high))
 end
 
 local function text_of(result)
   local a, b = result.a, result.b
   local parts = { ("A  %s (%s)\nB  %s (%s)"):format(escape.plain(a.dir), a.state, escape.plain(b.dir), b.state),
-    differences_text(result.differences), result.first }
-  lists.append(parts, lists.map(result.pairs, pair_text))
+    format_differences(result.differences), result.first }
+  lists.append(parts, lists.map(result.pairs, format_pair))
   return table.concat(lists.append(parts, lists.map(result.notes, escape.plain)), "\n\n") .. "\n"
 end
 
-local function csv_of(result)
+local function make_csv(result)
   local lines = { "curve,run,x,value" }
   for _, pair in ipairs(result.pairs) do
     for _, side in ipairs({ "a", "b" }) do
@@ -242,11 +239,12 @@ local function csv_of(result)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function page_of(result, pictures)
+local function make_page(result, pictures)
   local sections = { { title = "What differs", body = #result.differences > 0
-    and html.make_table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
+    and html.make_table(tabulate_differences(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
   lists.append(sections, lists.map(result.pairs, function(pair)
-    return { title = pair.title, body = figure.make_body(pair.figure, pictures) .. html.make_table(samples(pair)) }
+    return { title = pair.title, body = figure.make_body(pair.figure, pictures)
+      .. html.make_table(tabulate_samples(pair)) }
   end))
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(escape.html(result.a.dir),
     escape.html(result.b.dir), escape.html(result.first))
@@ -254,13 +252,13 @@ local function page_of(result, pictures)
 end
 
 local function write_all(options, result)
-  local files = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv", text = csv_of(result) } }
+  local files = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv", text = make_csv(result) } }
   for _, pair in ipairs(result.pairs) do
-    pair.figure = figure_of(pair)
+    pair.figure = make_figure(pair)
   end
   local figures_of = lists.map(result.pairs, function(pair) return pair.figure end)
   local written, message, problem = draw.write(options.out, files, figures_of, function(pictures)
-    return page_of(result, pictures)
+    return make_page(result, pictures)
   end)
   if not written then
     return ENVIRONMENT, "longhand report: " .. message
@@ -273,8 +271,8 @@ end
 -- The comparison of two runs. metric: the metric of the curves; nil: all metrics.
 function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
-  return { a = a, b = b, differences = differences(a, b), first = difference_text(a, b),
-    pairs = pairs_of_curves(a, b, metric), notes = lists.collect({ a, b }, function(run)
+  return { a = a, b = b, differences = differences(a, b), first = describe_first_difference(a, b),
+    pairs = list_curves(a, b, metric), notes = lists.collect({ a, b }, function(run)
       return lists.map(run.notes, function(note) return ("%s/%s"):format(run.dir, note) end)
     end) }
 end

@@ -21,7 +21,7 @@ local COARSEST = 2 -- seconds: the coarsest rounding of a file's times
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
 local reused = {}
 
-local function listing(path, own)
+local function list_names(path, own)
   local names, front = {}, paths.resolve(path) .. "/"
   local good = pcall(function()
     for name in list(path) do
@@ -38,7 +38,7 @@ function M.read_state(path, listed, own)
   if not found then
     return ABSENT
   elseif found.mode ~= "file" then
-    return listed and listing(path, own or {}) or found.mode
+    return listed and list_names(path, own or {}) or found.mode
   end
   return ("file %d %d %d %d %d"):format(found.dev, found.ino, found.size, found.modification, found.change)
 end
@@ -77,7 +77,6 @@ function M.observe(work, ...)
   return found, work(...)
 end
 
--- Adds the files of all loaded modules.
 function M.add_modules(found)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)

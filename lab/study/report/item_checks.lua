@@ -19,7 +19,6 @@ local keys, axis_of = canonical.sort_keys, score_tables.find_axis
 
 local LARGEST = 1e9 -- largest number
 
--- Whether a value is a table whose keys are all names.
 local function is_named(value)
   for name in pairs(type(value) == "table" and value or {}) do
     if type(name) ~= "string" then
@@ -39,7 +38,6 @@ local function unknown_axis(study, name)
   return unknown("no axis of the study", name, lists.get_names(study.axes))
 end
 
--- Makes a check that the value is one of some names.
 local function among(what, list)
   return function(_, _, value)
     if not lists.has(list, value) then
@@ -48,7 +46,6 @@ local function among(what, list)
   end
 end
 
--- Makes a check that a function accepts the value.
 local function of_form(fits, what, expected)
   return function(_, _, value)
     if not fits(value) then
@@ -92,7 +89,6 @@ function checks.numbers(study, item, value)
   return what, expected, hint
 end
 
--- Checks a name on the item's axis.
 local function check_name(study, item, name)
   local axis = axis_of(study, item.axis or item.lines)
   if axis and not lists.has(axis.values, name) then
@@ -134,7 +130,6 @@ checks.width = of_form(function(value)
   return type(value) == "number" and value >= 40 and value <= 400
 end, "%s is no width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
 
--- Checks names to show, by value of any axis.
 function checks.labels(study, _, value)
   if not is_named(value) then
     return "not a table of names to show", '{ none = "NoPE" }'
@@ -150,7 +145,6 @@ function checks.labels(study, _, value)
   end
 end
 
--- Checks the name of a file below spec/published.
 local function is_file(value)
   return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
 end
@@ -190,7 +184,6 @@ function M.check_axis_values(study, name, values)
     values)
 end
 
--- Checks lists of names by axis, to which an item is restricted.
 function checks.only(study, _, only)
   if not is_named(only) then
     return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"

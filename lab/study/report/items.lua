@@ -38,12 +38,12 @@ local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?",
   labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
 
-local function common(names, values)
+local function intersect(names, values)
   return lists.filter(names, function(name) return lists.has(values, name) end)
 end
 
 -- The item's use of axes, as a map from axis to field; or nil, the field at fault, the problem and the expected value.
-local function spread_of(study, item)
+local function find_uses(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
     if AXES[KINDS[item.kind][field]:match("^%a+")] and item[field] then
@@ -92,7 +92,7 @@ local function check_where(study, item, spread)
 end
 
 -- Checks an item: the field at fault, the problem, the expected value, a hint; nothing for a valid item.
-local function problem_of(study, item)
+local function find_problem(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
   if fields and not is_named(item) then
     return "1", "a value without a name", "name = value"
@@ -115,7 +115,7 @@ local function problem_of(study, item)
       end
     end
   end
-  local spread, at, what, expected, hint = spread_of(study, item)
+  local spread, at, what, expected, hint = find_uses(study, item)
   if not spread then
     return at, what, expected, hint
   end
@@ -129,7 +129,7 @@ end
 -- Default items: medians, and with `max` the best of all runs, in tables whose rows and columns are the first two axes
 -- with several values, with a page for each value of the other axes; then curves by length and during training, and the
 -- score along an axis of numbers.
-local function defaults(study, max)
+local function make_defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)
   local is_chosen = lists.to_set({ order[1], order[2] })
@@ -158,7 +158,7 @@ local function defaults(study, max)
 end
 
 -- Names of values as the axes write them; a study may give them as numbers.
-local function named(value)
+local function name_values(value)
   if type(value) ~= "table" then
     return nodes.get_name(value)
   end
@@ -169,40 +169,38 @@ local function named(value)
   return list
 end
 
--- Names of values without those that a scale omits.
-local function in_scale(study, axis_name, values)
+local function filter_scale(study, axis_name, values)
   local axis = study.scale and axis_of(study, axis_name)
-  return axis and type(values) == "table" and common(values, axis.values) or values
+  return axis and type(values) == "table" and intersect(values, axis.values) or values
 end
 
 -- The item with names as the axes write them, without the names of values that a scale omits.
-local function fitting(study, item)
+local function fit_item(study, item)
   if type(item) ~= "table" then
     return item
   end
   local fitted = lists.merge({ pages = {} }, item)
   for _, name in ipairs({ "where", "of", "against", "slow", "fast" }) do
-    fitted[name] = named(item[name])
+    fitted[name] = name_values(item[name])
   end
-  fitted.of, fitted.against = in_scale(study, item.axis, fitted.of), in_scale(study, item.axis, fitted.against)
+  fitted.of, fitted.against = filter_scale(study, item.axis, fitted.of), filter_scale(study, item.axis, fitted.against)
   if is_named(item.only) then
     fitted.only = {}
     for name, values in pairs(item.only) do
-      fitted.only[name] = in_scale(study, name, named(values))
+      fitted.only[name] = filter_scale(study, name, name_values(values))
     end
   end
   fitted.pages = type(item.pages) == "string" and { item.pages } or fitted.pages
   return fitted
 end
 
--- Makes an item for each value of its page axes.
-local function pages_of(study, item)
+local function make_pages(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do
     local values = item.only and item.only[name] or axis_of(study, name).values
     list = lists.collect(list, function(page)
       return lists.map(values, function(value)
-        return score_tables.with(page, { where = score_tables.with(page.where, { [name] = value }) })
+        return lists.merge(page, { where = lists.merge(page.where or {}, { [name] = value }) })
       end)
     end)
   end
@@ -211,19 +209,19 @@ end
 
 -- Checks and completes a study's items. max: if the study lists none, adds the best of all seeds and learning rates.
 function M.check(study, max)
-  local given, whole = study.report or defaults(study, max), {}
-  local list = lists.map(type(given) == "table" and given or {}, function(item) return fitting(study, item) end)
+  local given, whole = study.report or make_defaults(study, max), {}
+  local list = lists.map(type(given) == "table" and given or {}, function(item) return fit_item(study, item) end)
   if #list == 0 then
     return nil, study.path .. ": error: report: not a list of items\n  expected: a list such as { { kind = \"curves\", "
       .. 'lines = "encoding" } }'
   end
   for i, item in ipairs(list) do
-    local field, what, expected, hint = problem_of(study, item)
+    local field, what, expected, hint = find_problem(study, item)
     if field then
       return nil, ("%s: error: report[%d].%s: %s\n  expected: %s"):format(study.path, i, field, what, expected)
         .. (hint and "\n  hint: " .. hint or "")
     end
-    for _, page in ipairs(pages_of(study, item)) do
+    for _, page in ipairs(make_pages(study, item)) do
       page.place = i
       whole[#whole + 1] = page
     end

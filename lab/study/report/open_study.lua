@@ -19,19 +19,19 @@ local M = {}
 
 local MOST_REMARKS = 3 -- the most remarks on cells of an earlier version
 
-local function base_name(path)
+local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
 -- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot: nil and a message if
 -- the user named the study; otherwise nothing, and the runs are shown as found.
-local function without_study(options, name, scale, message, problems)
-  local snapshot, problem = snapshots.read(options.runs, base_name(name), scale)
+local function replace_study(options, name, scale, message, problems)
+  local snapshot, problem = snapshots.read(options.runs, get_base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
     or message:match("[^\n]*")))
   problems[#problems + 1] = problem
   if snapshot then
-    local study = earlier_results.restore(snapshot, base_name(name))
+    local study = earlier_results.restore(snapshot, get_base_name(name))
     study.remarks = { why .. "; this is as it was swept" }
     return study
   end
@@ -40,7 +40,7 @@ local function without_study(options, name, scale, message, problems)
 end
 
 -- The file of a swept study at its recorded absolute or relative path; without such a file, the study's name.
-local function file_of(record)
+local function find_file(record)
   return lists.find({ record.absolute or record.path, record.path }, function(path)
     return lfs.attributes(path, "mode") == "file"
   end) or record.study
@@ -51,7 +51,7 @@ end
 local function expand(options, front, problems)
   local found, damaged = run_files.read_records(options.runs)
   lists.append(problems, damaged)
-  local name = options.study or #found == 1 and file_of(found[1])
+  local name = options.study or #found == 1 and find_file(found[1])
   if not name and #found > 1 then
     local names = lists.map(found, function(record) return record.study end)
     return nil, ("%s%s holds runs of several studies: %s\n  hint: --study NAME chooses one"):format(front, options.runs,
@@ -59,12 +59,12 @@ local function expand(options, front, problems)
   elseif not name then
     return nil
   end
-  local record = lists.find(found, function(one) return one.study == base_name(name) end) or {}
+  local record = lists.find(found, function(one) return one.study == get_base_name(name) end) or {}
   local scale = options.scale or record.scale
   local study, message = grid.expand(options.project, name, { scale = scale, set = record.set or {},
     out = options.runs, reading = true })
   if not study then
-    return without_study(options, name, scale, message, problems)
+    return replace_study(options, name, scale, message, problems)
   end
   local problem
   study.snapshot, problem = snapshots.read(options.runs, study.name, study.scale)
@@ -72,7 +72,6 @@ local function expand(options, front, problems)
   return study
 end
 
--- Whether any run of a study exists.
 local function has_runs(study)
   return lists.find(study.cells, function(cell)
     return #cell.runs > (cell.summary.states.missing or 0) + (cell.summary.states.waiting or 0)
@@ -96,7 +95,7 @@ end
 
 -- Makes a function that returns the plan of a cell; for runs found in a folder, the plan of the run's own spec. The
 -- function returns nil if the plan is unknown.
-local function planner(project)
+local function make_planner(project)
   local known = {}
   return function(cell)
     local run = cell.summary.top
@@ -139,12 +138,12 @@ function M.open(options, front)
   study.path = study.path or options.runs
   study.set = expanded and expanded.set
   add_tasks(options.project, study)
-  study.plan_of = planner(options.project)
+  study.plan_of = make_planner(options.project)
   return study
 end
 
 -- The first of some texts in one sentence each, and the number of the remaining texts.
-local function first_of(texts)
+local function join_first(texts)
   local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
@@ -157,9 +156,9 @@ function M.list_remarks(study)
   end)
   if #anew > 0 then
     list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#anew,
-      wording.count(#study.cells, "cell"), #anew == 1 and "shows" or "show", first_of(anew))
+      wording.count(#study.cells, "cell"), #anew == 1 and "shows" or "show", join_first(anew))
   end
-  list[#list + 1] = #left > 0 and "Left out: " .. first_of(left) or nil
+  list[#list + 1] = #left > 0 and "Left out: " .. join_first(left) or nil
   return list
 end
 

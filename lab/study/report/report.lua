@@ -51,14 +51,14 @@ local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 1
 local INPUT, ENVIRONMENT = 1, 4
 
 -- Finds a cell whose number in the paper's table is ambiguous because several rows fit; nil if there is none.
-local function ambiguous(study, item, file)
+local function find_ambiguous(study, item, file)
   local axis = item.at and numbers.find_axis(study)
   if item.at and not axis then
     return nil -- nothing has a score, so the unit of the numbers is unknown
   end
   local place = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(one)
-    local key = entries.translate(score_tables.with(one.key, place), item.names)
+    local key = entries.translate(lists.merge(one.key, place), item.names)
     return select(2, published_module.find_number(file, key, file.columns[1])) > 1
   end)
   return cell and score_tables.format_key(study, cell)
@@ -70,7 +70,7 @@ local function read_published(project, study, list)
   for _, item in ipairs(list) do
     local function read(field, name)
       local file, message = published_module.read(project, name)
-      local key = file and field == "published" and ambiguous(study, item, file)
+      local key = file and field == "published" and find_ambiguous(study, item, file)
       return must(INPUT, not key and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.place, field, key
         and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key) or message))
     end
@@ -103,27 +103,26 @@ end
 local UNNAMED = lists.split_set("kind place title setting published names titles labels width pages")
 local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
 
--- The words of a value of an item's field.
-local function words_of(value)
+local function list_words(value)
   if type(value) ~= "table" then
     return { tostring(value) }
   end
-  return lists.append(lists.collect(value, words_of), lists.collect(canonical.sort_keys(value), function(key)
-    return type(key) == "string" and lists.join({ key }, words_of(value[key])) or {}
+  return lists.append(lists.collect(value, list_words), lists.collect(canonical.sort_keys(value), function(key)
+    return type(key) == "string" and lists.join({ key }, list_words(value[key])) or {}
   end))
 end
 
 -- The name of an item's files: its kind and what its fields select, so that other items do not change it.
-local function file_name(item)
+local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
-    return not UNNAMED[field] and words_of(item[field]) or {}
+    return not UNNAMED[field] and list_words(item[field]) or {}
   end)
   local name = table.concat(lists.join({ item.kind }, words), "-"):gsub("[^%w-]+", "_")
   return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hash(name):sub(1, 8))
 end
 
 -- Makes sentences on items that fit no cell on any of their pages.
-local function unfitted(list, fitted)
+local function report_unfitted(list, fitted)
   local items_of = lists.group(list, function(item) return item.place end)
   return lists.map(items_of, function(pages)
     local last = pages[#pages]
@@ -132,7 +131,7 @@ local function unfitted(list, fitted)
   end)
 end
 
-local function part_of(model)
+local function make_part(model)
   return { title = model.title, table = model }
 end
 
@@ -144,7 +143,7 @@ local function make_parts(study, list, papers)
     local shown = cut_out(study, item)
     if #shown.cells > 0 then
       fitted[item.place] = true
-      local name = file_name(item)
+      local name = make_file_name(item)
       taken[name] = (taken[name] or 0) + 1
       name = taken[name] > 1 and ("%s-%d"):format(name, taken[name]) or name
       local figure, model
@@ -154,18 +153,17 @@ local function make_parts(study, list, papers)
         model = TABLES[item.kind](shown, item, papers.by_item[item])
       end
       parts[#parts + 1] = figure and lists.update(figure, { name = name, width = item.width })
-      parts[#parts + 1] = model and part_of(lists.update(model, { name = name }))
+      parts[#parts + 1] = model and make_part(lists.update(model, { name = name }))
     end
   end
-  return lists.append(parts, lists.map(held_out.make_tables(study), part_of)), unfitted(list, fitted)
+  return lists.append(parts, lists.map(held_out.make_tables(study), make_part)), report_unfitted(list, fitted)
 end
 
--- Tables with a row for every cell of the study, without a limit.
-local function every_cell(study)
+local function tabulate_cells(study)
   return lists.map({ all_metrics, score_tables, cost }, function(module) return module.make_cells_table(study) end)
 end
 
-local function sweep_words(options, study)
+local function make_sweep_words(options, study)
   local words = { "./longhand", "sweep", study.path, study.scale and "--scale", study.scale }
   for _, set in ipairs(study.set or {}) do
     lists.append(words, { "--set", set })
@@ -174,8 +172,8 @@ local function sweep_words(options, study)
 end
 
 -- The command that trains the runs of a cell.
-local function command_of(options, study)
-  local sweep = not study.found and shell.join(sweep_words(options, study))
+local function make_command(options, study)
+  local sweep = not study.found and shell.join(make_sweep_words(options, study))
   return function(cell)
     if sweep then
       return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
@@ -189,7 +187,7 @@ end
 
 -- The sentences of the heading, each { text, flagged }: the number of runs, and remarks that limit their comparison,
 -- which are flagged.
-local function lead_of(report, study)
+local function make_lead(report, study)
   local asked, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
     asked, counts[run.state] = asked + 1, (counts[run.state] or 0) + 1
@@ -215,17 +213,17 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.list(study, papers.setting), paper = papers.setting,
-    every_cell = every_cell(study), readings = readings.count_answers(cells.list_scored_runs(study)),
-    command_of = command_of(options, study), analyses = study_analyses.find(options.runs, study.name),
-    command = shell.join(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
+    every_cell = tabulate_cells(study), readings = readings.count_answers(cells.list_scored_runs(study)),
+    command_of = make_command(options, study), analyses = study_analyses.find(options.runs, study.name),
+    command = shell.join(study.found and { "./longhand", "report", options.runs } or make_sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
   report.problems, report.damaged = open_study.list_problems(study)
-  report.lead = lead_of(report, study)
+  report.lead = make_lead(report, study)
   return report
 end
 
-local function settings_text(report)
+local function format_settings(report)
   local widest = lists.max(report.settings, function(item) return #item.ours end)
   local names = lists.max(report.settings, function(item) return #item.what end)
   return table.concat(lists.map(report.settings, function(item)
@@ -236,13 +234,13 @@ local function settings_text(report)
   end), "\n")
 end
 
-local function readings_text(report)
+local function format_readings(report)
   return table.concat(lists.join({ table_text.wrap(readings.TITLE, WIDTH) }, lists.map(report.readings, function(item)
     return ("  %-26s %s"):format(item.question, table_text.wrap(item.text, WIDTH - 29, (" "):rep(29)))
   end)), "\n")
 end
 
-local function tables_of(report)
+local function list_tables(report)
   return lists.map(report.parts, function(part) return part.table end)
 end
 
@@ -252,29 +250,27 @@ local function text_of(report, whole)
   local title = escape.plain(report.title)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
   lists.append(parts, lists.map(report.lead, function(one) return table_text.wrap(one.text, WIDTH) end))
-  parts[#parts + 1] = "What was run\n" .. settings_text(report)
-  local models = tables_of(report)
+  parts[#parts + 1] = "What was run\n" .. format_settings(report)
+  local models = list_tables(report)
   if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
     lists.append(models, report.every_cell)
   end
   lists.append(parts, lists.map(models, function(model)
     return (table_text.render(model, WIDTH, most):gsub("\n$", ""))
   end))
-  parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
+  parts[#parts + 1] = #report.readings > 0 and format_readings(report) or nil
   parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open_study.format(report.problems) or nil
   return table.concat(parts, "\n\n") .. "\n"
 end
 
--- Files of text, LaTeX and CSV.
-local function files_of(report)
+local function make_files(report)
   local latex = lists.join({ "% Needs \\usepackage{booktabs}.\n" },
-    lists.map(lists.append(tables_of(report), report.every_cell), table_latex.render))
+    lists.map(lists.append(list_tables(report), report.every_cell), table_latex.render))
   return lists.append({ { path = "report.txt", text = text_of(report, true) },
     { path = "tables.tex", text = table.concat(latex, "\n") } }, report_csv.make_files(report.study))
 end
 
--- A message on damaged files that were left out of the report, or nil.
-local function damage_text(report, out)
+local function describe_damage(report, out)
   local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
     wording.count(count, noun), count == 1 and "is" or "are", escape.plain(out),
@@ -283,7 +279,7 @@ end
 
 -- Writes either all files or none. Returns an exit code, a message, and the files if complete.
 local function write_report(options, report, out)
-  local files = files_of(report)
+  local files = make_files(report)
   local figures_of = lists.filter(report.parts, function(part) return not part.table end)
   local written, message, problem = draw.write(out, files, figures_of, function(pictures)
     return report_page.render(report, pictures)
@@ -294,13 +290,12 @@ local function write_report(options, report, out)
   local names = table.concat(lists.get_names(figures_of), ", ")
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
     names ~= "" and not problem and (", %s as .svg, .pdf and .png"):format(names) or ""))
-  local damage = damage_text(report, out)
+  local damage = describe_damage(report, out)
   local messages = lists.append({ damage }, { problem and "longhand report: " .. problem })
   return damage and INPUT or problem and ENVIRONMENT or 0, messages[1] and table.concat(messages, "\n"),
     not problem and files or nil
 end
 
--- Reads all inputs of a report.
 local function read_report(options)
   local study = must(INPUT, open_study.open(options, "longhand report: "))
   local list = must(INPUT, items.check(study, options.max))
@@ -308,12 +303,11 @@ local function read_report(options)
 end
 
 -- The key of a cached report: everything that the report depends on, except for files.
-local function question(options)
+local function make_key(options)
   return canonical.format({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
--- Makes the report, and caches a complete report.
 local function make(options, asked)
   local began, said = os.time(), {}
   local function say(text)
@@ -337,7 +331,7 @@ function M.run(options)
   if options.other then
     return compare.run(options)
   end
-  local asked = question(options)
+  local asked = make_key(options)
   local record = not options.no_cache and report_cache.recall(asked)
   if not record then
     return stop.catch(make, options, asked)

@@ -17,29 +17,14 @@ local write = require("base.write")
 
 local M = {}
 
-local VERSION = "longhand report 1"
+local VERSION = "longhand report 2"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
 -- The path of a key's record; nil if the user has no cache.
-local function place_of(asked)
+local function find_record(asked)
   local folder = paths.find_cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked))
-end
-
--- A checksum over the words of a text, which depends on their order.
-local function checksum(text)
-  local sum, at = #text, 1
-  while at + 63 <= #text do
-    local a, b, c, d, e, f, g, h
-    a, b, c, d, e, f, g, h, at = ("<i8i8i8i8i8i8i8i8"):unpack(text, at)
-    sum = ((((((((sum * 31 + a) * 31 + b) * 31 + c) * 31 + d) * 31 + e) * 31 + f) * 31 + g) * 31 + h)
-    sum = sum ~ (sum >> 29)
-  end
-  for i = at, #text do
-    sum = sum * 31 + text:byte(i)
-  end
-  return ("%016x"):format(sum)
 end
 
 -- The text of a record's body; nil if a path cannot be written in a line.
@@ -52,36 +37,30 @@ local function text_of(asked, report, states)
     end
     lines[#lines + 1] = state .. "\t" .. path
   end
-  local body = table.concat(lines, "\n") .. "\n"
-  return body .. checksum(body) .. "\n"
+  return table.concat(lines, "\n") .. "\nend\n"
 end
 
 local function decode(text, asked)
-  local body, sum = text:match("^(.*\n)(%x+)\n$")
-  local version, head, at = text:match("^([^\n]*)\n([^\n]*)\n()")
-  if version ~= VERSION or not body or checksum(body) ~= sum then
-    return nil
-  end
-  local value = input.decode(head)
+  local version, head, from = text:match("^([^\n]*)\n([^\n]*)\n().*\nend\n$")
+  local value = version == VERSION and input.decode(head)
   if type(value) ~= "table" or value.asked ~= asked then
     return nil
   end
   value.states = {}
-  for state, path in body:gmatch("([^\t\n]*)\t([^\n]*)\n", at) do
+  for state, path in text:gmatch("([^\t\n]*)\t([^\n]*)\n", from) do
     value.states[path] = state
   end
   return value
 end
 
 function M.recall(asked)
-  local place = place_of(asked)
+  local place = find_record(asked)
   local text = place and input.read(place, LARGEST)
   local record = text and decode(text, asked)
   return record and dependencies.are_unchanged(record.states, lists.to_set(record.own)) and record or nil
 end
 
--- Removes the least recently used records if there are too many.
-local function tidy(folder)
+local function remove_old_records(folder)
   local records = lists.map(write.list_names(folder), function(name)
     local path = folder .. "/" .. name
     return lfs.attributes(path, "mode") == "file" and { path = path, time = lfs.attributes(path, "modification") or 0 }
@@ -94,13 +73,13 @@ local function tidy(folder)
 end
 
 -- The number of seconds by which the clock of a folder's file system is behind this machine's clock; 0 if it is not.
-local function behind(path)
+local function measure_clock_lag(path)
   lfs.touch(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
 -- The states of the written files, whose times are set to the time of reading: a later change then alters the time.
-local function written(report)
+local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do
     local path = report.out .. "/" .. file.path
@@ -113,12 +92,12 @@ end
 -- Stores a report { said, code, message, began, out, files }, files as for write.files. read: the dependencies. Nothing
 -- is stored if a dependency was changed shortly before it was read, or afterwards.
 function M.keep(asked, report, read)
-  local place = place_of(asked)
+  local place = find_record(asked)
   if not place then
     return
   end
-  local began = report.began - behind(report.out .. "/" .. report.files[1].path)
-  local states = written(report)
+  local began = report.began - measure_clock_lag(report.out .. "/" .. report.files[1].path)
+  local states = stamp_files(report)
   report.own = lists.to_set(lists.map(report.files, function(file)
     return paths.resolve(report.out .. "/" .. file.path)
   end))
@@ -137,7 +116,7 @@ function M.keep(asked, report, read)
   end
   local text = text_of(asked, report, states)
   if text and write.file(place, text) then
-    tidy(place:match("^(.*)/"))
+    remove_old_records(place:match("^(.*)/"))
   end
 end
 

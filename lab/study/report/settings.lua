@@ -15,7 +15,7 @@ local M = {}
 local NOTHING = "nothing evaluated yet"
 
 -- Removes duplicate texts, and orders texts of numbers by value.
-local function sorted_texts(texts)
+local function sort_texts(texts)
   local list = lists.drop_repeats(texts)
   table.sort(list, function(a, b)
     local x, y = tonumber(a), tonumber(b)
@@ -24,21 +24,19 @@ local function sorted_texts(texts)
   return list
 end
 
--- Lengths as a text; nil if there are none.
-local function listed(lengths)
+local function format_lengths(lengths)
   local first, last = lengths[1], lengths[#lengths]
   return first and (last - first + 1 == #lengths and "" or ("%d of "):format(#lengths))
     .. ("%d to %d"):format(first, last)
 end
 
--- A field of a run's spec; nil if it is not recorded.
-local function field(run, path)
+local function get_field(run, path)
   return lists.get(run.facts, "spec." .. path)
 end
 
 -- "base = 10, width = 61"; nil if the task has no options.
-local function options_text(run)
-  local options = field(run, "task.options") or {}
+local function format_options(run)
+  local options = get_field(run, "task.options") or {}
   local texts = lists.map(canonical.sort_keys(options), function(name)
     return ("%s = %s"):format(name, options[name])
   end)
@@ -48,21 +46,21 @@ end
 -- Settings of evaluated runs. The setting is omitted if a run lacks it (optional), or if an axis has the name `unless`.
 local PICKS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, unless = "task" },
-  { "task options", options_text, optional = true },
+  { "task options", format_options, optional = true },
   { "model", function(run)
-    local model = field(run, "model")
+    local model = get_field(run, "model")
     local layers = model and wording.format_layers(model)
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },
   { "steps", function(run) return ("%d"):format(run.test.step) end },
-  { "batch", function(run) return field(run, "train.batch") end },
+  { "batch", function(run) return get_field(run, "train.batch") end },
   { "training lengths", function(run)
-    return run.axis ~= "length" and "those of the examples" or readings.format_lengths(field(run, "train.lengths"))
-      or listed(runs.get_lengths(run, "train"))
+    return run.axis ~= "length" and "those of the examples" or readings.format_lengths(get_field(run, "train.lengths"))
+      or format_lengths(runs.get_lengths(run, "train"))
   end },
   { "test lengths", function(run)
-    local text = listed(run.test.lengths)
+    local text = format_lengths(run.test.lengths)
     return run.axis ~= "length" and ("those of the examples, by %s %s"):format(run.axis, text) or text
   end },
   { "examples per length", function(run) return run.test.mixed and "mixed" or ("%d"):format(run.test.examples) end },
@@ -74,7 +72,7 @@ local PICKS = {
 }
 
 -- Rewrites learning rates in one notation, since texts use several.
-local function rates_text(text)
+local function format_rates(text)
   local rates = lists.map(lists.find_all(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)
   end)
@@ -88,7 +86,7 @@ function M.list(study, published)
   end
   -- The different texts that a function returns for the evaluated runs.
   local function texts_of(pick)
-    return sorted_texts(lists.map(evaluated, pick))
+    return sort_texts(lists.map(evaluated, pick))
   end
   local function add(what, ours, theirs)
     list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
@@ -110,13 +108,12 @@ function M.list(study, published)
       local seeds = texts_of(function(run) return run.seed and ("%d"):format(run.seed) or "?" end)
       local rates = texts_of(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
       add("seeds", #seeds > 0 and ("%d"):format(#seeds) or nil, paper.seeds)
-      add("learning rates", rates[1] and table.concat(rates, ", "), rates_text(paper["learning rates"]))
+      add("learning rates", rates[1] and table.concat(rates, ", "), format_rates(paper["learning rates"]))
     end
   end
   return list
 end
 
--- The settings in which the runs differ from the paper.
 function M.list_differing(list)
   return lists.map(list, function(item) return item.differs and item.what or nil end)
 end

@@ -25,18 +25,18 @@ local M = {}
 local MOST = 16 -- the most measurements
 local SECONDS = 0.25 -- of measurement for each mode and length
 
-local function group_of(cell)
+local function make_group_key(cell)
   local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
   return canonical.format({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
     precision = resolved.precision, batch = resolved.train.batch })
 end
 
 -- The operations of a measured step, whose sequences have `tokens` tokens.
-local function operations(plan, row)
+local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
-local function middle(lengths)
+local function find_middle(lengths)
   if not lengths then
     return nil
   end
@@ -61,13 +61,13 @@ function M.run_bench(trainer, words)
   if code ~= 0 then
     return nil, code
   end
-  return lists.map(lists.find_all(text, "[^\n]+"), function(row) return (json.decode(row)) end)
+  return lists.map(lists.find_all(text, "[^\n]+"), function(format_row) return (json.decode(format_row)) end)
 end
 
 -- Operations per second of all concurrent runs together, in training and in evaluation; nil if bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
-  local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
+  local train, eval = find_middle(resolved.train.lengths), find_middle(resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
   local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
@@ -79,10 +79,10 @@ local function measure(item, options)
   for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
     local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
     if measured then
-      table.insert(measured, { operations = operations(plan, row), seconds = 1 / row.steps_per_second })
+      table.insert(measured, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
     end
     if not wanted or row.length == wanted then
-      rates[row.mode] = row.steps_per_second * operations(plan, row)
+      rates[row.mode] = row.steps_per_second * count_operations(plan, row)
       rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
       rates.length = row.mode == "train" and row.length or rates.length
     end
@@ -94,36 +94,36 @@ local function measure(item, options)
   return rates
 end
 
-local function forward(cell, shape)
+local function count_forward(cell, shape)
   return costs.count_forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
 end
 
 -- The batches of an epoch and the operations of their steps. All examples of a batch have the same shape.
-local function epoch_of(cell, found)
+local function count_epoch(cell, found)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
   for _, shape in ipairs(found.shapes) do
     batches = batches + (shape.count + batch - 1) // batch
-    sum = sum + 3 * shape.count * forward(cell, shape)
+    sum = sum + 3 * shape.count * count_forward(cell, shape)
   end
   return batches, sum
 end
 
 -- The axes of an evaluation, without noise and without the axis for examples of training.
-local function axes_of(by)
+local function list_axes(by)
   return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
     return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
   end)
 end
 
 -- Batches and operations of one evaluation of these examples, with at most `most` of each condition.
-local function evaluation_of(cell, found, most)
+local function count_evaluation(cell, found, most)
   local of_group, passes, sum = {}, 0, 0
   for _, shape in ipairs(found.groups) do
     of_group[shape.group] = (of_group[shape.group] or 0) + shape.count
   end
   for _, shape in ipairs(found.groups) do
     local share = most == "all" and 1 or math.min(1, most / of_group[shape.group])
-    passes, sum = passes + 1, sum + share * shape.count * forward(cell, shape)
+    passes, sum = passes + 1, sum + share * shape.count * count_forward(cell, shape)
   end
   return passes, sum
 end
@@ -132,9 +132,9 @@ local function add_evaluations(cell, work, section, times)
   local files = cell.spec.data_files
   for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
     local file = files[set.field]
-    local found = file and data_shapes.read(file.real, axes_of(section.by))
+    local found = file and data_shapes.read(file.real, list_axes(section.by))
     if found then
-      local passes, sum = evaluation_of(cell, found, section.examples)
+      local passes, sum = count_evaluation(cell, found, section.examples)
       work.passes, work.eval = work.passes + times * passes, work.eval + times * sum
     end
   end
@@ -146,12 +146,12 @@ end
 -- evaluations; nil if the examples are in no file, or if the file does not exist.
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
-  local found = file and data_shapes.read(file.real, axes_of(nil))
+  local found = file and data_shapes.read(file.real, list_axes(nil))
   if not found or found.count == 0 then
     return nil
   end
   local train, eval = resolved.train, resolved.eval
-  local batches, epoch = epoch_of(cell, found)
+  local batches, epoch = count_epoch(cell, found)
   local steps = train.steps or train.epochs * batches
   local work = { steps = steps, train = epoch * steps / batches, passes = 0, eval = 0 }
   local noises = eval.by and eval.by.noise and #eval.by.noise.list or 1
@@ -164,7 +164,7 @@ function M.compute_data_work(cell)
 end
 
 -- The work of a cell's training on dataset files, which is computed once; false for other cells.
-local function work_on_files(cell)
+local function find_file_work(cell)
   if cell.data_work == nil then
     cell.data_work = M.compute_data_work(cell) or false
   end
@@ -172,7 +172,7 @@ local function work_on_files(cell)
 end
 
 local function is_known(cell)
-  return cell.wanted.steps ~= nil or work_on_files(cell) ~= false
+  return cell.wanted.steps ~= nil or find_file_work(cell) ~= false
 end
 
 function M.filter_known(items)
@@ -182,7 +182,7 @@ end
 local function measure_groups(items, options)
   local known, list = {}, {}
   for _, item in ipairs(M.filter_known(items)) do
-    local group = group_of(item.cell)
+    local group = make_group_key(item.cell)
     if item.fresh and not known[group] and #list < MOST then
       known[group] = measure(item, options)
       list[#list + 1] = known[group]
@@ -191,7 +191,7 @@ local function measure_groups(items, options)
   return known, list
 end
 
-local function mean_of(list)
+local function average_rates(list)
   local function mean(path)
     return statistics.mean(lists.map(list, function(rates) return lists.get(rates, path) end))
   end
@@ -203,7 +203,7 @@ local function mean_of(list)
 end
 
 -- The remaining seconds of a cell's runs on dataset files: training, evaluation.
-local function seconds_on_files(cell, runs, lines)
+local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local whole = lines.train.step * work.steps + lines.train.operation * work.train
   local evaluation = lines.eval.step * work.passes + lines.eval.operation * work.eval
@@ -214,11 +214,10 @@ local function seconds_on_files(cell, runs, lines)
   return train, eval
 end
 
--- The remaining seconds of runs of a cell: training, evaluation.
-local function seconds_of(cell, runs, rates)
+local function estimate_seconds(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
-  if work_on_files(cell) then
-    return seconds_on_files(cell, runs, rates.lines)
+  if find_file_work(cell) then
+    return estimate_on_files(cell, runs, rates.lines)
   end
   for _, run in ipairs(runs) do
     local done = ledger.read_progress(run.path, wanted).work
@@ -228,8 +227,7 @@ local function seconds_of(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
--- Adds up the seconds of cells, which are in the cells' field `left`.
-local function sums_of(cells, left)
+local function sum_seconds(cells, left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return left[cell][mode] end)
   end
@@ -237,33 +235,33 @@ local function sums_of(cells, left)
     eval = sum("eval"), epochs = lists.count(cells, function(cell) return not is_known(cell) end) }
 end
 
-local function duration(sums, seconds)
+local function format_duration(sums, seconds)
   if sums.epochs == 0 then
     return wording.format_duration(seconds)
   end
   return sums.epochs == sums.cells and "not known" or "over " .. wording.format_duration(seconds)
 end
 
-local function row(name, sums)
-  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, duration(sums, sums.train),
-    duration(sums, sums.eval))
+local function format_row(name, sums)
+  return ("%-34s %6d %6d %12s %12s"):format(name, sums.cells, sums.runs, format_duration(sums, sums.train),
+    format_duration(sums, sums.eval))
 end
 
-local function table_of(study, known, mean)
+local function format_table(study, known, mean)
   local left = {}
   for _, cell in ipairs(study.cells) do
     left[cell] = { train = 0, eval = 0 }
     if is_known(cell) then
-      left[cell].train, left[cell].eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
+      left[cell].train, left[cell].eval = estimate_seconds(cell, cell.missing, known[make_group_key(cell)] or mean)
     end
   end
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
   for axis, value in lists.iterate_nested(study.axes, "values") do
     local cells = lists.filter(study.cells, function(cell) return cell.key[axis.name] == value end)
-    lines[#lines + 1] = cells[1] and row(axis.name .. " " .. value, sums_of(cells, left)) or nil
+    lines[#lines + 1] = cells[1] and format_row(axis.name .. " " .. value, sum_seconds(cells, left)) or nil
   end
-  local total = sums_of(study.cells, left)
-  lines[#lines + 1] = row("in total", total)
+  local total = sum_seconds(study.cells, left)
+  lines[#lines + 1] = format_row("in total", total)
   return lines, total
 end
 
@@ -272,13 +270,13 @@ end
 -- number of the cell's steps is unknown. Other options are those of M.format. nil if no trainer could be measured.
 function M.make_timer(items, options)
   local known, list = measure_groups(items, options)
-  local mean = mean_of(list)
+  local mean = average_rates(list)
   return #list > 0 and function(cell, runs)
     if not is_known(cell) then
       return nil
     end
-    local rates = known[group_of(cell)] or mean
-    local train, eval = seconds_of(cell, runs, rates)
+    local rates = known[make_group_key(cell)] or mean
+    local train, eval = estimate_seconds(cell, runs, rates)
     local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
     return (train + eval) / share
   end or nil
@@ -292,13 +290,13 @@ function M.format(study, items, options)
   if #list == 0 and #M.filter_known(items) > 0 then
     return nil
   end
-  local lines, total = table_of(study, known, mean_of(list))
+  local lines, total = format_table(study, known, average_rates(list))
   if total.epochs < total.cells then
     lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
       wording.format_duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
   lines[#lines + 1] = #list > 0 and "measured:" or nil
-  local scaled = lists.count(study.cells, function(cell) return is_known(cell) and not known[group_of(cell)] end)
+  local scaled = lists.count(study.cells, function(cell) return is_known(cell) and not known[make_group_key(cell)] end)
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end

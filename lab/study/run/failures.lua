@@ -23,7 +23,7 @@ local function read_log(path, from)
 end
 
 -- The learning rate, the seed and the words of a line with the error of a run.
-local function error_in(line)
+local function parse_error(line)
   local rate, seed, words = line:match("^learning rate (%S+), seed (%d+): error: (.*)$")
   return tonumber(rate), tonumber(seed), words
 end
@@ -31,9 +31,9 @@ end
 -- The numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds. In the log,
 -- the lines of different threads are mixed, but each thread writes its warnings before its error. Other processes of
 -- the cell write to the same log.
-local function run_errors(lines, runs)
+local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
-    local rate, seed = error_in(line)
+    local rate, seed = parse_error(line)
     local is_one = rate and (not runs or lists.find(runs, function(run)
       return run.learning_rate == rate and run.seed == seed
     end))
@@ -47,7 +47,7 @@ local function run_errors(lines, runs)
 end
 
 -- The number of the last line of a message that starts at the given line; the lines after the first are indented.
-local function message_end(lines, first)
+local function find_message_end(lines, first)
   local last = first
   while lines[last + 1] and lines[last + 1]:find("^ ") do
     last = last + 1
@@ -66,9 +66,9 @@ function M.format_errors(path, from, most, runs)
       list[#list + 1] = "    " .. lines[i]
     end
   end
-  local errors = run_errors(lines, runs)
+  local errors = find_errors(lines, runs)
   for i, one in ipairs(errors) do
-    take(one, i == 1 and message_end(lines, one) or one)
+    take(one, i == 1 and find_message_end(lines, one) or one)
   end
   if #errors == 0 then
     local first = lists.map(lines, function(line, i) return line:find("error: ", 1, true) and i or nil end)[1]
@@ -77,10 +77,9 @@ function M.format_errors(path, from, most, runs)
   return list[1] and table.concat(list, "\n")
 end
 
--- The last error of one run in the lines, as one line; nil if there is none.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
-    local rate, seed, words = error_in(lines[i])
+    local rate, seed, words = parse_error(lines[i])
     if rate == run.learning_rate and seed == run.seed then
       return escape.plain(words)
     end

@@ -27,20 +27,20 @@ function M.choose_worse(a, b)
   return RANK[b] > RANK[a] and b or a
 end
 
-local function is_there(path)
+local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
 -- Cells whose source run is done, one for each file; and the number of cells whose file exists by now. The source run's
 -- cell may be outside the selected cells.
-local function ready(options, study, refused)
+local function find_ready(options, study, refused)
   local list, locks, known, there = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source or {}
     if source.run and not refused[source.file] and not known[source.file]
       and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_wanted(source.cell), locks) == "done" then
       known[source.file] = true
-      local is_made = is_there(options.out .. "/" .. source.file)
+      local is_made = is_file(options.out .. "/" .. source.file)
       there = there + (is_made and 1 or 0)
       list[#list + 1] = not is_made and cell or nil
     end
@@ -54,7 +54,7 @@ local function open_log(options, source)
   return made and log, message
 end
 
-local function words_of(options, source)
+local function make_words(options, source)
   local file = options.out .. "/" .. source.file
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
   local folder = stages.VERBS[source.verb].folder
@@ -70,7 +70,7 @@ local function words_of(options, source)
   return words
 end
 
-local function tail(path)
+local function read_tail(path)
   local lines = lists.map(lists.find_all(write.read(path) or "", "[^\n]+"), function(line)
     return "  " .. escape.plain(line)
   end)
@@ -80,7 +80,7 @@ end
 -- Makes the files. refused: a table to which files are added whose verb failed in this sweep. Returns the result of
 -- jobs.run, an exit code, and whether any cell has stopped waiting.
 function M.run(options, study, refused)
-  local cells, made = ready(options, study, refused)
+  local cells, made = find_ready(options, study, refused)
   local lines, logs, code = {}, {}, DONE
   for i, cell in ipairs(cells) do
     local log, message = open_log(options, cell.source)
@@ -89,19 +89,19 @@ function M.run(options, study, refused)
       overview.print("longhand: ", message)
       return "done", ENVIRONMENT, false
     end
-    lines[i] = ("%s >%s 2>&1"):format(shell.join(words_of(options, cell.source)), escape.shell(logs[i]))
+    lines[i] = ("%s >%s 2>&1"):format(shell.join(make_words(options, cell.source)), escape.shell(logs[i]))
   end
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
-      if is_there(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
+      if is_file(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
         made = made + 1
         overview.print(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
         refused[cell.source.file] = true
         code = M.choose_worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
         overview.print(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb,
-          cell.source.run, status, logs[i], tail(logs[i])))
+          cell.source.run, status, logs[i], read_tail(logs[i])))
       end
     end,
   })

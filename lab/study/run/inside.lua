@@ -40,7 +40,6 @@ local function guard(act, folder, ...)
   return act(...)
 end
 
--- Removes a file, or a folder with its contents.
 function M.remove(folder, path)
   return guard(write.remove_tree, folder, path)
 end

@@ -15,7 +15,6 @@ Jobs.__index = Jobs
 
 local UNHEARD = { __index = function() return function() end end } -- the callbacks that are not given
 
--- Writes a file that runner.sh reads; returns its path, or nil and a message.
 local function write_lines(commands)
   local path = os.tmpname()
   -- runner.sh reverses this escape: a name in a command may contain a newline.
@@ -28,20 +27,20 @@ local function write_lines(commands)
   return path
 end
 
-local function signal(pid, name)
+local function send_signal(pid, name)
   if pid then
     shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own kill, as the program may be missing
   end
 end
 
 -- The handler of Ctrl-C, which raises an error here once.
-local function interrupted(message)
+local function is_interrupt(message)
   return tostring(message):find("interrupted!", 1, true) ~= nil
 end
 
 function Jobs:drain()
   self.drained = true
-  signal(self.runner, "USR1")
+  send_signal(self.runner, "USR1")
 end
 
 function Jobs:handle(line)
@@ -82,17 +81,17 @@ function M.run(project, lines, most, on)
   local done, message
   repeat
     done, message = pcall(jobs.pump, jobs)
-    if not done and not interrupted(message) then
+    if not done and not is_interrupt(message) then
       error(message, 0)
     elseif not done then
       jobs.stopped = true
-      signal(jobs.runner, "TERM")
+      send_signal(jobs.runner, "TERM")
     end
   until done
   local ended_well = jobs.pipe:close()
   os.remove(path)
   for _, pid in pairs(jobs.pids) do -- stops the commands, since no other process will
-    signal(pid, "TERM")
+    send_signal(pid, "TERM")
   end
   if not ended_well then
     return "lost"

@@ -19,8 +19,6 @@ local file_digest = require("lab.study.read.file_digest")
 
 local M = {}
 
--- ---- evaluations of dataset files ----
---
 -- Only the trainer knows the conditions in a file; it evaluates all of them before a run ends successfully.
 
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
@@ -41,7 +39,7 @@ end
 
 -- The request { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }.
 -- decoding: the decoding of a generative model's answers, nil for other models.
-local function wanted_files(cell, decoding)
+local function request_files(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
     return nil
@@ -64,8 +62,7 @@ local function is_requested(line, wanted)
   return line.examples <= wanted.most
 end
 
--- Whether a line belongs to the requested file.
-local function is_of(line, set)
+local function belongs_to(line, set)
   return not set.digest or line.data == set.digest:sub(1, DIGITS)
 end
 
@@ -81,7 +78,7 @@ local function read_lines(dir, wanted, step)
       and (not wanted.decoding or row.decoding == wanted.decoding) then
       local set, key = sets[row.split], canonical.format(by)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
-      line.is_wanted = set and is_of(line, set) and is_requested(line, wanted)
+      line.is_wanted = set and belongs_to(line, set) and is_requested(line, wanted)
       lines[row.split] = lines[row.split] or {}
       local last = lines[row.split][key]
       lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
@@ -90,7 +87,7 @@ local function read_lines(dir, wanted, step)
   return not damage and lines or nil, damage
 end
 
-local function problem_of_set(set, lines, wanted, facts)
+local function find_set_problem(set, lines, wanted, facts)
   local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = (facts.data or {})[set.key .. "_sha256"]
   if not lines then
@@ -99,7 +96,7 @@ local function problem_of_set(set, lines, wanted, facts)
     return other -- reported even if lines of the file exist: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
-    if not is_of(line, set) then
+    if not belongs_to(line, set) then
       return other
     elseif not is_requested(line, wanted) then
       return ("other examples of %s are requested"):format(set.shown)
@@ -109,24 +106,22 @@ end
 
 -- Finds a problem with the evaluation at the last step. If the file of a set is gone, the facts recorded in its lines
 -- are used. The second result is damage.
-local function problem_of_files(dir, wanted, facts)
+local function find_files_problem(dir, wanted, facts)
   local lines, damage = read_lines(dir, wanted, facts.step)
   return lists.map(lines and wanted.sets or {}, function(set)
-    return problem_of_set(set, lines[set.split], wanted, facts)
+    return find_set_problem(set, lines[set.split], wanted, facts)
   end)[1], damage
 end
 
--- ---- requirements and states of runs ----
-
 -- Returns a function from a length of a sampled task to its split, as named by trainers (runtime/eval/evaluate.h).
-local function splits(training_lengths)
+local function make_splitter(training_lengths)
   local trained, longest = lists.to_set(training_lengths), lists.max(training_lengths, function(n) return n end)
   return function(n)
     return trained[n] and "in_distribution" or n < longest and "between" or "beyond"
   end
 end
 
-local function condition(split, n, examples, draws)
+local function format_condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
 
@@ -144,11 +139,11 @@ end
 -- counted in operations; eval_work lists the cumulative sums up to each length.
 function M.derive_wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
-  local eval, split_of, sum = resolved.eval, splits(tasks.list_lengths(resolved.train.lengths)), 0
+  local eval, split_of, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
     eval_work = {}, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
-  wanted.files = wanted_files(cell, wanted.decoding)
+  wanted.files = request_files(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
   local function work_of(n, examples)
     return costs.count_forward(plan, tasks.count_tokens(task, n)) * examples * draws
@@ -158,7 +153,7 @@ function M.derive_wanted(cell)
     sum = sum + work_of(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
   end
   for i, n in ipairs(wanted.lengths) do
-    wanted.conditions[condition(split_of(n), n, eval.examples, draws)] = true
+    wanted.conditions[format_condition(split_of(n), n, eval.examples, draws)] = true
     sum = sum + work_of(n, eval.examples)
     wanted.eval_work[i] = sum
   end
@@ -167,7 +162,7 @@ function M.derive_wanted(cell)
 end
 
 -- The number of steps that a run must have; nil if it depends on unrecorded steps of an epoch.
-local function total_of(wanted, facts)
+local function count_total(wanted, facts)
   local batches = facts.data and facts.data.epoch_batches
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
 end
@@ -175,13 +170,12 @@ end
 -- Reads the number of steps of an epoch from a run in `dir`, if it is unknown.
 function M.learn_steps(cell, dir)
   local facts = not cell.wanted.total and run_files.read_facts(dir)
-  local total = facts and total_of(cell.wanted, facts)
+  local total = facts and count_total(cell.wanted, facts)
   if total then
     count_steps(cell.wanted, cell, total)
   end
 end
 
--- The inodes of files that some process has locked, on systems that report them.
 function M.read_locks()
   local inodes = lists.find_all(write.read("/proc/locks") or "",
     "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
@@ -196,7 +190,7 @@ local function count_missing(dir, wanted, facts)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
     end
-    local text = row.length and condition(row.split, row.length, row.examples, row.draws)
+    local text = row.length and format_condition(row.split, row.length, row.examples, row.draws)
     local fits = not wanted.decoding or row.decoding == wanted.decoding
     is_there, is_so = true, is_so or fits
     if text and missing[text] and fits then
@@ -212,9 +206,9 @@ end
 
 -- For a run with all steps: its missing evaluations as a text, or nil; whether an earlier version made the existing
 -- evaluations; and a message on damaged files, or nil.
-local function missing_of(dir, wanted, facts)
+local function find_missing(dir, wanted, facts)
   if wanted.files then
-    local problem, damage = problem_of_files(dir, wanted.files, facts)
+    local problem, damage = find_files_problem(dir, wanted.files, facts)
     return problem, problem ~= nil, damage
   end
   local left, is_older = count_missing(dir, wanted, facts)
@@ -229,7 +223,7 @@ end
 
 -- The step from which an unfinished run continues, which is the step of its last checkpoint. The checkpoint is read
 -- only if the last logged step exceeds `total`.
-local function step_of(dir, facts, total)
+local function find_step(dir, facts, total)
   if facts.step then
     return facts.step
   end
@@ -238,16 +232,16 @@ local function step_of(dir, facts, total)
   return checkpoint and math.tointeger(tonumber((checkpoint.metadata or {}).step)) or 0
 end
 
-local function steps_text(wanted, total)
+local function format_steps(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
 -- The state of a run that ended well, or whose last checkpoint is beyond the requested steps; else nil.
-local function state_by_steps(wanted, facts, step, total)
+local function judge_steps(wanted, facts, step, total)
   if total and step > total then
-    return "trained further", ("at step %d, of %s requested"):format(step, steps_text(wanted, total))
+    return "trained further", ("at step %d, of %s requested"):format(step, format_steps(wanted, total))
   elseif total and facts.exit == 0 and step < total then
-    return "to train on", ("from step %d to %s"):format(step, steps_text(wanted, total))
+    return "to train on", ("from step %d to %s"):format(step, format_steps(wanted, total))
   end
 end
 
@@ -258,8 +252,8 @@ end
 
 -- The state of a run with all steps, by its evaluation. A run that an earlier version evaluated counts as done if it
 -- has no checkpoint, since a new evaluation would need a new training.
-local function state_by_evaluation(dir, wanted, facts)
-  local problem, is_older, damage = missing_of(dir, wanted, facts)
+local function judge_evaluation(dir, wanted, facts)
+  local problem, is_older, damage = find_missing(dir, wanted, facts)
   if damage then
     return "damaged", damage
   elseif problem and is_older and not M.has_checkpoint(dir) then
@@ -269,19 +263,19 @@ local function state_by_evaluation(dir, wanted, facts)
 end
 
 -- The state of a run that no process is training, by its files; and a message on damage or on the remaining work.
-local function recorded(dir, wanted)
+local function read_recorded(dir, wanted)
   local facts, damage = run_files.read_facts(dir, run_files.split_path(dir))
   if not facts then
     return damage and "damaged" or "absent", damage
   elseif run_files.has_failed(facts.exit) then
     return "failed"
   end
-  local total = total_of(wanted, facts)
-  local state, words = state_by_steps(wanted, facts, total and step_of(dir, facts, total) or 0, total)
+  local total = count_total(wanted, facts)
+  local state, words = judge_steps(wanted, facts, total and find_step(dir, facts, total) or 0, total)
   if state or facts.exit ~= 0 then
     return state or "stopped", words
   end
-  return state_by_evaluation(dir, wanted, facts)
+  return judge_evaluation(dir, wanted, facts)
 end
 
 -- The states of runs other than "done", in the order of reports. running: a process holds its lock; queued: it belongs
@@ -293,7 +287,7 @@ M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further
 
 -- The state of a run, and a text: the damage of a damaged run, or the remaining work of a run that has ended.
 function M.read_state(dir, wanted, locks)
-  local state, words = recorded(dir, wanted)
+  local state, words = read_recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
   end
@@ -331,7 +325,7 @@ function M.read_progress(dir, wanted)
 end
 
 -- The missing files of a cell's task, as { field, shown }; a trainer cannot start without these files.
-local function lost_files(cell)
+local function find_lost_files(cell)
   return lists.map({ "data", "eval", "validation" }, function(name)
     local file = cell.spec.data_files[name]
     return file and lfs.attributes(file.real, "mode") ~= "file" and { field = "task." .. name, shown = file.shown }
@@ -339,8 +333,8 @@ local function lost_files(cell)
   end)
 end
 
-local function look(cell, out, locks)
-  cell.wanted, cell.missing, cell.lost_files = M.derive_wanted(cell), {}, lost_files(cell)
+local function survey_cell(cell, out, locks)
+  cell.wanted, cell.missing, cell.lost_files = M.derive_wanted(cell), {}, find_lost_files(cell)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
     run.state, run.words = M.read_state(run.path, cell.wanted, locks)
@@ -364,7 +358,7 @@ function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do
     if cell.spec then
-      look(cell, out, locks)
+      survey_cell(cell, out, locks)
     else
       cell.missing = {}
       for _, run in ipairs(cell.runs) do

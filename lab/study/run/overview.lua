@@ -30,7 +30,6 @@ end
 
 local warned = {}
 
--- Prints warnings, each once in a command.
 function M.warn(texts)
   for _, text in ipairs(texts) do
     if not warned[text] then
@@ -111,7 +110,7 @@ function M.format_part(study)
   return #study.cells < #study.ids and " of " .. M.format_cell_count(study) or ""
 end
 
-local function entry_of(cell, sources)
+local function make_entry(cell, sources)
   local files = {}
   for field, file in pairs(snapshots.list_files(cell.spec)) do
     files[field] = { name = file.name, digest = file.digest }
@@ -123,20 +122,20 @@ local function entry_of(cell, sources)
     spec = cell.spec.resolved, files = files }
 end
 
-local function merge(before, study, sources)
+local function merge_entries(before, study, sources)
   local list, known = {}, {}
   for _, entry in ipairs(before and before.cells or {}) do
     list[#list + 1], known[entry.id .. " " .. entry.digest] = entry, true
   end
   for _, cell in ipairs(study.cells) do
     if cell.spec and not known[cell.id .. " " .. cell.spec.plan.digest] then
-      list[#list + 1] = entry_of(cell, sources)
+      list[#list + 1] = make_entry(cell, sources)
     end
   end
   return list
 end
 
-local function text_of(study, entries)
+local function write_text(study, entries)
   local head = canonical.format({ study = study.name, path = study.path, scale = study.scale, title = study.title,
     axes = study.axes, scored = study.scored })
   return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.format), ",\n"))
@@ -151,7 +150,7 @@ function M.write_snapshot(out, study)
     return nil, inside.describe_link(link)
   end
   local sources, written, message = {}, true, nil
-  local text = text_of(study, merge(snapshots.read(out, study.name, study.scale), study, sources))
+  local text = write_text(study, merge_entries(snapshots.read(out, study.name, study.scale), study, sources))
   for _, path in ipairs(canonical.sort_keys(sources)) do
     if written and lfs.attributes(out .. "/" .. path, "mode") ~= "file" then
       written, message = write.file(out .. "/" .. path, sources[path])
@@ -182,7 +181,7 @@ local MOST_NAMES = 3 -- the most names of cells in one line
 -- Words on runs that the sweep does not change, by state.
 local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
-local function others_words(cell, other)
+local function describe_other(cell, other)
   local name, before = cell.data.shown:match("[^/]*$"), versions.shorten(other.digest)
   if not cell.data.digest then
     return ("%s had the SHA-256 %s"):format(name, before)
@@ -192,7 +191,7 @@ local function others_words(cell, other)
 end
 
 -- Decisions on the runs of a cell: a list of { state, words, cell, runs }, where runs is a number.
-local function of_cell(cell)
+local function list_cell_decisions(cell)
   local list = {}
   local function add(state, words, count)
     list[#list + 1] = { state = state, words = words, cell = cell.id, runs = count or 1 }
@@ -212,7 +211,7 @@ local function of_cell(cell)
       add(run.state, (STAYS[run.state] or "%s"):format(run.words))
     end
     for _, other in ipairs(run.others or {}) do
-      add("trained on other data", others_words(cell, other))
+      add("trained on other data", describe_other(cell, other))
     end
   end
   return list
@@ -221,7 +220,7 @@ end
 -- Lines that explain the decisions of a sweep on existing runs: it trains, evaluates or skips them, and why. Equal
 -- decisions in several cells share a line.
 function M.list_decisions(study)
-  local all = lists.collect(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
+  local all = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
     local names = lists.drop_repeats(lists.map(alike, function(one) return one.cell end))
     local runs = lists.sum(alike, function(one) return one.runs end)

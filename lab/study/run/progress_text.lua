@@ -15,13 +15,11 @@ local shell = require("base.shell")
 
 local M = {}
 
--- ---- sums ----
-
 local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
   ["trained further"] = "done" } -- a sweep skips such a run
 
 -- Initial sums. Operations are floats, since those of a study can exceed the largest integer.
-local function empty()
+local function make_sums()
   return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
     ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
 end
@@ -51,7 +49,7 @@ local function add_run(sums, cell, run)
 end
 
 -- Completes sums: a run with unknown work counts as the mean of the others; if no work is known, each run counts as 1.
-local function settle(sums, mean)
+local function complete_sums(sums, mean)
   local each = mean or 1
   sums.work = sums.work + sums.unknown * each
   sums.gone = sums.gone + sums.unknown_done * each
@@ -75,8 +73,8 @@ local function split(study, depth)
   return lists.map(groups, function(cells) return { name = cells.key, cells = cells } end)
 end
 
-local function sum(cells)
-  local sums = empty()
+local function sum_runs(cells)
+  local sums = make_sums()
   for cell, run in lists.iterate_nested(cells, "runs") do
     add_run(sums, cell, run)
   end
@@ -86,7 +84,7 @@ end
 -- The sums of all cells, and those of groups as a list of { name, cells (a number), sums }, in the order of the grid.
 -- The last axes are merged until there are at most `most` groups, or one axis remains; depth: their number.
 function M.sum_up(study, most)
-  local total, depth = sum(study.cells), #study.axes
+  local total, depth = sum_runs(study.cells), #study.axes
   local groups = split(study, depth)
   while #groups > most and depth > 1 do
     depth = depth - 1
@@ -95,12 +93,10 @@ function M.sum_up(study, most)
   local known = total.runs - total.unknown
   local mean = known > 0 and total.work / known or nil
   for _, group in ipairs(groups) do
-    group.sums, group.cells = settle(sum(group.cells), mean), #group.cells
+    group.sums, group.cells = complete_sums(sum_runs(group.cells), mean), #group.cells
   end
-  return settle(total, mean), groups, depth
+  return complete_sums(total, mean), groups, depth
 end
-
--- ---- text ----
 
 local COLUMNS, WIDEST = 80, 120
 local FAILURES = 4 -- the most lines of failures
@@ -115,7 +111,7 @@ function M.format_bar(share, width)
 end
 
 -- A duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown.
-local function short(seconds)
+local function format_duration(seconds)
   if not (seconds and seconds >= 0 and seconds < 3.6e7) then
     return ""
   end
@@ -128,7 +124,7 @@ local function short(seconds)
   return whole >= 60 and ("%dm%02d"):format(whole // 60, whole % 60) or ("%ds"):format(whole)
 end
 
-local function count(n)
+local function format_count(n)
   return n > 0 and tostring(n) or ""
 end
 
@@ -136,7 +132,7 @@ local function cut(text, width)
   return #text > width and text:sub(1, width - 2) .. ".." or text
 end
 
-local function counts_text(total)
+local function format_counts(total)
   local parts = lists.map({ "running", "to train on", "to evaluate", "failed", "waiting" }, function(state)
     return (total[state] > 0 or state == "running") and (", %d %s"):format(total[state], state) or nil
   end)
@@ -144,7 +140,7 @@ local function counts_text(total)
   return ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) .. further .. table.concat(parts)
 end
 
-local function pace_text(total, seconds_left)
+local function format_pace(total, seconds_left)
   if total.running == 0 then
     return total.done == total.runs and "all is done" or "nothing runs"
   end
@@ -152,7 +148,7 @@ local function pace_text(total, seconds_left)
 end
 
 function M.format_total(total, seconds_left)
-  return ("%s %s; %s"):format(M.format_bar(total.share), counts_text(total), pace_text(total, seconds_left))
+  return ("%s %s; %s"):format(M.format_bar(total.share), format_counts(total), format_pace(total, seconds_left))
 end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
@@ -172,22 +168,23 @@ function M.make_clock()
   end
 end
 
-local function group_line(group, width)
+local function format_group(group, width)
   local sums = group.sums
   local left = sums.is_known and sums.pace > 0 and (sums.work - sums.gone) / sums.pace or nil
   return ("%-" .. width .. "s %s " .. COUNTS):format(cut(group.name, width), M.format_bar(sums.share, BAR),
-    ("%d/%d"):format(sums.done, sums.runs), count(sums.running), count(sums.failed),
-    sums.rate > 0 and ("%.1f"):format(sums.rate) or "", sums.best and ("%.4f"):format(sums.best) or "", short(left))
+    ("%d/%d"):format(sums.done, sums.runs), format_count(sums.running), format_count(sums.failed),
+    sums.rate > 0 and ("%.1f"):format(sums.rate) or "", sums.best and ("%.4f"):format(sums.best) or "",
+      format_duration(left))
 end
 
-local function header(study, depth, width)
+local function format_header(study, depth, width)
   local axes = table.concat(lists.get_names(shown_axes(study, depth)), " ")
   return ("%-" .. width .. "s %s " .. COUNTS):format(cut(axes, width),
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
 -- Orders groups: if they do not all fit, active groups come first, and one line stands for the omitted groups.
-local function shorten(groups, most)
+local function shorten_groups(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do
     local sums = group.sums
@@ -201,7 +198,7 @@ local function shorten(groups, most)
     wording.count(lists.sum(rest, function(group) return group.sums.runs end), "run"))
 end
 
-local function failure_lines(failures, most)
+local function format_failures(failures, most)
   local shown = #failures > most and most - 1 or #failures
   local lines = lists.map({ table.unpack(failures, 1, shown) }, function(one)
     return ("failed: %s: %s"):format(one.name, one.why or "its log has no reason")
@@ -210,7 +207,7 @@ local function failure_lines(failures, most)
   return lines
 end
 
-local function name_width(study, groups, columns)
+local function choose_width(study, groups, columns)
   local longest = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
   longest = math.max(longest, lists.max(groups, function(group) return #group.name end))
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
@@ -219,18 +216,18 @@ end
 -- The lines of the text. options: title, seconds_left(total), failures, lines, columns.
 function M.format(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
-  local failures = failure_lines(options.failures, options.lines and FAILURES or math.huge)
+  local failures = format_failures(options.failures, options.lines and FAILURES or math.huge)
   local most = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
   local total, groups, depth = M.sum_up(study, most)
-  local counts = counts_text(total)
+  local counts = format_counts(total)
   local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
-    ("%s %s"):format(M.format_bar(total.share), pace_text(total, options.seconds_left(total))) }
-  local width, rest = name_width(study, groups, options.columns and columns or COLUMNS + WIDEST // 4), nil
+    ("%s %s"):format(M.format_bar(total.share), format_pace(total, options.seconds_left(total))) }
+  local width, rest = choose_width(study, groups, options.columns and columns or COLUMNS + WIDEST // 4), nil
   if #groups > most then
-    groups, rest = shorten(groups, most)
+    groups, rest = shorten_groups(groups, most)
   end
-  lines[3] = header(study, depth, width)
-  lists.append(lines, lists.map(groups, function(group) return group_line(group, width) end))
+  lines[3] = format_header(study, depth, width)
+  lists.append(lines, lists.map(groups, function(group) return format_group(group, width) end))
   lines[#lines + 1] = rest
   lists.append(lines, failures)
   for i, line in ipairs(lines) do
@@ -239,8 +236,6 @@ function M.format(study, options)
   end
   return lines, total
 end
-
--- ---- a display of lines, redrawn on a terminal that can move its cursor, printed as plain lines elsewhere ----
 
 local Display = {}
 Display.__index = Display

@@ -19,14 +19,14 @@ local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change until a run c
 local LINES = 3 -- lines by which metrics.jsonl may lag behind
 
 -- Whether a file has changed since it was last seen, and its time.
-local function changed(seen, path, name)
+local function note_change(seen, path, name)
   local found, before = lfs.attributes(path .. "/" .. name), seen[name]
   local is_file = found and found.mode == "file"
   seen[name] = is_file and ("%d %d %d"):format(found.size, found.modification, found.ino) or nil
   return seen[name] ~= before, is_file and found.modification
 end
 
-local function state_of(cell, run, seen, dir, locks, now)
+local function find_state(cell, run, seen, dir, locks, now)
   if not seen["run.json"] then
     return "absent"
   elseif seen.exit == 0 then
@@ -48,9 +48,9 @@ function M.read(cell, run, dir, locks, now)
     seen = { dir = dir, first = not seen, sign = now }
     run.seen, run.progress = seen, run.progress or { step = 0, work = 0 }
   end
-  local ended = changed(seen, dir, "run.json")
-  local moved, metrics_time = changed(seen, dir, "metrics.jsonl")
-  local evaluated, eval_time = changed(seen, dir, "eval.jsonl")
+  local ended = note_change(seen, dir, "run.json")
+  local moved, metrics_time = note_change(seen, dir, "metrics.jsonl")
+  local evaluated, eval_time = note_change(seen, dir, "eval.jsonl")
   if ended then
     local text = input.read_end(dir .. "/run.json", END) or ""
     seen.exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$')))
@@ -63,7 +63,7 @@ function M.read(cell, run, dir, locks, now)
     seen.sign = old and now - math.max(QUIET_AT_FIRST, now - written) or now
     seen.first = nil
   end
-  run.state = state_of(cell, run, seen, dir, locks, now)
+  run.state = find_state(cell, run, seen, dir, locks, now)
   if seen["run.json"] then
     ledger.learn_steps(cell, dir)
   end

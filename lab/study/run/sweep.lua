@@ -36,13 +36,13 @@ local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
 
 -- The cells with missing runs. tried: ids of cells that this sweep has already tried.
-local function cells_to_do(study, tried)
+local function list_cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
 
 -- The number of concurrent cells, and the threads of each cell. Runs of a cell train side by side, one thread each; if
 -- there are fewer runs than processors, several cells train at a time.
-local function shares(options, cells)
+local function share_processors(options, cells)
   local processors = build.count_processors()
   local most = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
@@ -55,13 +55,13 @@ local function shares(options, cells)
 end
 
 -- The words of a command of a cell's trainer, with the cell's default flags.
-local function words_of(item, ...)
+local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
 -- The missing runs of a cell in parts of at most `most` runs; each part { seeds = { first, last }, learning_rates, runs
 -- } is one process.
-local function parts_of(cell, most)
+local function split_cell(cell, most)
   local list, rates, seeds = {}, cell.learning_rates, cell.seeds
   local across = math.min(most, #rates)
   local along = math.max(1, most // across)
@@ -87,20 +87,20 @@ local function make_job(options, item, part, threads)
   if not made then
     return nil, message
   end
-  local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads)
+  local words = make_words(item, "train", "--missing", "--out", options.out, "--threads", threads)
   lists.append(words, grid.make_flags(part, options.device))
   lists.append(words, trainer_flags.list_training(cell.spec.data_files))
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
     line = ("%s >>%s 2>&1"):format(shell.join(words), escape.shell(log)) }
 end
 
-local function look_at(job, locks)
+local function read_progress(job, locks)
   for _, run in ipairs(job.runs) do
     run_progress.read(job.cell, run, run.path, locks, os.time())
   end
 end
 
-local function is_up(options)
+local function is_over(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
@@ -123,7 +123,7 @@ function Sweep:show()
   local locks = ledger.read_locks()
   for _, job in ipairs(self.jobs) do
     if job.started and not job.over then
-      look_at(job, locks)
+      read_progress(job, locks)
     end
   end
   local lines, columns = self.display:size()
@@ -132,7 +132,7 @@ function Sweep:show()
   self.display:show(lines and shown or { progress_text.format_total(total, self.clock(total)) })
 end
 
-local function failure_text(job, failed, status)
+local function describe_failure(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local words = failures.format_errors(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
@@ -142,7 +142,7 @@ end
 function Sweep:finish(i, status, runner)
   local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
-  look_at(job, locks)
+  read_progress(job, locks)
   job.over, self.ended = true, self.ended + 1
   for _, run in ipairs(job.runs) do
     run.state = ledger.read_state(run.path, cell.wanted, locks)
@@ -157,7 +157,7 @@ function Sweep:finish(i, status, runner)
   else
     self.failed = self.failed + undone
     self.code = (status == ENVIRONMENT or self.code == ENVIRONMENT) and ENVIRONMENT or INPUT
-    self.display:say(("[%d/%d] %s"):format(self.ended, #self.jobs, failure_text(job, undone, status)))
+    self.display:say(("[%d/%d] %s"):format(self.ended, #self.jobs, describe_failure(job, undone, status)))
   end
   if status == ENVIRONMENT then
     self.display:say("no further run is started, because others may fail too; running ones continue")
@@ -166,7 +166,7 @@ function Sweep:finish(i, status, runner)
 end
 
 function Sweep:tick(runner)
-  if not self.is_up and is_up(self.options) then
+  if not self.is_up and is_over(self.options) then
     self.is_up = true
     runner:drain()
   end
@@ -183,9 +183,9 @@ function Sweep:prepare(items, threads)
       able, message = set_aside.move_damaged(self.options.out, item.cell, item.cell.missing)
     end
     if able and item.fresh and self.options.left then
-      self.options.left.take_on(item.cell, words_of(item, "info", "--json"))
+      self.options.left.take_on(item.cell, make_words(item, "info", "--json"))
     end
-    for _, part in ipairs(item.fresh and parts_of(item.cell, most) or {}) do
+    for _, part in ipairs(item.fresh and split_cell(item.cell, most) or {}) do
       local job
       if able then
         job, message = make_job(self.options, item, part, threads)
@@ -243,7 +243,7 @@ local function conclude(options, study, how, code, failed, begun)
     return ENVIRONMENT
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
-  elseif how == "drained" or is_up(options) and counts.waiting > 0 then
+  elseif how == "drained" or is_over(options) and counts.waiting > 0 then
     say(("the %s %s are over, and no further run was started; the same command continues"):format(
       grid.format_shortest(options.hours), options.hours == 1 and "hour" or "hours"))
     return AGAIN
@@ -273,12 +273,12 @@ end
 -- Builds trainers and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and
 -- the number of failed runs.
 local function train_round(options, study, tried)
-  local cells = cells_to_do(study, tried)
-  local most, threads = shares(options, cells)
+  local cells = list_cells_to_do(study, tried)
+  local most, threads = share_processors(options, cells)
   announce(study, counts_of(study), options, #cells > 0 and most, threads)
   if #cells == 0 then
     return "done", DONE, 0
-  elseif is_up(options) then
+  elseif is_over(options) then
     return "drained", DONE, 0
   end
   local items = trainers.list(options.project, cells, options)
@@ -290,13 +290,13 @@ local function train_round(options, study, tried)
     clock = progress_text.make_clock(), code = DONE }, Sweep)
   local how = trainers.build(options.project, items)
   if how == "done" then
-    how = is_up(options) and "drained" or sweep:train(items, most, threads)
+    how = is_over(options) and "drained" or sweep:train(items, most, threads)
   end
   return how, sweep.code, sweep.failed
 end
 
 -- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.
-local function go(options, study)
+local function sweep_all(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and begun + 3600 * options.hours
   while true do
@@ -304,7 +304,7 @@ local function go(options, study)
     local how, code, lost = train_round(options, study, tried)
     local again = false
     worst, failed = hand_over.choose_worse(worst, code), failed + lost
-    if how == "done" and code ~= ENVIRONMENT and not is_up(options) then
+    if how == "done" and code ~= ENVIRONMENT and not is_over(options) then
       ledger.survey(study, options.out)
       how, code, again = hand_over.run(options, study, refused)
       worst = hand_over.choose_worse(worst, code)
@@ -317,8 +317,8 @@ local function go(options, study)
 end
 
 local function dry_run(options, study)
-  local counts, cells = counts_of(study), cells_to_do(study, {})
-  local most, threads = shares(options, cells)
+  local counts, cells = counts_of(study), list_cells_to_do(study, {})
+  local most, threads = share_processors(options, cells)
   announce(study, counts, options, #cells > 0 and most, threads)
   if counts.waiting > 0 then
     io.stdout:write(("not counted: %s that wait for others, which nobody knows yet\n"):format(
@@ -340,13 +340,12 @@ local function dry_run(options, study)
   return DONE
 end
 
--- Runs a sweep. options.action: run, dry_run or status.
 function M.run(options)
   local study = must(INPUT, overview.expand(options))
   if options.action == "status" then
     return overview.print_status(options, study) and DONE or INPUT
   end
-  return (options.action == "dry_run" and dry_run or go)(options, study)
+  return (options.action == "dry_run" and dry_run or sweep_all)(options, study)
 end
 
 return M

@@ -42,7 +42,7 @@ function M.list(project, cells, request)
   end)
 end
 
-local function tell(text)
+local function print_text(text)
   if text then
     say((text:gsub("\n$", "")))
   end
@@ -51,7 +51,7 @@ end
 local function conclude(state, item, code, text)
   state.built = state.built + 1
   item.fresh, item.code = code == 0, code
-  tell(text)
+  print_text(text)
   say(("[%d/%d] %s: %s"):format(state.built, state.count, item.cell.id, code == 0 and "built" or "nothing was built"))
 end
 
@@ -89,12 +89,12 @@ local function build_these(project, items, state, threads)
 end
 
 -- Updates the defaults of compiled trainers that are not fresh. Returns the items that must be compiled.
-local function renew(project, items)
+local function renew_defaults(project, items)
   local unfresh = lists.filter(items, function(item) return not item.fresh end)
   local stale = lists.filter(unfresh, function(item)
     local code, text = build.renew(project, item.job, item.dir, item.linking)
     item.fresh, item.code = code == 0, code
-    tell(text)
+    print_text(text)
     return not code
   end)
   local renewed = lists.count(unfresh, function(item) return item.fresh end)
@@ -106,7 +106,7 @@ end
 
 -- Builds the trainers that are not fresh, and sets item.fresh. Returns the result of jobs.run.
 function M.build(project, items)
-  local stale = renew(project, items)
+  local stale = renew_defaults(project, items)
   if #stale == 0 then
     return "done"
   end

@@ -23,7 +23,7 @@ local SECONDS = 5
 local SIGNAL = 128 -- the least exit code that stands for a signal
 
 -- Sets scale and settings to the values of the study's sweep into this folder, unless the options set them.
-local function as_swept(options)
+local function set_as_swept(options)
   if options.scale or #options.set > 0 or options.given then
     return
   end
@@ -46,30 +46,30 @@ local function expand(options)
   return study, message
 end
 
-local function is_there(path)
+local function exists(path)
   return lfs.attributes(path, "mode") ~= nil
 end
 
-local function has_more(options, study)
+local function has_new_spec(options, study)
   return lists.find(study.cells, function(cell)
     local file = not cell.spec and cell.source and cell.source.file
-    return file and is_there(options.out .. "/" .. file)
+    return file and exists(options.out .. "/" .. file)
   end) ~= nil
 end
 
-local function look_at_cell(options, cell, hooks, locks, now)
-  local attempts = is_there(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
+local function read_cell(options, cell, hooks, locks, now)
+  local attempts = exists(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
     if run.state ~= "done" then
       local dir = options.out .. "/" .. run.dir
-      local attempt = attempts and not is_there(dir .. "/run.json") and hooks.place(options.out, run)
+      local attempt = attempts and not exists(dir .. "/run.json") and hooks.place(options.out, run)
       run_progress.read(cell, run, attempt and attempt.dir or dir, locks, now)
     end
   end
 end
 
 -- The reason for a run's failure from the logs, which are read once per failure.
-local function why_of(options, run, hooks, logs)
+local function find_reason(options, run, hooks, logs)
   local seen = run.seen
   if seen.told ~= seen["run.json"] then
     local log = ("%s/%s/log.txt"):format(options.out, run.dir:match("^(.*)/"))
@@ -81,12 +81,12 @@ local function why_of(options, run, hooks, logs)
   return seen.why
 end
 
-local function failed_runs(options, study, hooks)
+local function list_failed(options, study, hooks)
   local logs = {}
   return lists.collect(study.cells, function(cell)
     return lists.map(cell.runs, function(run)
       return run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id,
-        grid.format_shortest(run.learning_rate), run.seed), why = why_of(options, run, hooks, logs) } or nil
+        grid.format_shortest(run.learning_rate), run.seed), why = find_reason(options, run, hooks, logs) } or nil
     end)
   end)
 end
@@ -115,18 +115,18 @@ local function show(options, study, display, clock, failed, said)
 end
 
 function M.run(options, hooks)
-  as_swept(options)
+  set_as_swept(options)
   local study = overview.must(INPUT, expand(options))
   local display, clock, said = progress_text.open_display(1), progress_text.make_clock(), {}
   while true do
-    if has_more(options, study) then
+    if has_new_spec(options, study) then
       study = expand(options) or study
     end
     local locks, now = ledger.read_locks(), os.time()
     for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
-      look_at_cell(options, cell, hooks, locks, now)
+      read_cell(options, cell, hooks, locks, now)
     end
-    local all = show(options, study, display, clock, failed_runs(options, study, hooks), said)
+    local all = show(options, study, display, clock, list_failed(options, study, hooks), said)
     if all or options.once then
       return DONE
     end

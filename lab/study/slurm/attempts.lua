@@ -23,7 +23,7 @@ local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] 
   lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
 -- The step of the last checkpoint in a folder; nil if there is none.
-local function step_of(dir)
+local function find_step(dir)
   if not ledger.has_checkpoint(dir) then
     return nil
   end
@@ -31,26 +31,26 @@ local function step_of(dir)
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
-local function visible(folder)
+local function list_visible(folder)
   return lists.filter(write.list_names(folder), function(name) return not name:find("^%.") end)
 end
 
 -- Folders of a run in attempts: a list of { dir, step (nil before the first checkpoint) }. Folders behind a link are
 -- ignored.
-local function all(out, run)
+local function list_attempts(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
-  return lists.collect(visible(attempts), function(name)
+  return lists.collect(list_visible(attempts), function(name)
     local place = attempts .. "/" .. name
     return lists.map({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }, function(dir)
       return lfs.attributes(dir, "mode") == "directory" and not inside.find_link(out, dir)
-        and { dir = dir, step = step_of(dir) } or nil
+        and { dir = dir, step = find_step(dir) } or nil
     end)
   end)
 end
 
 function M.find_best(out, run)
   local best
-  for _, attempt in ipairs(all(out, run)) do
+  for _, attempt in ipairs(list_attempts(out, run)) do
     best = (not best or (attempt.step or -1) > (best.step or -1)) and attempt or best
   end
   return best
@@ -66,7 +66,7 @@ end
 
 -- The lines that a group of runs has written, from the end of a task's log: the lines before the task's message that
 -- some runs are not done, or the last lines while the task still runs.
-local function lines_of_group(lines, run)
+local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local list, found = {}, false
   for i = #lines, 1, -1 do
@@ -88,7 +88,7 @@ function M.find_error(out, run, dir)
   local list = task and records.list(out) or {}
   for i = #list, 1, -1 do
     local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))
-    local words = failures.find_error(lines_of_group(lines, run), run)
+    local words = failures.find_error(find_group_lines(lines, run), run)
     if words then
       return words
     end
@@ -97,8 +97,8 @@ end
 
 -- Moves files that the user has put next to a run, selected as in task.sh, to the run's own folder, unless that folder
 -- has a file of the same name.
-local function carry(out, from, to)
-  for _, name in ipairs(visible(from)) do
+local function move_user_files(out, from, to)
+  for _, name in ipairs(list_visible(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
       inside.move(out, from .. "/" .. name, to .. "/" .. name)
     end
@@ -110,7 +110,7 @@ end
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
 -- Whether a trainer with these facts can continue from an attempt's newest undamaged checkpoint.
-local function fits(attempt, own, keys)
+local function can_continue(attempt, own, keys)
   local found = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
     or safetensors.open(attempt.dir .. "/checkpoint.previous.safetensors")
   local facts = found and found.metadata
@@ -120,24 +120,24 @@ local function fits(attempt, own, keys)
     and step <= (math.tointeger(own.steps) or math.maxinteger)
 end
 
-local function sort_out(list, own, keys)
-  local fitting = lists.filter(list, function(attempt) return fits(attempt, own, keys) end)
+local function choose_attempt(list, own, keys)
+  local fitting = lists.filter(list, function(attempt) return can_continue(attempt, own, keys) end)
   table.sort(fitting, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
   return table.remove(fitting, 1), fitting
 end
 
-local function prune(out, dir)
+local function remove_empty_parents(out, dir)
   repeat
     dir = dir:match("^(.*)/")
   until not inside.remove_empty(out, dir) or dir:find("/%.attempts$")
 end
 
 -- Removes attempts at a run that has its own folder, after moving the user's files from the attempts to that folder.
-local function drop(out, list, place)
+local function remove_attempts(out, list, place)
   for _, attempt in ipairs(list) do
-    carry(out, attempt.dir, place)
+    move_user_files(out, attempt.dir, place)
     inside.remove(out, attempt.dir)
-    prune(out, attempt.dir)
+    remove_empty_parents(out, attempt.dir)
   end
 end
 
@@ -147,13 +147,13 @@ end
 function M.adopt(out, runs, trainer, device)
   local own, adopted, strange = nil, 0, 0
   for _, run in ipairs(runs) do
-    local list, place = run.state == "absent" and all(out, run) or {}, out .. "/" .. run.dir
+    local list, place = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
     own = own or list[1] and (input.decode((shell.capture(trainer))) or {})
-    local best, rest = sort_out(list, own, ORIGIN[device:match("^%a+")])
+    local best, rest = choose_attempt(list, own, ORIGIN[device:match("^%a+")])
     if best and inside.move(out, best.dir, place) then
       adopted, run.state = adopted + 1, "stopped"
-      prune(out, best.dir)
-      drop(out, rest, place)
+      remove_empty_parents(out, best.dir)
+      remove_attempts(out, rest, place)
     else
       strange = strange + (list[1] and M.find_best(out, run).step and 1 or 0)
     end
@@ -164,7 +164,7 @@ end
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do
-      drop(out, run.state == "done" and all(out, run) or {}, out .. "/" .. run.dir)
+      remove_attempts(out, run.state == "done" and list_attempts(out, run) or {}, out .. "/" .. run.dir)
     end
   end
 end

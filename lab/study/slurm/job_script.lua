@@ -52,7 +52,7 @@ local function scratch_lines(scratch)
 end
 
 -- The interpreter line: with a prologue a login shell, which reads the cluster's profile, with commands like `module`.
-local function interpreter(site)
+local function choose_interpreter(site)
   return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
 end
 
@@ -68,7 +68,7 @@ function M.make_script(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
-  local lines = lists.collect({ { interpreter(site) }, sbatch_lines(site, job), { "#", about, "" },
+  local lines = lists.collect({ { choose_interpreter(site) }, sbatch_lines(site, job), { "#", about, "" },
     prologue_lines(site), scratch_lines(site.scratch),
     { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } }, function(part) return part end)
   return table.concat(lines, "\n") .. "\n" .. body
@@ -78,13 +78,13 @@ end
 -- folder, directory }; words: the command that submits them.
 function M.make_next_script(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
-  local lines = lists.append({ interpreter(site) }, sbatch_lines(site, next_job))
+  local lines = lists.append({ choose_interpreter(site) }, sbatch_lines(site, next_job))
   lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
   lists.append(lines, prologue_lines(site))
   return table.concat(lines, "\n") .. "\nexec " .. shell.join(words) .. "\n"
 end
 
-local function group_line(task, group, site)
+local function format_group(task, group, site)
   local cell = group.cell
   local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
@@ -98,7 +98,7 @@ end
 function M.make_list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do
-    lists.append(lines, lists.map(groups, function(group) return group_line(task, group, site) end))
+    lists.append(lines, lists.map(groups, function(group) return format_group(task, group, site) end))
   end
   return table.concat(lines, "\n") .. "\n"
 end

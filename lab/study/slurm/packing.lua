@@ -11,7 +11,7 @@ local M = {}
 
 -- Groups the runs with this `again` into rectangles: lists of seeds in ascending order, each with the learning rates
 -- that lack exactly these seeds.
-local function rectangles(cell, again)
+local function make_rectangles(cell, again)
   local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
   local by_rate = lists.group(missing, function(run) return run.learning_rate end)
   for _, runs in ipairs(by_rate) do
@@ -29,7 +29,7 @@ local function rectangles(cell, again)
 end
 
 -- Cuts the range 1..count after each number for which `breaks` holds, and into ranges of at most `most` numbers.
-local function stretches(count, most, breaks)
+local function cut_range(count, most, breaks)
   local list, first = {}, 1
   for i = 1, count do
     if i == count or i - first + 1 == most or breaks(i) then
@@ -43,10 +43,10 @@ end
 local function add_groups(groups, cell, rectangle, again, replicas)
   local seeds, rates = rectangle.seeds, rectangle.rates
   local wide = math.min(#rates, replicas)
-  local by_seed = stretches(#seeds, math.max(1, replicas // wide), function(i)
+  local by_seed = cut_range(#seeds, math.max(1, replicas // wide), function(i)
     return seeds[i + 1] ~= seeds[i] + 1
   end)
-  for _, across in ipairs(stretches(#rates, wide, function() return false end)) do
+  for _, across in ipairs(cut_range(#rates, wide, function() return false end)) do
     for _, along in ipairs(by_seed) do
       local group = { cell = cell, learning_rates = table.move(rates, across[1], across[2], 1, {}),
         seeds = { seeds[along[1]], seeds[along[2]] }, runs = {}, again = again }
@@ -62,7 +62,7 @@ function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
     for _, again in ipairs({ false, true }) do
-      for _, rectangle in ipairs(rectangles(cell, again)) do
+      for _, rectangle in ipairs(make_rectangles(cell, again)) do
         add_groups(groups, cell, rectangle, again, replicas)
       end
     end
@@ -71,7 +71,7 @@ function M.make_groups(cells, replicas)
 end
 
 -- Distributes groups over tasks: the longest group first, each to the task with the least work so far.
-local function spread(groups, count, weight)
+local function distribute(groups, count, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do
     tasks[i], loads[i] = {}, 0
@@ -107,10 +107,10 @@ function M.make_tasks(groups, limits)
   local limit = math.min(limits.most, #groups)
   local limit_of_task = math.max(limits.seconds, longest) -- a group is one process, which continues after a requeue
   local count = known and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task))) or limit
-  local tasks, heaviest = spread(sorted, count, weight)
+  local tasks, heaviest = distribute(sorted, count, weight)
   while known and heaviest > limit_of_task and count < limit do
     count = math.min(limit, count + 1 + count // 16)
-    tasks, heaviest = spread(sorted, count, weight)
+    tasks, heaviest = distribute(sorted, count, weight)
   end
   return tasks, known and heaviest or nil
 end

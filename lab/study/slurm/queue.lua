@@ -11,7 +11,7 @@ local M = {}
 local RUNNING = { RUNNING = true, COMPLETING = true, CONFIGURING = true, STAGE_OUT = true, SIGNALING = true,
   SUSPENDED = true, STOPPED = true }
 
-local function failure(command, code, text)
+local function describe_failure(command, code, text)
   if code == 127 then
     return ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
       :format(command), true
@@ -22,7 +22,7 @@ end
 local function ask(...)
   local text, code = shell.ask({ ... })
   if code ~= 0 then
-    return nil, failure((...), code, text)
+    return nil, describe_failure((...), code, text)
   end
   return text
 end
@@ -34,7 +34,6 @@ function M.find_largest_array()
   return text and (most or 1001) - 1, message, absent
 end
 
--- Parses the lines of squeue: { name, job, task, state, node, reason, running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do
@@ -63,14 +62,14 @@ local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK
   "SBATCH_WAIT" }
 
 -- The output and the error output of sbatch, separately; or nil and a message with both.
-local function submitted(words)
+local function run_sbatch(words)
   local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
   local text, code = shell.capture({ "sh", "-c", script, "sh", table.unpack(words) })
   local out, said = text:match("^(.*)\n\f(.*)$")
   if code == 0 and out then
     return out, said
   end
-  return nil, (failure("sbatch", code, (out or text) .. (said or "")))
+  return nil, (describe_failure("sbatch", code, (out or text) .. (said or "")))
 end
 
 -- Submits a script and returns the number of its job. after: an array whose tasks must all succeed first, or Slurm
@@ -80,7 +79,7 @@ function M.submit(script, after)
   lists.append(words, { "sbatch", "--parsable" })
   lists.append(words, after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script
-  local out, said = submitted(words)
+  local out, said = run_sbatch(words)
   local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
   return job, not out and said or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out .. said)
     or nil

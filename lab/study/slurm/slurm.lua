@@ -28,7 +28,7 @@ function M.is_used(options)
 end
 
 -- Records of the study, and of all studies that were submitted into this folder. Errors name all of these.
-local function own_records(options)
+local function find_records(options)
   local list = records.list(options.out)
   local own = records.filter_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   local names = lists.drop_repeats(lists.map(list, function(record) return record.study end))
@@ -39,7 +39,7 @@ local function own_records(options)
   return own, list
 end
 
-local function record_line(record)
+local function format_record(record)
   local running = lists.filter(record.tasks, function(task) return task.running end)
   local waiting = lists.filter(record.tasks, function(task) return not task.running end)
   local function distinct_texts(tasks, key)
@@ -57,7 +57,7 @@ local function record_line(record)
   return line .. (record.cancelled and "; cancelled" or "")
 end
 
-local function refine(study, out, live)
+local function set_states(study, out, live)
   for _, run in lists.iterate_nested(study.cells, "missing") do
     local at = live[run.dir]
     if at then
@@ -69,7 +69,7 @@ local function refine(study, out, live)
 end
 
 -- Reports runs of tasks in the queue that are no longer part of the study.
-local function tell_strangers(study, live)
+local function report_strangers(study, live)
   local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
     if at.record.study == study.name and not known[dir] then
@@ -83,7 +83,7 @@ local function tell_strangers(study, live)
   end
 end
 
-local function tell_lost(options, counts, own)
+local function report_lost(options, counts, own)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
@@ -99,26 +99,26 @@ local function status(options)
   local list = records.list(options.out)
   local tasks, message, absent = queue.list_tasks()
   local live = records.find_queued_runs(list, tasks or {})
-  refine(study, options.out, live)
+  set_states(study, options.out, live)
   local whole = overview.print_status(options, study)
   for _, record in ipairs(list) do
     if record.tasks then
-      io.stdout:write(record_line(record), "\n")
+      io.stdout:write(format_record(record), "\n")
     end
   end
   if #study.cells == #study.ids then
-    tell_strangers(study, live)
+    report_strangers(study, live)
   end
   if not tasks then
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
-  tell_lost(options, overview.count_states(study), records.filter_study(list, study.name))
+  report_lost(options, overview.count_states(study), records.filter_study(list, study.name))
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
 -- Resubmits the study with its last submission's options, on the same site unless another site is named.
 local function resubmit(options)
-  local own = own_records(options)
+  local own = find_records(options)
   local last = own[#own]
   local function words(scale, set)
     local list = lists.append({ scale and "--scale " .. scale or nil },
@@ -134,7 +134,7 @@ local function resubmit(options)
 end
 
 -- Returns the records without those whose jobs have foreign names, which are reported; and whether there are any.
-local function without_foreign(options, own)
+local function drop_foreign(options, own)
   local list, any = {}, false
   for _, record in ipairs(own) do
     if records.is_own(record, options.out) then
@@ -150,11 +150,11 @@ local function without_foreign(options, own)
 end
 
 local function cancel(options)
-  local own, list = own_records(options)
+  local own, list = find_records(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())
   records.find_queued_runs(list, tasks)
   local jobs, count = {}, 0
-  local listed, foreign = without_foreign(options, own)
+  local listed, foreign = drop_foreign(options, own)
   for _, record in ipairs(listed) do
     if record.tasks then
       local written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
@@ -184,7 +184,6 @@ local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, s
     return watch.run(options, { place = attempts.find_best, words = attempts.find_error })
   end }
 
--- Runs the action options.action.
 function M.run(options)
   return ACTIONS[options.action](options)
 end
@@ -192,7 +191,7 @@ end
 -- Hooks by which a sweep on this machine uses unfinished runs of tasks. take_on(cell, trainer) is called before it
 -- trains runs of a cell, where trainer is the command that prints the trainer's facts; tidy(study) is called at the
 -- sweep's end.
-local function what_tasks_left(options)
+local function make_hooks(options)
   return {
     take_on = function(cell, trainer)
       local adopted, strange = attempts.adopt(options.out, cell.missing, trainer, options.device)
@@ -224,8 +223,8 @@ function M.make_way(options)
   local busy = lists.find(list, function(record) return record.tasks end)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
     .. "./longhand sweep cancel %s ends them, another --out is out of their way"):format(options.out,
-    record_line(busy), busy.study))
-  options.left = list[1] and what_tasks_left(options)
+    format_record(busy), busy.study))
+  options.left = list[1] and make_hooks(options)
 end
 
 return M

@@ -37,7 +37,6 @@ local FULL = 0.9 -- the share of a task's time that is filled with runs, whose t
 
 local must, say = overview.must, overview.print
 
--- Whether a folder's name is safe in a #SBATCH line and in a script.
 local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
@@ -45,7 +44,7 @@ end
 -- Cells with the runs that can be submitted in `missing`, with run.again if the run's folder exists; and counts { runs
 -- (that can be submitted), queued, running }. queued: runs of tasks in the queue; running: runs of processes on this
 -- machine.
-local function to_do(study, live)
+local function list_to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
     local missing = lists.filter(cell.missing, function(run)
@@ -59,7 +58,7 @@ local function to_do(study, live)
   return cells, count
 end
 
-local function request_of(options, site)
+local function make_request(options, site)
   return { target = site.gpus > 0 and "cpu,cuda" or "cpu", levels = table.concat(site.levels or { "all" }, " "),
     arch = site.architectures and table.concat(site.architectures, ","), cuda_root = options.cuda_root,
     device = site.gpus > 0 and "cuda" or "cpu" }
@@ -79,8 +78,7 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
--- Sets each group's item and its trainer's defaults and flags.
-local function equip(groups, items)
+local function complete_groups(groups, items)
   local item_of = lists.index_by(items, function(item) return item.cell.id end)
   for _, group in ipairs(groups) do
     group.item, group.flags = item_of[group.cell.id], trainer_flags.list_training(group.cell.spec.data_files)
@@ -93,7 +91,7 @@ end
 
 -- Copies an item's trainer to a name that is derived from the copy's bytes, replacing any other file of that name. nil
 -- and a message on failure.
-local function stage_one(project, item, folder)
+local function stage_trainer(project, item, folder)
   local partial = ("%s/%s.partial"):format(folder, item.cell.id)
   os.remove(partial)
   local done, message = trainers.copy(project, item, partial)
@@ -108,7 +106,7 @@ local function stage_one(project, item, folder)
 end
 
 -- The texts of an array: job.sh and runs.txt as a list of files. folder: the array's folder.
-local function texts_of(options, study, site, plan)
+local function make_texts(options, study, site, plan)
   local out = paths.resolve(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
     trainers = records.get_folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.name_study(study),
@@ -129,7 +127,7 @@ local function describe(plan, site, most)
 end
 
 local function make_plan(options, site, cells, most)
-  local request = request_of(options, site)
+  local request = make_request(options, site)
   local items
   if options.action == "dry_run" then
     items = trainers.list(options.project, cells, request)
@@ -142,7 +140,7 @@ local function make_plan(options, site, cells, most)
   estimate_groups(plan.groups, items, request, site)
   plan.tasks, plan.longest = packing.make_tasks(plan.groups, { least = site.min_tasks,
     most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
-  equip(plan.groups, items)
+  complete_groups(plan.groups, items)
   return plan
 end
 
@@ -166,7 +164,7 @@ local function print_script(options, study, site, plan, most)
   for _, item in ipairs(plan.items) do
     item.copy = item.cell.id .. "-DIGEST"
   end
-  local files = texts_of(options, study, site, plan)
+  local files = make_texts(options, study, site, plan)
   io.stdout:write(files[1].text)
   say(describe(plan, site, most))
   say("nothing was submitted; runs.txt would begin with")
@@ -197,7 +195,7 @@ local function submit_next(options, study, site, plan, job)
 end
 
 -- Finds a job of this name that the controller accepted although sbatch failed, for example because its reply was late.
-local function accepted(name)
+local function find_accepted(name)
   local task = lists.find(queue.list_tasks() or {}, function(task) return task.name == name end)
   if task then
     say(("warning: sbatch failed, but job %s of that name is in the queue"):format(task.job))
@@ -219,9 +217,9 @@ local function submit(options, study, site, plan, most)
   local job
   local code, message = stop.catch(function()
     for _, item in ipairs(plan.items) do
-      stop.must(ENVIRONMENT, stage_one(options.project, item, records.get_folder(options.out) .. "/trainers"))
+      stop.must(ENVIRONMENT, stage_trainer(options.project, item, records.get_folder(options.out) .. "/trainers"))
     end
-    local files = texts_of(options, study, site, plan)
+    local files = make_texts(options, study, site, plan)
     files[#files + 1] = { path = "record.json", text = records.format_record(study, site, plan.name) }
     stop.must(ENVIRONMENT, write.files(folder, files))
     stop.must(ENVIRONMENT, write.make_directory(folder .. "/logs"))
@@ -230,7 +228,7 @@ local function submit(options, study, site, plan, most)
     end
     job = stop.must(INPUT, queue.submit(plan.folder .. "/job.sh"))
   end)
-  job = job or code == INPUT and accepted(plan.name)
+  job = job or code == INPUT and find_accepted(plan.name)
   if not job then
     take_back(options, plan, folder)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
@@ -262,7 +260,7 @@ local function ask_queue(options)
   return records.find_queued_runs(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
-local function go(options, site)
+local function submit_study(options, site)
   -- the study with the specs that earlier stages made for later stages, and the worst exit code of their verbs
   local study, worst = must(INPUT, (options.action == "dry_run" and overview or hand_over).expand(options))
   if worst == AGAIN then
@@ -271,7 +269,7 @@ local function go(options, site)
   local live, most = ask_queue(options)
   must(ENVIRONMENT, most >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
     :format(most + 1))
-  local cells, count = to_do(study, live)
+  local cells, count = list_to_do(study, live)
   if not announce(options, study, count) then
     return worst or DONE
   end
@@ -290,10 +288,10 @@ function M.run(options)
       .. "  expected: %s"):format(escape.plain(options.out), escape.MAKE_TEXT))
   end
   if options.action == "dry_run" then
-    return go(options, site)
+    return submit_study(options, site)
   end
   local release = must(ENVIRONMENT, records.claim(options.out))
-  local done, code = pcall(go, options, site)
+  local done, code = pcall(submit_study, options, site)
   release()
   if not done then
     error(code, 0)

@@ -28,7 +28,7 @@ function M.cosine(a, b)
 end
 
 -- Returns the list minus its mean; nil if the list does not vary.
-local function centred(values)
+local function centre(values)
   local mean, out, largest = statistics.mean(values), {}, 0.0
   for i, value in ipairs(values) do
     out[i] = value - mean
@@ -38,7 +38,7 @@ local function centred(values)
 end
 
 function M.pearson(a, b)
-  local x, y = centred(a), centred(b)
+  local x, y = centre(a), centre(b)
   return x and y and M.cosine(x, y) or nil
 end
 

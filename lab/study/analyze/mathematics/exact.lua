@@ -28,7 +28,6 @@ local function log_choose(n, k)
   return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
 end
 
--- The number of ways to choose k of n, as a float.
 local function choose(n, k)
   local ways = 1.0
   for i = 1, math.min(k, n - k) do

@@ -11,7 +11,6 @@ local M = {}
 -- Settings (panels.lua) of a picture that has only such panels.
 M.SETTINGS = { "set border 3 lw 1 lc rgb '#444444'", "set tics in" }
 
--- The given axis, or one that fits all numbers.
 local function axis(letter, groups, given)
   return given and ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
     or scales.fit_axis(letter, lists.map(groups, function(group) return group[letter] end))

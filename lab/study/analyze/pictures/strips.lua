@@ -18,7 +18,7 @@ local SETTINGS = { "set border 1 lw 1 lc rgb '#444444'", "set tics in font ',10'
   "set grid x lt 1 lw 0.6 lc rgb '#d0d0d0'" }
 
 -- The lines of data "x y colour" of every number.
-local function points_of(set, styles)
+local function format_points(set, styles)
   local lines = {}
   for y, group in ipairs(set.groups) do
     local count, colour = #group.scores, tonumber(styles[group.name].colour:sub(2), 16)
@@ -30,7 +30,7 @@ local function points_of(set, styles)
 end
 
 -- The lines of data "mean low high y" of every group with an interval.
-local function means_of(set)
+local function format_means(set)
   return lists.map(set.groups, function(group, y)
     return group.low and ("%.9g %.9g %.9g %.2f"):format(group.mean, group.low, group.high, y + BAR) or nil
   end)
@@ -45,8 +45,8 @@ return function(title, note, sets)
     panel = ROW * lists.max(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
       return { label = "", { title = set.name, lines = { range, ("set yrange [%g:0.5]\nset ytics (%s)"):format(
         #set.groups + 0.5, heat.format_tics(lists.get_names(set.groups), 1)) }, layers = {
-          { points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
-          { means_of(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
+          { format_points(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
+          { format_means(set), "using 1:4:2:3 with xerrorbars pt 7 ps 0.7 lw 1.4 lc rgb '#222222'" },
         } } }
     end) }
 end

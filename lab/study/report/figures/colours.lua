@@ -33,7 +33,7 @@ local PLACES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative 
 M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725" }
 local SHADES = 5 -- of them, from either end, that are visible on a light and on a dark background
 
-local function place_of(list, value)
+local function find_index(list, value)
   for i, one in ipairs(list) do
     if one == value then
       return i
@@ -42,17 +42,17 @@ local function place_of(list, value)
 end
 
 -- The style of a place of the palette; round 0 has solid lines, each further round other dashes and points.
-local function style_of(place, round)
+local function make_style(place, round)
   local colour, dark, point = table.unpack(M.PALETTE[place])
   return { colour = colour, dark = dark, dash = round == 0 and SOLID or DASHES[(round - 1) % #DASHES + 1],
-    point = POINTS[(place_of(POINTS, point) + round - 1) % #POINTS + 1] }
+    point = POINTS[(find_index(POINTS, point) + round - 1) % #POINTS + 1] }
 end
 
 -- The style of an encoding, also as rand_rope and rope-500; nil for other names.
-local function own_style(name)
+local function find_style(name)
   local base, random = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "")
   local place = (PLACES[base] or {})[random + 1]
-  return place and style_of(place, random)
+  return place and make_style(place, random)
 end
 
 -- Styles of names in one figure, by name; up to 72 differ.
@@ -66,11 +66,11 @@ function M.choose_styles(names)
     end
     return free
   end
-  local others = lists.filter(names, function(name) return not give(name, own_style(name)) end)
+  local others = lists.filter(names, function(name) return not give(name, find_style(name)) end)
   for _, name in ipairs(others) do
     local style
     repeat
-      style, place = style_of(place % #M.PALETTE + 1, place // #M.PALETTE), place + 1
+      style, place = make_style(place % #M.PALETTE + 1, place // #M.PALETTE), place + 1
     until give(name, style, place <= #M.PALETTE and style.colour or nil) or place > #M.PALETTE * 64
     styles[name] = style
   end
@@ -82,7 +82,7 @@ function M.choose_style(name)
 end
 
 -- The colour at a share of the way along #SHADES shades, from either end of the palette.
-local function shade(share, dark)
+local function mix_shade(share, dark)
   local at = 1 + (SHADES - 1) * share
   local low = math.min(math.floor(at), SHADES - 1)
   local from, to = M.VIRIDIS[dark and #M.VIRIDIS + 1 - low or low], M.VIRIDIS[dark and #M.VIRIDIS - low or low + 1]
@@ -100,9 +100,9 @@ function M.choose_styles_along(names)
   end
   table.sort(order)
   for _, name in ipairs(names) do
-    local place = place_of(order, tonumber(name))
+    local place = find_index(order, tonumber(name))
     local share = (place - 1) / (#order - 1)
-    styles[name] = { colour = shade(share), dark = shade(share, true), dash = SOLID,
+    styles[name] = { colour = mix_shade(share), dark = mix_shade(share, true), dash = SOLID,
       point = POINTS[(place - 1) % #POINTS + 1] }
   end
   return styles

@@ -44,7 +44,7 @@ function M.thin(points)
   return thin
 end
 
-local function block_of(name, points)
+local function make_block(name, points)
   return gnuplot.make_block(name, lists.map(M.thin(points), function(point)
     return table.concat(lists.map(point, number), " ")
   end))
@@ -56,8 +56,8 @@ local function data(figure)
   for _, curve in lists.iterate_nested(figure.panels, "curves") do
     count = count + 1
     curve.number = count
-    blocks[#blocks + 1] = block_of("curve" .. count, curve.points)
-    blocks[#blocks + 1] = curve.band and block_of("band" .. count, curve.band)
+    blocks[#blocks + 1] = make_block("curve" .. count, curve.points)
+    blocks[#blocks + 1] = curve.band and make_block("band" .. count, curve.band)
   end
   return blocks
 end
@@ -79,7 +79,7 @@ local function y_scale(axis)
   return "unset nonlinear y\n" .. (axis.log and ("set logscale y %d"):format(axis.log) or "unset logscale y")
 end
 
-local function ranges(panel)
+local function format_ranges(panel)
   local x = panel.x
   local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
     or number(scales.choose_step(x[2] - x[1]))
@@ -113,7 +113,7 @@ local function marks(panel)
 end
 
 -- The parts of a panel's plot command, each with the curve that it draws, if any.
-local function parts_of(panel)
+local function list_parts(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
     return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
       i == 1 and "(2,3)" or "(8,3)") }
@@ -132,18 +132,17 @@ local function parts_of(panel)
   return parts
 end
 
--- A plot command of parts, by their texts.
 local function plot(texts)
   return #texts > 0 and "plot " .. table.concat(texts, ", \\\n     ") or "plot NaN notitle"
 end
 
 -- on_page: the panel has no title, and the name of its y axis is at the top left.
-local function panel_text(panel, on_page)
+local function format_panel(panel, on_page)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
-  local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, ranges(panel), marks(panel) }
+  local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel), marks(panel) }
   lists.append(lines, on_page and { "set label " .. ylabel .. " at screen 0.01,0.96 left" .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
-  lines[#lines + 1] = plot(lists.map(parts_of(panel), function(part) return part[1] end))
+  lines[#lines + 1] = plot(lists.map(list_parts(panel), function(part) return part[1] end))
   return table.concat(lines, "\n")
 end
 
@@ -152,8 +151,7 @@ local BARE = "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nu
   .. "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y\n"
   .. "set xrange [0:1]\nset yrange [0:1]"
 
--- The legend, which lists the names of the curves in a separate place.
-local function legend_text(legend)
+local function format_legend(legend)
   return BARE .. "\nset key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'\n"
     .. plot(lists.map(legend, function(entry)
       return ("2 title %s %s"):format(quote(entry.title), with(entry.style))
@@ -174,15 +172,15 @@ local function drawing(figure)
     wide = wide or 800
     lines[#lines + 1] = "set key outside above left Left reverse samplen 2.2 width 2 textcolor rgb '#222222' "
       .. (figure.width and "vertical maxcols 1" or "horizontal")
-    lines[#lines + 1] = panel_text(figure.panels[1])
+    lines[#lines + 1] = format_panel(figure.panels[1])
     return lines, wide, wide * 0.6 + LINE * names
   end
   local places = #figure.panels + 1
   local across = wide and math.max(1, math.floor(wide / LEAST)) or places <= 4 and 2 or places <= 9 and 3 or 4
   local down = math.ceil(places / across)
   lists.append(lines, { "set key off", ("set multiplot layout %d,%d"):format(down, across) })
-  lists.append(lines, lists.map(figure.panels, function(panel) return panel_text(panel) end))
-  lists.append(lines, { legend_text(figure.legend), "unset multiplot" })
+  lists.append(lines, lists.map(figure.panels, function(panel) return format_panel(panel) end))
+  lists.append(lines, { format_legend(figure.legend), "unset multiplot" })
   wide = wide or across * WIDTH
   return lines, wide, down * HEIGHT * wide / (across * WIDTH)
 end
@@ -193,8 +191,6 @@ function M.make_script(figure)
   return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks,
     font = figure.width and PAPER_FONT or #figure.panels == 1 and 15 or 12 }, lines)
 end
-
--- ---- pictures of a page ----
 
 M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56,
   sample = { 100, 60 } } -- pixels of a panel and of a sample, which gnuplot cannot draw smaller
@@ -220,7 +216,7 @@ end
 
 -- The curves that gnuplot draws in a panel, in its order; false: a part without a curve.
 function M.list_drawn_curves(panel)
-  return lists.map(parts_of(panel), function(part) return part[2] or false end)
+  return lists.map(list_parts(panel), function(part) return part[2] or false end)
 end
 
 -- A script that draws every panel of a figure, and a sample of every line, into an SVG of its own: { path, text, makes
@@ -236,7 +232,7 @@ function M.make_page(figure)
       "set output " .. quote(makes[#makes]), text })
   end
   for i, panel in ipairs(figure.panels) do
-    add("panel", i, at.width, at.height, panel_text(panel, true))
+    add("panel", i, at.width, at.height, format_panel(panel, true))
   end
   lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.make_block("sample", { "-1 0.5", "0.5 0.5",
     "2 0.5" }) })

@@ -16,7 +16,7 @@ local REST = "; everything but the pictures is written; to install it: apt-get i
 
 -- A message on what is missing here for drawing, or nil. With -d gnuplot ignores the user's settings and any .gnuplot
 -- file.
-local function missing()
+local function find_missing()
   local text, code = shell.ask({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
     return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
@@ -25,7 +25,6 @@ local function missing()
     or terminal and ("this gnuplot has no terminal %s"):format(terminal) .. REST or nil
 end
 
--- Draws in a folder.
 local function draw(folder, files, names, pages)
   local written, message = write.files(folder, lists.join(files, pages))
   if not written then
@@ -53,7 +52,7 @@ function M.run(files, names, pages)
   if #names == 0 then
     return {}, {}
   end
-  local message, folder = missing(), nil
+  local message, folder = find_missing(), nil
   if not message then
     folder, message = shell.make_temporary_folder()
   end

@@ -42,7 +42,7 @@ function M.list_points(run, split, factor, ...)
 end
 
 -- The confidence interval of a run's exact match over examples, as points { x, low, high }; nil if there is none.
-local function sample_band(run, scored)
+local function make_sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.list_points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
@@ -89,20 +89,20 @@ local function add_cell(panel, cell, line, style, scored)
   end)
   panel.levels = M.make_levels(cell.task, scored.metric)
   panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
-  local samples = #shown == 1 and sample_band(shown[1], scored) or nil
+  local samples = #shown == 1 and make_sample_band(shown[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
   seeds.add_curves(panel, found, style, line, { mean = seeds.average(found), band = samples
     or seeds.find_quartiles(found), cell = cell.number })
 end
 
-local function legend_of(study, axis, names, styles)
+local function make_legend(study, axis, names, styles)
   return lists.map(names, function(name)
     return { title = score_tables.label(study, axis, name), style = styles[name] }
   end)
 end
 
 -- Styles by the names of the whole axis, so that a value looks the same in every figure and on every page.
-local function styles_along(study, axis)
+local function choose_styles(study, axis)
   return colours.choose_styles_along(score_tables.list_values(study.whole, axis))
 end
 
@@ -113,8 +113,8 @@ end
 -- The figure of the score by length, with a panel for each value of an axis, and a line for each value of another axis.
 function M.make_by_length(study, item)
   local names = score_tables.list_values(study, item.lines)
-  local styles = styles_along(study, item.lines)
-  local figure = { panels = {}, legend = legend_of(study, item.lines, names, styles) }
+  local styles = choose_styles(study, item.lines)
+  local figure = { panels = {}, legend = make_legend(study, item.lines, names, styles) }
   for _, name in ipairs(score_tables.list_panels(study, item)) do
     local panel = { title = name and score_tables.label(study, item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.name_metric(study), x = { 0, 1 },
@@ -146,8 +146,7 @@ function M.make_by_length(study, item)
   return figure
 end
 
--- Evaluations during training as pairs { seconds, score }.
-local function timed(run, metric)
+local function list_timed(run, metric)
   local clock = runs.read_clock(run)
   return lists.map(run.during, function(point)
     local seconds = time_to_threshold.interpolate_seconds(clock, point.step)
@@ -157,7 +156,7 @@ local function timed(run, metric)
 end
 
 -- The mean of lists at equal positions, in seconds and in accuracy; the result ends with the shortest list.
-local function mean_timed(timed_of)
+local function average_timed(timed_of)
   local mean = {}
   while timed_of[1] and not lists.find(timed_of, function(points) return not points[#mean + 1] end) do
     local at = lists.map(timed_of, function(points) return points[#mean + 1] end)
@@ -169,7 +168,7 @@ end
 
 -- The times of runs to a threshold: { reached, runs (their numbers), median, fastest }. In the median, runs that never
 -- reach the threshold count as slower than all others. median and fastest are nil without a time.
-local function times_to(timed_of, threshold)
+local function measure_times(timed_of, threshold)
   local times = lists.map(timed_of, function(points) return time_to_threshold.find_first(points, threshold)
     or math.huge end)
   local reached = lists.filter(times, function(time) return time < math.huge end)
@@ -178,15 +177,15 @@ local function times_to(timed_of, threshold)
     fastest = reached[1] and math.min(table.unpack(reached)) }
 end
 
-local function time_text(seconds)
+local function format_time(seconds)
   return seconds and wording.format_duration(seconds) or "not reached"
 end
 
 -- The table of times to a threshold, by name on the axis of lines, with a row for the ratios of two of them.
-local function time_table(study, item, times, threshold)
+local function tabulate_times(study, item, times, threshold)
   local rows = lists.map(score_tables.list_along(study, item, item.lines), function(line)
     local of = times[line.name]
-    return { line.label, ("%d of %d"):format(of.reached, of.runs), time_text(of.median), time_text(of.fastest),
+    return { line.label, ("%d of %d"):format(of.reached, of.runs), format_time(of.median), format_time(of.fastest),
       cell = line.cell, missing = of.runs == 0 }
   end)
   local titles = lists.map({ item.slow, item.fast }, function(name)
@@ -213,18 +212,18 @@ function M.make_by_time(study, item)
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.name_metric(study),
     x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
-  local times, styles = {}, styles_along(study, item.lines)
+  local times, styles = {}, choose_styles(study, item.lines)
   for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
     local timed_of = lists.map(runs.get_chosen(line.cell), function(run)
-      local points = timed(run, study.scored.metric)
+      local points = list_timed(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
     for _, points in ipairs(timed_of) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    seeds.add_curves(panel, timed_of, styles[line.name], line.label, { mean = mean_timed(timed_of),
+    seeds.add_curves(panel, timed_of, styles[line.name], line.label, { mean = average_timed(timed_of),
       cell = line.cell and line.cell.number })
-    times[line.name] = times_to(timed_of, threshold)
+    times[line.name] = measure_times(timed_of, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
@@ -234,12 +233,12 @@ function M.make_by_time(study, item)
     title = score_tables.make_title(item, entries.name_metric(study) .. " over training time"),
     caption = captions.join("bold: mean over the seeds at the chosen learning rate; faint: these seeds; "
       .. "evaluations during training", captions.name_rates(study)) }
-  return #panel.curves > 0 and figure or nil, time_table(study, item, times, threshold)
+  return #panel.curves > 0 and figure or nil, tabulate_times(study, item, times, threshold)
 end
 
 -- The curves of a value of the axis of lines: the median with its band; or the best and the mean. line: false for an
 -- item without lines.
-local function curves_along(study, item, line, style)
+local function make_curves(study, item, line, style)
   local values = score_tables.list_along(study, item, item.x, line and { [item.lines] = line })
   local points = seeds.sort(lists.map(values, function(value)
     local s = value.cell and value.cell.summary
@@ -265,7 +264,7 @@ local function curves_along(study, item, line, style)
 end
 
 -- The axis from the lowest to the highest value with a margin; logarithmic, to base 2, if all values are positive.
-local function range_of(ticks)
+local function choose_range(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then
     return { low / 1.2, high * 1.2, log = 2, ticks = ticks }
@@ -279,10 +278,10 @@ end
 function M.make_along_axis(study, item)
   local ticks = lists.map(score_tables.list_values(study, item.x), score_tables.parse_number)
   local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},
-    x = range_of(ticks) }
-  local styles = item.lines and styles_along(study, item.lines) or { [false] = colours.choose_style("") }
+    x = choose_range(ticks) }
+  local styles = item.lines and choose_styles(study, item.lines) or { [false] = colours.choose_style("") }
   for _, line in ipairs(item.lines and score_tables.list_values(study, item.lines) or { false }) do
-    lists.append(panel.curves, curves_along(study, item, line, styles[line]))
+    lists.append(panel.curves, make_curves(study, item, line, styles[line]))
   end
   scales.fit_panel(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
@@ -294,12 +293,12 @@ end
 -- The figure of loss and accuracy during training, with a panel for each set and value of an axis.
 function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
-  local styles = styles_along(study, item.lines)
+  local styles = choose_styles(study, item.lines)
   local panels = progress.make_panels(study, item, styles)
   local shown = lists.drop_repeats(lists.map(panels, function(panel)
     return panel.split == progress.LOSS and "loss" or entries.name_metric(study)
   end))
-  return #panels > 0 and { panels = panels, legend = legend_of(study, item.lines, names, styles),
+  return #panels > 0 and { panels = panels, legend = make_legend(study, item.lines, names, styles),
     title = score_tables.make_title(item, table.concat(shown, " and ") .. " while training"),
     caption = captions.join(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.name_answers(study)

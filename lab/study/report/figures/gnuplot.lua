@@ -24,7 +24,6 @@ function M.format_number(value)
   return ("%.6g"):format(value)
 end
 
--- A block of data with this name, letters and digits, of lines of numbers.
 function M.make_block(name, lines)
   return ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
 end

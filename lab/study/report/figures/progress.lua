@@ -23,15 +23,14 @@ M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
 
 local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
 
--- The number of steps of an epoch of a run; nil if the run does not record it.
-local function epoch_of(run)
+local function count_epoch_steps(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
 
 -- Curves of metrics.jsonl, which is read once: { loss, epoch }, lists of { step, value }. loss: the logged loss, in
 -- nats per token; epoch: the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
-local function logged(run)
-  local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
+local function read_logged(run)
+  local loss, running, last, epoch = {}, {}, 0, count_epoch_steps(run)
   for _, row in ipairs(runs.read_metrics(run)) do
     loss[#loss + 1] = row.loss and { row.step, row.loss } or nil
     if epoch and row.epoch and row.epoch_accuracy and row.epoch > last then
@@ -45,23 +44,23 @@ local function logged(run)
 end
 
 -- Curves with points of the runs of a cell at its chosen learning rate. read: a cache of results of `logged` by run.
-local function lists_of(cell, split, in_epochs, metric, read)
+local function list_curves(cell, split, in_epochs, metric, read)
   return lists.map(runs.get_chosen(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
-      read[run] = read[run] or logged(run)
+      read[run] = read[run] or read_logged(run)
       points = read[run][split]
     else
       points = time_to_threshold.list_points(run, split, metric)
     end
     for _, point in ipairs(in_epochs and points or {}) do
-      point[1] = point[1] / epoch_of(run)
+      point[1] = point[1] / count_epoch_steps(run)
     end
     return #points > 0 and points or nil
   end)
 end
 
-local function panel_of(split, title, in_epochs, study)
+local function make_panel(split, title, in_epochs, study)
   return { title = title, split = split, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.name_metric(study)
       or captions.name_answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
@@ -70,21 +69,21 @@ local function panel_of(split, title, in_epochs, study)
 end
 
 -- The panels of a value of the axis `panels`, by set, without sets that were not measured.
-local function panels_of(study, item, value, splits, styles)
+local function make_value_panels(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.list_along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
   local panels = {}
   local shown = lists.collect(lines, function(line) return runs.get_chosen(line.cell) end)
-  local in_epochs = not lists.find(shown, function(run) return not epoch_of(run) end)
+  local in_epochs = not lists.find(shown, function(run) return not count_epoch_steps(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
     local title = value and score_tables.label(study, item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
-    panels[split] = panel_of(split, title, in_epochs, study)
+    panels[split] = make_panel(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
     local read = {} -- metrics of one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
-      local panel, found = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
+      local panel, found = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric, read)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
@@ -103,7 +102,7 @@ end
 function M.make_panels(study, item, styles)
   local splits = item.splits or M.SPLITS
   local by_value = lists.map(score_tables.list_panels(study, item), function(value)
-    return panels_of(study, item, value, splits, styles)
+    return make_value_panels(study, item, value, splits, styles)
   end)
   return lists.collect(splits, function(split)
     return lists.map(by_value, function(panels) return panels[split] end)

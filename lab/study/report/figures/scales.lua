@@ -26,7 +26,7 @@ function M.make_label(text, axis)
 end
 
 -- Whether most points of the bold curves are close to 100, but not all are equal.
-local function crowds(curves)
+local function is_crowded(curves)
   local near, far, low, high = 0, 0, 100, 0
   for _, curve in ipairs(curves) do
     for _, point in ipairs(curve.faint and {} or curve.points) do
@@ -69,7 +69,7 @@ end
 -- than this number; else it begins at 0.
 function M.fit_panel(panel)
   if panel.percent then
-    panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }
+    panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }
     return
   end
   local low, high = M.find_range(lists.map(panel.curves, function(curve) return curve.points end), function(point)

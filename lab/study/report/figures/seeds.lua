@@ -9,14 +9,13 @@ local M = {}
 
 local FEWEST = 3 -- the least number of seeds whose quartiles are shown
 
--- Sorts points by x, and returns them.
 function M.sort(points)
   table.sort(points, function(a, b) return a[1] < b[1] end)
   return points
 end
 
 -- Applies the statistics to all points with equal x of several lists.
-local function at_each(curves_of, ...)
+local function apply_at_each(curves_of, ...)
   local of = { ... }
   local points = lists.collect(curves_of, function(list) return list end)
   return M.sort(lists.map(lists.group(points, function(point) return point[1] end), function(group)
@@ -25,14 +24,13 @@ local function at_each(curves_of, ...)
   end))
 end
 
--- The mean over several lists of points, at each x of any list.
 function M.average(curves_of)
-  return at_each(curves_of, statistics.mean)
+  return apply_at_each(curves_of, statistics.mean)
 end
 
 -- Quartiles over the seeds as points { x, first, third }; nil with fewer than FEWEST seeds.
 function M.find_quartiles(curves_of)
-  local band = #curves_of >= FEWEST and at_each(curves_of,
+  local band = #curves_of >= FEWEST and apply_at_each(curves_of,
     function(values) return statistics.quantile(values, 0.25) end,
     function(values) return statistics.quantile(values, 0.75) end) or {}
   return #band > 0 and band or nil

@@ -14,28 +14,26 @@ local escape = require("base.escape").html
 
 local M = {}
 
--- ---- gnuplot's SVG within the page ----
-
 -- CSS properties of page.css by gnuplot's colours; any other colour is that of a line.
 local ROLES = { ["#222222"] = "ink", ["#444444"] = "ink", ["#777777"] = "soft", ["#888888"] = "soft",
   ["#999977"] = "soft", ["#a0a0a0"] = "soft" }
 
-local function role_of(r, g, b)
+local function name_role(r, g, b)
   return ("var(--%s)"):format(ROLES[("#%02x%02x%02x"):format(r, g, b)] or "colour")
 end
 
 -- The CSS properties of a style, which the colour rules of page.css read.
-local function properties(style)
+local function format_properties(style)
   return ('style="--light:%s;--dark:%s"'):format(style.colour, style.dark)
 end
 
 -- The SVG with other attributes of its root, and with groups that name their lines. groups: attributes of the group of
 -- each curve, in gnuplot's order.
-local function inlined(svg, attributes, groups)
+local function inline_svg(svg, attributes, groups)
   svg = svg:gsub("^.-<svg.->", "", 1):gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
     :gsub("<filter.-</filter>", ""):gsub("<rect x=[^<>]*/>", "", 1) -- the background
     :gsub('<g id="gnuplot_plot_(%d+)"', function(number) return "<g " .. (groups[tonumber(number)] or "") end)
-    :gsub(' id="gnuplot[^"]*"', ""):gsub("xlink:href", "href"):gsub("rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)", role_of)
+    :gsub(' id="gnuplot[^"]*"', ""):gsub("xlink:href", "href"):gsub("rgb%(%s*(%d+),%s*(%d+),%s*(%d+)%)", name_role)
     :gsub('fill="black"', 'fill="var(--ink)"'):gsub(' font%-family="[^"]*"', "")
     :gsub("<g [^<>]*>%s*</g>%s*", ""):gsub("%s*\n%s*", "\n"):gsub("\t", " ")
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
@@ -45,16 +43,16 @@ end
 local function drawing(panel, svg, numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(numbers[curve.line],
-      properties(curve.style)) or 'class="level"'
+      format_properties(curve.style)) or 'class="level"'
   end)
   local at = curves.PAGE
   return ('<div class="plot" style="--top:%.2f%%;--bottom:%.2f%%">%s</div>'):format(100 * at.top / at.height,
-    100 * at.bottom / at.height, inlined(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
+    100 * at.bottom / at.height, inline_svg(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
     at.width, at.height, escape(alternative)), groups))
 end
 
 -- The distance of a value of the x axis from the picture's left edge, as a share of its width.
-local function share_of(figure, panel, value)
+local function compute_share(figure, panel, value)
   local function place(one)
     return panel.x.log and math.log(one) or one
   end
@@ -63,15 +61,14 @@ local function share_of(figure, panel, value)
   return (curves.PAGE.left + (curves.page_right(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 
--- ---- legend and tables ----
-
 -- The middle of a sample, which is 36 by 14 pixels.
 local KEY = ('class="key" aria-hidden="true" viewBox="%d %d 36 14" %%s'):format(curves.PAGE.sample[1] / 2 - 18,
   curves.PAGE.sample[2] / 2 - 7)
 
 local function legend(figure, lines, pictures)
   local items = lists.map(lines, function(line, i)
-    local sample = inlined(pictures[("%s-sample%d.svg"):format(figure.name, i)], KEY:format(properties(line.style)), {})
+    local sample = inline_svg(pictures[("%s-sample%d.svg"):format(figure.name, i)],
+      KEY:format(format_properties(line.style)), {})
     return ('<li data-toggle="%d">%s<span>%s</span></li>'):format(i, sample, escape(line.title))
   end)
   if lists.find(figure.panels, function(panel) return panel.shade end) then
@@ -80,12 +77,12 @@ local function legend(figure, lines, pictures)
   return ('<ul class="legend" aria-label="Curves">%s</ul>'):format(table.concat(items))
 end
 
-local function number_text(panel, value)
+local function format_number(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
 -- The bold curves of a panel by their line's number, each with its points by x; and all x values, in ascending order.
-local function series_of(panel, numbers)
+local function list_series(panel, numbers)
   local function first(point)
     return point[1]
   end
@@ -98,26 +95,27 @@ local function series_of(panel, numbers)
   return series, canonical.sort_keys(lists.index_by(lists.collect(series, function(one) return one.points end), first))
 end
 
--- HTML that links to the runs of a cell, if there is a cell.
-local function linked(cell, text)
+local function link_cell(cell, text)
   return cell and ('<a href="#cell-%d">%s</a>'):format(cell, text) or text
 end
 
-local function value_cell(panel, one, x)
+local function make_value_cell(panel, one, x)
   local point, band, cells = one.at[x], one.band[x], one.curve.cells or {}
-  local text = point and linked(cells[x], number_text(panel, point[2])) or ""
+  local text = point and link_cell(cells[x], format_number(panel, point[2])) or ""
   return ('<td data-line="%d">%s%s</td>'):format(one.number, text, point and band
-    and (" <small>(%s to %s)</small>"):format(number_text(panel, band[2]), number_text(panel, band[3])) or "")
+    and (" <small>(%s to %s)</small>"):format(format_number(panel, band[2]), format_number(panel, band[3])) or "")
 end
 
 -- The table of a panel's numbers, unfolded if the panel has no picture; column titles link to runs.
 local function values(figure, panel, series, xs, open)
   local heads = lists.map(series, function(one)
-    return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, linked(one.curve.cell, escape(one.curve.line)))
+    return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, link_cell(one.curve.cell,
+      escape(one.curve.line)))
   end)
   local rows = lists.map(xs, function(x)
-    return ('<tr data-x="%.4f"><th scope="row">%.6g</th>%s</tr>'):format(share_of(figure, panel, x), x, table.concat(
-      lists.map(series, function(one) return value_cell(panel, one, x) end)))
+    return ('<tr data-x="%.4f"><th scope="row">%.6g</th>%s</tr>'):format(compute_share(figure, panel, x), x,
+      table.concat(
+      lists.map(series, function(one) return make_value_cell(panel, one, x) end)))
   end)
   local of = panel.title and panel.title ~= "" and panel.title or "the curves"
   local body = ('<table><caption>%s</caption><thead><tr><th scope="col">%s</th>%s</tr></thead><tbody>\n%s\n'
@@ -132,14 +130,14 @@ local function alternative(panel, series)
   local parts = lists.map(series, function(one)
     local first, last = one.points[1], one.points[#one.points]
     return ("%s: %s at %.6g, %s at %.6g"):format(one.curve.line ~= "" and one.curve.line or "curve",
-      number_text(panel, first[2]), first[1], number_text(panel, last[2]), last[1])
+      format_number(panel, first[2]), first[1], format_number(panel, last[2]), last[1])
   end)
   return ("%s%s%s by %s. %s."):format(panel.title or "", panel.title and panel.title ~= "" and ": " or "",
     panel.ylabel .. (panel.percent and " in percent" or ""), panel.xlabel, table.concat(parts, "; "))
 end
 
-local function panel_body(figure, panel, svg, numbers)
-  local series, xs = series_of(panel, numbers)
+local function make_panel_body(figure, panel, svg, numbers)
+  local series, xs = list_series(panel, numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
   local picture = svg and drawing(panel, svg, numbers, alternative(panel, series)) or ""
   return ('<div class="panel" data-axis="%s">%s%s%s</div>'):format(escape(panel.xlabel), title, picture,
@@ -149,7 +147,7 @@ end
 function M.make_body(figure, pictures)
   local lines, numbers = curves.list_lines(figure)
   local panels = lists.map(figure.panels, function(panel, i)
-    return panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], numbers)
+    return make_panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], numbers)
   end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(next(pictures)
     and legend(figure, lines, pictures) or '<p class="flag">no picture</p>', table.concat(panels, "\n"),

@@ -37,8 +37,7 @@ local function value(cell, i)
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
--- A row of the table, with a text line for each value of its cells.
-local function lines_of(model, row)
+local function make_row(model, row)
   local count = #model.subs
   return table.concat(lists.map(model.subs, function(sub, i)
     local cells = lists.map(row.cells, function(cell) return value(cell, i) end)
@@ -50,7 +49,7 @@ local function lines_of(model, row)
   end), "\n")
 end
 
-local function notes_of(model)
+local function make_notes(model)
   local items = lists.map(model.notes, function(note) return "<li>" .. escape.html(note) .. "</li>" end)
   return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
     wording.count(#items, "note"), table.concat(items)) or ""
@@ -68,19 +67,19 @@ function M.make_table(model, heading)
   parts[#parts + 1] = model.about and model.about ~= model.title and escape.html(model.about) or nil
   local between = model.about and model.about:find("^%u") and ". " or ": "
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
-  local rows = lists.map(model.rows, function(row) return lines_of(model, row) .. "\n" end)
+  local rows = lists.map(model.rows, function(row) return make_row(model, row) .. "\n" end)
   return M.wrap(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
-    heads(model), table.concat(rows))) .. notes_of(model)
+    heads(model), table.concat(rows))) .. make_notes(model)
 end
 
 local FOLDER = select(2, ...):match("^.*/") -- the folder of this module
 
-local function text_of(name)
+local function read_file(name)
   return assert(write.read(FOLDER .. name))
 end
 
 -- A content security policy that allows only embedded pictures, inline styles and this script.
-local function policy_of(script)
+local function make_policy(script)
   return ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
     .. "base-uri 'none'; form-action 'none'"):format(study_analyses.encode_base64((sha256.hash(script):gsub("%x%x",
     function(byte) return string.char(tonumber(byte, 16)) end))))
@@ -99,8 +98,8 @@ end
 -- title, lead, sections = { { title, body } } }, where lead and bodies are HTML. The style is page.css and the script
 -- page.js, in the folder of this module. The page's content security policy forbids requests and other scripts.
 function M.make_page(page)
-  local style = text_of("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
-  local script = text_of("page.js")
+  local style = read_file("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
+  local script = read_file("page.js")
   local links = lists.map(page.sections, function(section, i)
     return ('<li><a href="#part-%d">%s</a></li>'):format(i, escape.html(section.title))
   end)
@@ -111,7 +110,7 @@ function M.make_page(page)
     '<!DOCTYPE html>',
     '<html lang="en" xmlns="http://www.w3.org/1999/xhtml">',
     '<head>', '<meta charset="utf-8"/>', '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-    ('<meta http-equiv="Content-Security-Policy" content="%s"/>'):format(policy_of(script)),
+    ('<meta http-equiv="Content-Security-Policy" content="%s"/>'):format(make_policy(script)),
     ("<title>%s</title>"):format(escape.html(page.title)), "<style>", style .. "</style>", "</head>", "<body>",
     ("<header><h1>%s</h1>\n%s</header>"):format(escape.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",

@@ -15,17 +15,17 @@ local wording = require("base.wording")
 
 local M = {}
 
-local function paragraph(text, class)
+local function make_paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))
 end
 
-local function code_block(text)
+local function make_code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
 -- A table in a box with a name. rows: lists of HTML for its cells, either a whole <td> or the content of one. class: of
 -- the table, or nil.
-local function sheet(name, caption, heads, rows, class)
+local function make_sheet(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
   local lines = lists.map(rows, function(row)
     return ('<tr><th scope="row">%s</th>%s</tr>'):format(row[1], table.concat(lists.map({ table.unpack(row, 2) },
@@ -35,24 +35,24 @@ local function sheet(name, caption, heads, rows, class)
     class and (' class="%s"'):format(class) or "", escape(caption), table.concat(titles), table.concat(lines, "\n")))
 end
 
-local function settings_table(report)
+local function make_settings(report)
   local paper = report.paper
   local rows = lists.map(report.settings, function(item)
     local theirs = paper and escape(item.paper or "")
     theirs = item.differs and ('<td class="flag">%s</td>'):format(theirs) or theirs
     return { escape(item.what), escape(item.ours), theirs }
   end)
-  return sheet("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
+  return make_sheet("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
     { "setting", "here", paper and "paper" }, rows, "facts")
 end
 
-local function readings_body(report)
-  return sheet("Readings", readings.TITLE, { "question", "answer" }, lists.map(report.readings, function(item)
+local function make_readings(report)
+  return make_sheet("Readings", readings.TITLE, { "question", "answer" }, lists.map(report.readings, function(item)
     return { escape(item.question), escape(item.text) }
   end), "facts")
 end
 
-local function run_row(run)
+local function make_run_row(run)
   local notes = #run.notes > 0 and (" <small>%s</small>"):format(escape(table.concat(run.notes, "; "))) or ""
   return { run.seed and ("%d"):format(run.seed) or "?", run.learning_rate and ("%g"):format(run.learning_rate) or "?",
     escape(run.state) .. notes, run.score and ("%.1f"):format(run.score) or "",
@@ -60,26 +60,25 @@ local function run_row(run)
     ("<code>%s</code>"):format(escape(table.concat(run.facts.flags or {}, " "))) }
 end
 
--- A section on one cell: its runs, and the command that trains them.
-local function cell_body(report, cell)
-  local rows, s = lists.map(cell.runs, run_row), cell.summary
+local function make_cell(report, cell)
+  local rows, s = lists.map(cell.runs, make_run_row), cell.summary
   local facts = lists.map(s.differences, function(difference)
-    return paragraph("Runs differ in " .. difference, "flag")
+    return make_paragraph("Runs differ in " .. difference, "flag")
   end)
-  facts[#facts + 1] = cell.anew and paragraph("Runs of an earlier version, which a sweep would train anew: "
+  facts[#facts + 1] = cell.anew and make_paragraph("Runs of an earlier version, which a sweep would train anew: "
     .. cell.anew, "flag") or nil
   local name = score_tables.format_key(report.study, cell)
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
-    code_block(report.command_of(cell)), table.concat(facts), sheet("Runs of " .. name, "Runs of " .. name, { "seed",
-    "learning rate", "state", "score", "step", "folder", "flags of the trainer" }, rows))
+    make_code_block(report.command_of(cell)), table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name,
+    { "seed", "learning rate", "state", "score", "step", "folder", "flags of the trainer" }, rows))
 end
 
 -- The text and the picture of an analysis. The picture is embedded as an image, which cannot run scripts, since its
 -- file may come from an untrusted author.
-local function analysis_body(analysis)
+local function make_analysis(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
-    study_analyses.encode_base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
+    study_analyses.encode_base64(analysis.png), escape(analysis.what)) or make_paragraph("no picture", "flag")
   local text = analysis.text:gsub("[^\n]+", escape)
   return picture .. html.wrap(analysis.what, ("<pre>%s</pre>"):format(text))
 end
@@ -93,23 +92,23 @@ function M.render(report, pictures)
     add(part.title, part.table and html.make_table(part.table, part.title) or figure.make_body(part, pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
-    add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
+    add(("Analysis: %s"):format(analysis.what), make_analysis(analysis))
   end
   local tables = lists.map(report.every_cell, function(model) return html.make_table(model) end)
   add("Every cell", table.concat(tables, "\n"))
   if #report.readings > 0 then
-    add("Readings", readings_body(report))
+    add("Readings", make_readings(report))
   end
-  local cells = lists.map(report.study.cells, function(cell) return cell_body(report, cell) end)
-  add("Runs", paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
+  local cells = lists.map(report.study.cells, function(cell) return make_cell(report, cell) end)
+  add("Runs", make_paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
     .. table.concat(cells, "\n"))
   if #report.problems > 0 then
     local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
     add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
-  local lead = lists.map(report.lead, function(one) return paragraph(one.text, one.flagged and "flag") end)
-  return html.make_page({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)
-    .. code_block(report.command), sections = sections })
+  local lead = lists.map(report.lead, function(one) return make_paragraph(one.text, one.flagged and "flag") end)
+  return html.make_page({ title = report.title, lead = table.concat(lead, "\n") .. make_settings(report)
+    .. make_code_block(report.command), sections = sections })
 end
 
 return M

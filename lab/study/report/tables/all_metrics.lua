@@ -19,18 +19,18 @@ local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
 local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name for a metric next to accuracy
 
 -- The evaluation of a run by the name of a set; names of roles such as "test" do not count.
-local function evaluation_of(run, set)
+local function find_evaluation(run, set)
   local evaluation = runs.get_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
 -- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some are parts of test.
-local function sets_of(study)
+local function list_sets(study)
   local seen, further, parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen)) do
     parts = parts or run.parts ~= nil
     for _, set in ipairs(SETS) do
-      seen[set] = seen[set] or evaluation_of(run, set) ~= nil
+      seen[set] = seen[set] or find_evaluation(run, set) ~= nil
     end
     for _, part in ipairs(run.parts and run.parts.axes or {}) do
       further[#further + 1], seen[part.name] = not seen[part.name] and part.name or nil, true
@@ -40,18 +40,17 @@ local function sets_of(study)
 end
 
 -- The median of the scores of a cell's runs on exactly the named set; nil if no run has such a score.
-local function median(cell, set, metric)
+local function compute_median(cell, set, metric)
   return statistics.quantile(lists.map(runs.get_chosen(cell), function(run)
-    local evaluation = run.state == "evaluated" and evaluation_of(run, set)
+    local evaluation = run.state == "evaluated" and find_evaluation(run, set)
     return evaluation and runs.compute_mean(evaluation, metric) or nil
   end), 0.5)
 end
 
--- Metrics that any run has on any of the sets.
-local function metrics_of(study, sets)
+local function list_metrics(study, sets)
   return lists.map(NAMES, function(name)
     return lists.find(study.cells, function(cell)
-      return lists.find(sets, function(set) return median(cell, set, name) end)
+      return lists.find(sets, function(set) return compute_median(cell, set, name) end)
     end) and name or nil
   end)
 end
@@ -60,7 +59,7 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
   .. "tokens whose target is known up to them"
 
 -- The grid that most runs have on each set, as a text: "sets: validation (mean over 8 lengths 1..8)".
-local function grids_text(study, sets)
+local function describe_grids(study, sets)
   local list = lists.collect(study.cells, runs.get_chosen)
   local texts = lists.map(sets, function(set)
     local grid = runs.find_usual_grid(list, set)
@@ -69,16 +68,15 @@ local function grids_text(study, sets)
   return #texts > 0 and ("sets: %s"):format(table.concat(texts, ", ")) or nil
 end
 
--- Explanations of the numbers, in lower case.
-local function explanations(names, parts)
+local function explain_numbers(names, parts)
   local texts = { lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil }
   texts[#texts + 1] = parts and "the set test has the parts in_distribution and beyond" or nil
   return table.concat(texts, "; ")
 end
 
-local function entry_of(cell, set, names)
+local function make_entry(cell, set, names)
   local entry = { number = cell.number, texts = lists.map(names, function(name)
-    local value = median(cell, set, name)
+    local value = compute_median(cell, set, name)
     return value and metrics.of[name].form:format(value) or ""
   end) }
   if #runs.get_chosen(cell) == 0 then
@@ -88,22 +86,22 @@ local function entry_of(cell, set, names)
 end
 
 function M.make_cells_table(study)
-  local sets, parts = sets_of(study)
+  local sets, parts = list_sets(study)
   if #sets == 0 then
     return nil
   end
-  local names = metrics_of(study, sets)
+  local names = list_metrics(study, sets)
   local subs = lists.map(names, function(name)
     return lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
   end)
   local rows = lists.map(study.cells, function(cell)
     return { title = score_tables.format_key(study, cell), cells = lists.map(sets, function(set)
-      return entry_of(cell, set, names)
+      return make_entry(cell, set, names)
     end) }
   end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    about = captions.join(explanations(names, parts), captions.name_answers(study), captions.name_rates(study),
-      grids_text(study, sets)), corner = "cell", subs = subs, columns = entries.make_columns(sets), rows = rows,
+    about = captions.join(explain_numbers(names, parts), captions.name_answers(study), captions.name_rates(study),
+      describe_grids(study, sets)), corner = "cell", subs = subs, columns = entries.make_columns(sets), rows = rows,
       notes = {} }
 end
 

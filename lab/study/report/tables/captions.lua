@@ -18,19 +18,13 @@ local FINITE = { test = "on the set test", train = "on the set train", validatio
   in_distribution = "on the part in_distribution of the set test",
   beyond = "on the part beyond training of the set test" }
 
-local function is_finite(run)
-  local spec = run.facts.spec
-  return run.facts.data ~= nil or spec ~= nil and spec.task.data ~= nil
-end
-
--- The source of the examples of a run's evaluation.
 function M.name_examples(run, evaluation)
-  local texts = is_finite(run) and FINITE or SAMPLED
+  local texts = runs.is_finite(run) and FINITE or SAMPLED
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
 -- Joins the different texts that text(run, cell) returns for the runs with a score into one text; nil without a text.
-local function of_scored(study, text)
+local function join_scored(study, text)
   local texts = {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
     texts[#texts + 1] = run.score and text(run, cell) or nil
@@ -41,7 +35,7 @@ end
 -- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Marks other grids.
 function M.name_grid(study)
   local usual, others = study.grid, false
-  local place = of_scored(study, function(run, cell)
+  local place = join_scored(study, function(run, cell)
     others = others or cell.summary.grid.key ~= usual.key
     return M.name_examples(run, runs.get_evaluation(run, study.scored.split))
   end)
@@ -49,7 +43,7 @@ function M.name_grid(study)
 end
 
 -- The decoding of the answers that a metric of a run scores, as a text; nil for models that are not generative.
-local function answers_text(run, metric)
+local function describe_answers(run, metric)
   if not run.decoding then
     return nil
   elseif run.decoding == "teacher_forced" or metric == "accuracy_teacher_forced" or metric == "loss" then
@@ -60,18 +54,18 @@ end
 
 -- The decoding of a study's answers, as a text; nil where no model is generative.
 function M.name_answers(study)
-  return of_scored(study, function(run) return answers_text(run, study.scored.metric) end)
+  return join_scored(study, function(run) return describe_answers(run, study.scored.metric) end)
 end
 
 -- The evaluation on which a cell's learning rate was chosen; nil without a choice.
-local function choosing(cell)
+local function find_choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
   return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
 -- The words after "chosen" on the examples on which a cell's learning rate was chosen; nil without a choice.
-local function chosen(cell)
-  local choice, evaluation = cell.summary.choice, choosing(cell)
+local function describe_choice(cell)
+  local choice, evaluation = cell.summary.choice, find_choosing(cell)
   if not evaluation then
     return nil
   elseif choice.scored then
@@ -84,14 +78,14 @@ end
 -- The set on which a cell's learning rate was chosen, for a column: its name, marked if the set is beyond training or
 -- is the scored set; nil if there was no choice.
 function M.name_chosen(cell)
-  local choice, evaluation = cell.summary.choice, choosing(cell)
+  local choice, evaluation = cell.summary.choice, find_choosing(cell)
   return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
     or "") .. (choice.scored and " (scored)" or "")
 end
 
 -- The choice of learning rates as a text; nil if nothing has a score.
 function M.name_rates(study)
-  local texts = lists.drop_repeats(lists.map(study.cells, chosen))
+  local texts = lists.drop_repeats(lists.map(study.cells, describe_choice))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))
     or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
 end

@@ -26,8 +26,7 @@ function M.compute(study, cell, run)
   return taken
 end
 
--- Writes 1234567 as "1,234,567"; from 10^9 on, numbers are written as "1.23e+15".
-local function count_text(value)
+local function format_count(value)
   if not value then
     return entries.MISSING
   elseif value >= 1e9 then
@@ -40,7 +39,7 @@ local function count_text(value)
   return text
 end
 
-local function rates_text(rates)
+local function format_rates(rates)
   local texts = lists.map(rates, function(rate) return rate.rate > 0 and ("%g"):format(rate.rate) or nil end)
   if #texts > MOST_RATES then
     return ("%d, %s to %s"):format(#texts, texts[1], texts[#texts])
@@ -48,15 +47,15 @@ local function rates_text(rates)
   return #texts > 0 and table.concat(texts, ", ") or entries.MISSING
 end
 
-local function row_of(study, cell)
+local function make_row(study, cell)
   local s = cell.summary
   local taken = s.top and M.compute(study, cell, s.top) or {}
   local bound, hours = taken.bound and "at most " or "", s.hours
   local time = hours.mean and 3600 * hours.mean
-  return { score_tables.format_key(study, cell), rates_text(s.rates),
+  return { score_tables.format_key(study, cell), format_rates(s.rates),
     s.best and ("%g"):format(s.best.rate) or entries.MISSING,
-    captions.name_chosen(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
-    taken.tokens and bound .. count_text(taken.tokens) or "not known",
+    captions.name_chosen(cell) or s.top and "one rate" or entries.MISSING, format_count(taken.parameters),
+    taken.tokens and bound .. format_count(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.format_duration(time) or entries.MISSING,
     time and wording.format_duration(time * hours.count) or entries.MISSING, cell = cell }
@@ -70,7 +69,7 @@ function M.make_cells_table(study)
     .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
   return entries.tabulate({ name = "cost", title = "What it took", about = about, heads = { "cell", "rates tried",
     "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time", "all runs" },
-    rows = lists.map(study.cells, function(cell) return row_of(study, cell) end) })
+    rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })
 end
 
 return M

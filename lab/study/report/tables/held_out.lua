@@ -16,7 +16,7 @@ local M = {}
 
 -- The conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis, or
 -- false), axis (the first axis), alone (there is no other axis), condition, run }.
-local function conditions_of(study, cell)
+local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
@@ -27,19 +27,19 @@ local function conditions_of(study, cell)
   end)
 end
 
-local function percent(share)
+local function format_percent(share)
   return ("%.3g%%"):format(100 * share)
 end
 
 -- A text such as "100% of 1 to 2, 87.5% of 3".
-local function shares_text(shares)
+local function format_shares(shares)
   local numbers, parts = canonical.sort_keys(shares), {}
   for i, n in ipairs(numbers) do
     local last = parts[#parts]
-    if last and last.share == percent(shares[n]) and numbers[i - 1] == last.to then
+    if last and last.share == format_percent(shares[n]) and numbers[i - 1] == last.to then
       last.to = n
     else
-      parts[#parts + 1] = { share = percent(shares[n]), from = n, to = n }
+      parts[#parts + 1] = { share = format_percent(shares[n]), from = n, to = n }
     end
   end
   return #parts > 0 and table.concat(lists.map(parts, function(part)
@@ -48,16 +48,16 @@ local function shares_text(shares)
 end
 
 -- The share of the examples that were trained on, for each number on the first axis.
-local function trained(study)
+local function tabulate_trained(study)
   local axis, novel = nil, false
   local rows = lists.map(study.cells, function(cell)
     local shares = {}
-    for _, one in ipairs(conditions_of(study, cell)) do
+    for _, one in ipairs(list_conditions(study, cell)) do
       if one.n and one.condition.trained and one.alone then
         shares[one.n], axis, novel = one.condition.trained, one.axis, novel or one.run.novel
       end
     end
-    local text = shares_text(shares)
+    local text = format_shares(shares)
     return text and { score_tables.format_key(study, cell), text, cell = cell }
   end)
   return #rows > 0 and entries.tabulate({ name = "trained",
@@ -67,10 +67,10 @@ local function trained(study)
 end
 
 -- The axes of conditions with finer examples than those by the first axis alone, in order.
-local function finer_axes(study)
+local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
-    local list = conditions_of(study, cell)
+    local list = list_conditions(study, cell)
     local whole = lists.index_by(lists.filter(list, function(one) return one.alone end), function(one) return one.n end)
     for _, one in ipairs(list) do
       for name in pairs(whole[one.n] and one.by or {}) do
@@ -84,7 +84,7 @@ end
 
 -- Whether a table by an axis includes a condition: the condition must have this frame, or the frame of training if
 -- `frame` is nil. A table by frames includes conditions without further axes.
-local function belongs(one, axis, frame)
+local function is_included(one, axis, frame)
   if axis ~= runs.FRAME then
     return one.by[runs.FRAME] == frame
   end
@@ -92,11 +92,11 @@ local function belongs(one, axis, frame)
 end
 
 -- Exact matches of a cell by the number on an axis, as lists of shares; and the set of numbers beyond training.
-local function by_axis(study, cell, axis, frame)
+local function list_matches(study, cell, axis, frame)
   local matches, beyond = {}, {}
-  for _, one in ipairs(conditions_of(study, cell)) do
+  for _, one in ipairs(list_conditions(study, cell)) do
     local n, condition = one.by[axis], one.condition
-    if n and not one.alone and belongs(one, axis, frame) then
+    if n and not one.alone and is_included(one, axis, frame) then
       lists.append_to(matches, n, tonumber(condition.exact_match) or 0)
       beyond[n] = beyond[n] or lists.has(condition.beyond or {}, axis)
     end
@@ -104,26 +104,25 @@ local function by_axis(study, cell, axis, frame)
   return matches, beyond
 end
 
--- Values of the frame, in ascending order, in conditions that also have this axis.
-local function frames_of(study, axis)
-  local list = lists.map(lists.collect(study.cells, function(cell) return conditions_of(study, cell) end), function(one)
+local function list_frames(study, axis)
+  local list = lists.map(lists.collect(study.cells, function(cell) return list_conditions(study, cell) end),
+    function(one)
     return one.by[axis] and one.by[runs.FRAME]
   end)
   table.sort(list)
   return lists.drop_repeats(list)
 end
 
--- A table with a column for each cell of the study.
-local function by_cell(study, model)
+local function complete_table(study, model)
   local titles = lists.map(study.cells, function(cell) return score_tables.format_key(study, cell) end)
   return lists.update(model, { subs = { "" }, columns = entries.make_columns(titles), notes = {} })
 end
 
 -- The table by an axis. frame: includes only conditions with this value of the frame.
-local function finer(study, axis, frame)
+local function tabulate_axis(study, axis, frame)
   local beyond, numbers = {}, {}
   local all = lists.map(study.cells, function(cell)
-    local matches, far = by_axis(study, cell, axis, frame)
+    local matches, far = list_matches(study, cell, axis, frame)
     for n in pairs(matches) do
       numbers[#numbers + 1], beyond[n] = beyond[n] == nil and n or nil, beyond[n] or far[n] or false
     end
@@ -147,12 +146,12 @@ local function finer(study, axis, frame)
     name = ("%s_in_%d"):format(name, frame)
     where = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
   end
-  return by_cell(study, { name = name, title = ("Exact match in percent by %s%s"):format(axis, where), about = about,
-    corner = axis, rows = rows })
+  return complete_table(study, { name = name, title = ("Exact match in percent by %s%s"):format(axis, where),
+    about = about, corner = axis, rows = rows })
 end
 
 -- The table of scores by noise on embeddings, with a row for each deviation of the noise.
-local function by_noise(study)
+local function tabulate_noise(study)
   local metric = metrics.of[study.scored.metric]
   local deviations = lists.collect(lists.collect(study.cells, runs.get_chosen), function(run)
     return canonical.sort_keys(run.noisy or {})
@@ -167,19 +166,19 @@ local function by_noise(study)
     end) }
   end)
   local title = ("%s in %s by noise on embeddings"):format(metric.title:gsub("^%l", string.upper), metric.unit)
-  return #rows > 0 and by_cell(study, { name = "by_noise", title = title, corner = "noise", rows = rows,
+  return #rows > 0 and complete_table(study, { name = "by_noise", title = title, corner = "noise", rows = rows,
     about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise" })
 end
 
 function M.make_tables(study)
-  local list = { by_noise(study) or nil }
-  for _, axis in ipairs(finer_axes(study)) do
-    list[#list + 1] = finer(study, axis)
-    for _, frame in ipairs(axis ~= runs.FRAME and frames_of(study, axis) or {}) do
-      list[#list + 1] = finer(study, axis, frame)
+  local list = { tabulate_noise(study) or nil }
+  for _, axis in ipairs(list_finer_axes(study)) do
+    list[#list + 1] = tabulate_axis(study, axis)
+    for _, frame in ipairs(axis ~= runs.FRAME and list_frames(study, axis) or {}) do
+      list[#list + 1] = tabulate_axis(study, axis, frame)
     end
   end
-  list[#list + 1] = trained(study)
+  list[#list + 1] = tabulate_trained(study)
   return list
 end
 

@@ -23,7 +23,7 @@ function M.find_axis(study)
   return run and run.axis
 end
 
-local function at_number(run, scored, n)
+local function find_score(run, scored, n)
   for _, evaluation in ipairs(runs.get_curve(run, scored.split)) do
     for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do
       if length == n then
@@ -34,21 +34,21 @@ local function at_number(run, scored, n)
   end
 end
 
--- An entry of our number and the paper's, which may be absent.
-local function theirs(entry, paper)
+local function add_paper(entry, paper)
   return entries.add_paper(entry, paper, paper and entries.format_number("%.1f", paper) or "", "%.1f")
 end
 
-local function entry_of(study, item, cell, key, n, published)
-  local got = entries.summarise_runs(cell, function(run) return at_number(run, study.scored, n) end)
+local function make_entry(study, item, cell, key, n, published)
+  local got = entries.summarise_runs(cell, function(run) return find_score(run, study.scored, n) end)
   local entry = entries.make_entry(cell, got.value, entries.list_cautions(cell, "mean", got),
     entries.format_number("%.1f", got.value, got.sd))
-  return published and theirs(entry, (entries.find_paper(published, key, item.names, { study.scored.metric }))) or entry
+  return published and add_paper(entry, (entries.find_paper(published, key, item.names, { study.scored.metric })))
+    or entry
 end
 
 -- Rows of results that the paper quotes, for which there are no runs here. about: their source, and their numbers
 -- without a column, such as a mean over all.
-local function quoted_rows(study, item, axis, published)
+local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted = lists.filter(published and published.rows or {}, function(line)
     return (line.quoted or "") ~= "" and published_module.fits(line, where)
@@ -57,7 +57,7 @@ local function quoted_rows(study, item, axis, published)
     local by_number, shown = lists.index_by(lines, function(line) return line[axis] or "?" end), {}
     local columns = lists.map(item.at, function(n)
       shown[tostring(n)] = true
-      return theirs({ texts = { "" } }, tonumber(lists.get(by_number[tostring(n)], metric)))
+      return add_paper({ texts = { "" } }, tonumber(lists.get(by_number[tostring(n)], metric)))
     end)
     local others = lists.map(lines, function(line)
       return not shown[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil
@@ -74,11 +74,11 @@ function M.make_table(study, item, published)
   local columns = entries.make_columns(lists.map(item.at, function(n) return score_tables.label(study, axis, n) end))
   local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row)
     return { title = row.label, cells = lists.map(item.at, function(n)
-      return entry_of(study, item, row.cell, score_tables.with(row.key, { [axis] = n }), n, published)
+      return make_entry(study, item, row.cell, lists.merge(row.key, { [axis] = n }), n, published)
     end) }
   end)
   local notes = entries.collect_notes(rows, columns)
-  for _, row in ipairs(quoted_rows(study, item, axis, published)) do
+  for _, row in ipairs(make_quoted_rows(study, item, axis, published)) do
     notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.about)
     rows[#rows + 1] = row
   end

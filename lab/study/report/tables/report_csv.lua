@@ -36,7 +36,7 @@ end
 
 -- Fields of a run's score: all but the metric are absent without a score. chosen: whether the run has the chosen rate;
 -- chosen_on: the set on which the rate was chosen.
-local function score_of(study, cell, run)
+local function list_score(study, cell, run)
   local best = cell.summary.best
   if not run.score then
     return { metric = study.scored.metric }
@@ -47,15 +47,14 @@ local function score_of(study, cell, run)
     parameters = taken.parameters, tokens = taken.tokens and ("%.0f"):format(taken.tokens) }
 end
 
-local function run_line(study, cell, run)
+local function format_run(study, cell, run)
   local seconds = run.facts.train_seconds
-  return M.make_line(study, cell, run, csv.format_line(lists.merge(runs.get_size(run), score_of(study, cell, run),
+  return M.make_line(study, cell, run, csv.format_line(lists.merge(runs.get_size(run), list_score(study, cell, run),
     { state = run.state, step = run.test and run.test.step, decoding = run.decoding, train_seconds = seconds
     and ("%.3f"):format(seconds), id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
 end
 
--- The lines of one evaluation as one text.
-local function length_lines(study, cell, run, evaluation)
+local function format_evaluation(study, cell, run, evaluation)
   return table.concat(lists.map(evaluation.lengths, function(length, i)
     local row = { step = evaluation.step, split = evaluation.split, length = length, examples = evaluation.counts[i],
       draws = evaluation.draws, decoding = evaluation.decoding, axis = run.axis }
@@ -66,7 +65,6 @@ local function length_lines(study, cell, run, evaluation)
   end))
 end
 
--- A file with one or several lines for each run.
 function M.make_file(path, head, study, line_of)
   return { path = path, write = function(file)
     local ok, message = file:write(head)
@@ -81,7 +79,7 @@ end
 
 function M.make_runs_file(study)
   return M.make_file("runs.csv", M.make_head(study, RUN_COLUMNS), study, function(cell, run)
-    return run_line(study, cell, run)
+    return format_run(study, cell, run)
   end)
 end
 
@@ -90,7 +88,8 @@ function M.make_files(study)
     M.make_runs_file(study),
     M.make_file("report.csv", M.make_head(study, LENGTH_COLUMNS), study, function(cell, run)
       local made = lists.drop_repeats(lists.map(evaluations.SPLITS, function(name) return run[name] end))
-      return table.concat(lists.map(made, function(evaluation) return length_lines(study, cell, run, evaluation) end))
+      return table.concat(lists.map(made, function(evaluation) return format_evaluation(study, cell, run,
+        evaluation) end))
     end),
   }
 end

@@ -50,17 +50,13 @@ function M.label(study, axis, value)
 end
 
 -- The title of a row, whose axis the corner of the table names.
-local function row_title(study, value)
+local function label_row(study, value)
   return study.labels and study.labels[value] or value
 end
 
 -- The number in the name of an axis' value; nil if there is none.
 function M.parse_number(value)
   return tonumber(value) or tonumber(value:match("%d+"))
-end
-
-function M.with(where, more)
-  return lists.merge(where or {}, more)
 end
 
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
@@ -72,7 +68,7 @@ local function mark_columns(rows, columns, metric)
   end
 end
 
-local function where_text(where)
+local function format_where(where)
   local parts = lists.map(canonical.sort_keys(where or {}), function(name)
     return ("%s %s"):format(name, where[name])
   end)
@@ -81,7 +77,7 @@ end
 
 -- The title of an item, followed by the values that its `where` fixes.
 function M.make_title(item, default)
-  return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
+  return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
 -- The table of an item. what: a description of its numbers, for items with a title of their own; details: further
@@ -93,7 +89,7 @@ function M.complete(item, what, details, published, columns, rows, notes)
 end
 
 -- The table of an item's values; without sentences on scores if the values are hours.
-local function value_model(study, item, measure, published, columns, rows, notes)
+local function complete_values(study, item, measure, published, columns, rows, notes)
   return M.complete(item, measure.title, item.value ~= "hours" and captions.describe(study, item.value ~= "max"),
     published, columns, rows, notes)
 end
@@ -105,8 +101,9 @@ function M.tabulate(study, item, published)
     return { title = name and M.label(study, item.columns, name) or measure.short, name = name or nil }
   end)
   local rows = lists.map(M.list_values(study, item.rows), function(name)
-    return { title = row_title(study, name), cells = lists.map(columns, function(column)
-      local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
+    return { title = label_row(study, name), cells = lists.map(columns, function(column)
+      local key = lists.merge(item.where or {}, { [item.rows] = name, [item.columns or item.rows] = column.name
+        or name })
       local cell = M.find(study, key)
       return cell and entries.make_cell_entry(cell, item, measure, published, key) or { texts = { "" } }
     end) }
@@ -124,14 +121,13 @@ function M.tabulate(study, item, published)
       return entries.make_summary(rows, j, statistics.mean, false, measure.form, published)
     end) }
   end
-  return value_model(study, item, measure, published, columns, rows, notes)
+  return complete_values(study, item, measure, published, columns, rows, notes)
 end
 
--- The table of scores on several sets, with a row for each value of an axis.
 function M.tabulate_sets(study, item, published)
   local columns = entries.make_columns(lists.map(item.splits, function(split) return M.SETS[split] end))
   local rows = lists.map(M.list_along(study, item, item.rows), function(row)
-    return { title = row_title(study, row.name), cells = lists.map(item.splits, function(split)
+    return { title = label_row(study, row.name), cells = lists.map(item.splits, function(split)
       return entries.make_set_entry(row.cell, item, split, published, row.key, study.scored.metric)
     end) }
   end)
@@ -145,12 +141,12 @@ end
 
 -- The entry of a group in one row: its best result and the paper's best result. Its note has the cautions on all runs
 -- of the group: "rope: 3 of 30 runs".
-local function side_entry(study, item, measure, published, row, which)
+local function make_side_entry(study, item, measure, published, row, which)
   local fixed = type(item.published) == "table" and item.published[which]
   local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
   local best, paper, paper_sd, notes, form = { got = {} }, nil, nil, {}, measure.form
   for _, name in ipairs(item[which]) do
-    local key = M.with(item.where, { [item.rows] = row, [item.axis] = name })
+    local key = lists.merge(item.where or {}, { [item.rows] = row, [item.axis] = name })
     local cell = M.find(study, key)
     local got = entries.get_value(cell, item.value, measure)
     if got.value and metrics.is_better(study.scored.metric, got.value, best.got.value) then
@@ -170,8 +166,7 @@ local function side_entry(study, item, measure, published, row, which)
   return published and entries.add_paper(made, paper, entries.format_number(form, paper, paper_sd), form) or made
 end
 
--- The gain of the first group over the second.
-local function gain_entry(of, against, published)
+local function make_gain_entry(of, against, published)
   local ours = of.value and against.value and of.value - against.value or nil
   local paper = of.paper and against.paper and of.paper - against.paper or nil
   local made = entries.make_entry(nil, ours, nil, entries.format_number("%+.1f", ours))
@@ -179,7 +174,7 @@ local function gain_entry(of, against, published)
 end
 
 -- The mean and the largest gain over the rows with a gain; the mean is absent if a row has no gain.
-local function summary_rows(rows, published)
+local function make_summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
   for column = 1, 3 do
@@ -191,23 +186,24 @@ local function summary_rows(rows, published)
   return { mean, largest }
 end
 
-local function side_title(study, item, which)
-  local names = lists.map(item[which], function(name) return row_title(study, name) end)
+local function make_side_title(study, item, which)
+  local names = lists.map(item[which], function(name) return label_row(study, name) end)
   return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
 -- The table of the best of one group of encodings against the best of another group, row by row.
 function M.tabulate_best(study, item, published)
   local measure = entries.choose_form(study, item, published)
-  local columns = entries.make_columns({ side_title(study, item, "of"), side_title(study, item, "against"), "gain" })
+  local columns = entries.make_columns({ make_side_title(study, item, "of"), make_side_title(study, item, "against"),
+    "gain" })
   local rows = lists.map(M.list_values(study, item.rows), function(name)
-    local of = side_entry(study, item, measure, published, name, "of")
-    local against = side_entry(study, item, measure, published, name, "against")
-    return { title = row_title(study, name), cells = { of, against, gain_entry(of, against, published) } }
+    local of = make_side_entry(study, item, measure, published, name, "of")
+    local against = make_side_entry(study, item, measure, published, name, "against")
+    return { title = label_row(study, name), cells = { of, against, make_gain_entry(of, against, published) } }
   end)
   local notes = entries.collect_notes(rows, columns)
-  lists.append(rows, summary_rows(rows, published))
-  return value_model(study, item, measure, published, columns, rows, notes)
+  lists.append(rows, make_summary_rows(rows, published))
+  return complete_values(study, item, measure, published, columns, rows, notes)
 end
 
 -- The values of a cell on the axes with several values; without such an axis, the cell's id.
@@ -219,7 +215,7 @@ function M.format_key(study, cell)
 end
 
 -- The texts of a cell: runs, the chosen rate, the spread over seeds at this rate; the best of all rates.
-local function texts_of(cell, form)
+local function format_cell(cell, form)
   local s, best = cell.summary, cell.summary.best
   local range = form .. " to " .. form
   return { ("%d of %d"):format(s.evaluated, s.asked), best and ("%g"):format(best.rate) or entries.MISSING,
@@ -237,7 +233,7 @@ function M.make_cells_table(study)
   local rows = lists.map(study.cells, function(cell)
     local title, note = M.format_key(study, cell), entries.list_cautions(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(title, note)
-    return lists.append({ title, cell = cell }, texts_of(cell, metric.form))
+    return lists.append({ title, cell = cell }, format_cell(cell, metric.form))
   end)
   local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
     .. "learning rates"):format(captions.name_criterion(study))

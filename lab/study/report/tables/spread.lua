@@ -30,7 +30,7 @@ function M.compute(of_scores)
   return result
 end
 
-local function row_of(study, item, row)
+local function make_row(study, item, row)
   local of_scores, cell, notes = {}, nil, {}
   for i, value in ipairs(score_tables.list_along(study, item, item.of, { [item.rows] = row.name })) do
     cell = value.cell
@@ -48,7 +48,7 @@ end
 
 function M.make_table(study, item)
   local columns = entries.make_columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
-  local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row) return row_of(study, item,
+  local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row) return make_row(study, item,
     row) end)
   local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
     metrics.of[study.scored.metric].unit, item.of)

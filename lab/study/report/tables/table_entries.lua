@@ -28,7 +28,6 @@ local VALUES = {
 
 local SHORT = 0.1 -- seconds; shorter times are shown with two significant digits
 
--- The title of the metric that a study scores.
 function M.name_metric(study)
   return metrics.of[study.scored.metric].title
 end
@@ -132,7 +131,7 @@ end
 
 -- Adds cautions on a cell's scores, from its summary: a grid unlike the other cells', rates chosen on scored examples
 -- or beyond training, evaluations with two decodings, scores on training examples only.
-local function add_scores(parts, s)
+local function add_score_cautions(parts, s)
   parts[#parts + 1] = s.other_grid and ("another grid: %s"):format(s.grid.text) or nil
   if s.other_decoding then
     parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(s.other_decoding == 1 and "1 run was"
@@ -160,7 +159,7 @@ function M.list_cautions(cell, kind, got)
     parts[#parts + 1] = #s.hours.machines > 1 and "times of several machines: " .. table.concat(s.hours.machines, "; ")
       or nil
   else
-    add_scores(parts, s)
+    add_score_cautions(parts, s)
   end
   lists.append(parts, lists.map(s.differences, function(difference) return "runs differ in " .. difference end))
   parts[#parts + 1] = cell.anew and "runs of an earlier version: " .. cell.anew or nil
@@ -222,7 +221,6 @@ function M.make_summary(rows, column, of, some, form, published, difference_form
   return published and M.add_paper(made, paper, M.format_number(form, paper), difference_form or form) or made
 end
 
--- Makes columns with these titles.
 function M.make_columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
@@ -240,7 +238,6 @@ function M.tabulate(model)
     corner = model.heads[1], columns = M.make_columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
--- Marks the best entry by a metric; marks none if an entry has no number.
 function M.mark_best(cells, metric)
   local best
   local all = not lists.find(cells, function(cell) return cell.value == nil end)
@@ -252,7 +249,6 @@ function M.mark_best(cells, metric)
   end
 end
 
--- Notes below a table: the cautions on its values, each with the titles of row and column.
 function M.collect_notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do

@@ -11,18 +11,18 @@ local MOST_VALUES = 12 -- the most columns of numbers that fit on a page
 local MOST_NOTES = 10
 
 -- A number as LaTeX, in math mode to turn its hyphen into a minus sign.
-local function number(text)
+local function format_number(text)
   return (escape.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
 end
 
-local function cell_texts(model, cell)
+local function format_cell(model, cell)
   return table.concat(lists.map(model.subs, function(_, i)
-    local text = number(cell.texts[i] or "")
+    local text = format_number(cell.texts[i] or "")
     return i == 1 and cell.best and not cell.missing and ("\\textbf{%s}"):format(text) or text
   end), " & ")
 end
 
-local function heads(model, from, to)
+local function format_heads(model, from, to)
   local subs = #model.subs
   local titles, rules, seconds = { escape.latex(model.corner) }, {}, { "" }
   for column = from, to do
@@ -36,15 +36,15 @@ local function heads(model, from, to)
   return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
 end
 
-local function tabular(model, from, to)
+local function format_part(model, from, to)
   local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #model.subs)),
-    heads(model, from, to) .. "\\midrule" }
+    format_heads(model, from, to) .. "\\midrule" }
   local summary = lists.find(model.rows, function(row) return row.last end)
   for _, row in ipairs(model.rows) do
     lines[#lines + 1] = row == summary and "\\midrule" or nil
     local cells = { escape.latex(row.title) }
     for column = from, to do
-      cells[#cells + 1] = cell_texts(model, row.cells[column])
+      cells[#cells + 1] = format_cell(model, row.cells[column])
     end
     lines[#lines + 1] = table.concat(cells, " & ") .. " \\\\"
   end
@@ -56,7 +56,7 @@ function M.render(model)
   local step = math.max(1, MOST_VALUES // #model.subs)
   local parts = {}
   for from = 1, #model.columns, step do
-    parts[#parts + 1] = tabular(model, from, math.min(from + step - 1, #model.columns))
+    parts[#parts + 1] = format_part(model, from, math.min(from + step - 1, #model.columns))
   end
   local caption = escape.latex(model.title)
   if model.about and model.about ~= model.title then

@@ -9,13 +9,13 @@ local M = {}
 
 local GAP = "  "
 
-local function width_of(text)
+local function measure_width(text)
   return utf8.len(escape.plain(text))
 end
 
 -- The text with blanks in front, or behind if `behind` is true, up to a width.
-local function padded(text, width, behind)
-  local gap = (" "):rep(width - width_of(text))
+local function pad(text, width, behind)
+  local gap = (" "):rep(width - measure_width(text))
   return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
@@ -25,7 +25,7 @@ function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do
     local word = escape.plain(raw)
-    if line and width_of(line) + 1 + width_of(word) > width then
+    if line and measure_width(line) + 1 + measure_width(word) > width then
       lines[#lines + 1] = line
       line = nil
     end
@@ -35,41 +35,41 @@ function M.wrap(text, width, indent)
   return table.concat(lines, "\n" .. (indent or ""))
 end
 
-local function most_width(texts)
-  return lists.max(texts, width_of)
+local function measure_widest(texts)
+  return lists.max(texts, measure_width)
 end
 
 -- The left column as lines: the corner, an empty line if columns have titles of their values, and the titles of rows.
-local function left_lines(model)
+local function format_left(model)
   local titles = lists.map(model.rows, function(row) return row.title end)
   local lines = lists.join({ model.corner, #model.subs > 1 and "" or nil }, titles)
-  local width = most_width(lines)
-  return lists.map(lines, function(text) return padded(text, width, true) end), width
+  local width = measure_widest(lines)
+  return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
 -- A column as lines: its title, the titles of its values if there are several, and the values in each row.
-local function column_lines(model, column)
+local function format_column(model, column)
   local title, values = model.columns[column].title, lists.map(model.rows, function(row)
     return row.cells[column].texts
   end)
   local all = lists.join({ model.subs }, values)
   local widths = lists.map(model.subs, function(_, i)
-    return most_width(lists.map(all, function(texts) return texts[i] or "" end))
+    return measure_widest(lists.map(all, function(texts) return texts[i] or "" end))
   end)
   local width = lists.sum(widths, function(one) return one end) + #widths - 1
-  widths[1] = widths[1] + math.max(0, width_of(title) - width)
-  width = math.max(width, width_of(title))
-  return lists.join({ padded(title, width) }, lists.map(#model.subs > 1 and all or values, function(texts)
-    return table.concat(lists.map(widths, function(one, i) return padded(texts[i] or "", one) end), " ")
+  widths[1] = widths[1] + math.max(0, measure_width(title) - width)
+  width = math.max(width, measure_width(title))
+  return lists.join({ pad(title, width) }, lists.map(#model.subs > 1 and all or values, function(texts)
+    return table.concat(lists.map(widths, function(one, i) return pad(texts[i] or "", one) end), " ")
   end)), width
 end
 
 -- The table in parts of columns that fit into the width of the page, each with the left column.
-local function parts_of(model, page)
-  local left, first = left_lines(model)
+local function split_parts(model, page)
+  local left, first = format_left(model)
   local parts, used = { { left } }, first
   for column in ipairs(model.columns) do
-    local lines, width = column_lines(model, column)
+    local lines, width = format_column(model, column)
     if used + #GAP + width > page and #parts[#parts] > 1 then
       parts[#parts + 1], used = { left }, first
     end
@@ -81,7 +81,7 @@ local function parts_of(model, page)
 end
 
 -- A part as text, with rules below the titles and above the rows of summaries.
-local function part_text(model, part)
+local function format_part(model, part)
   local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(part.width), {}
   local summary = lists.find(model.rows, function(row) return row.last end)
   for i in ipairs(part[1]) do
@@ -93,7 +93,7 @@ local function part_text(model, part)
   return table.concat(lines, "\n")
 end
 
-local function notes_text(model, page, most)
+local function format_notes(model, page, most)
   local notes = lists.map(model.notes, function(note, i)
     return (not most or i <= most) and M.wrap("* " .. note, page, "  ") or nil
   end)
@@ -107,8 +107,8 @@ end
 function M.render(model, page, most)
   local parts = { M.wrap(model.title, page) .. (model.about and model.about ~= model.title
     and "\n" .. M.wrap(model.about, page) or "") }
-  lists.append(parts, lists.map(parts_of(model, page), function(part) return part_text(model, part) end))
-  parts[#parts + 1] = notes_text(model, page, most)
+  lists.append(parts, lists.map(split_parts(model, page), function(part) return format_part(model, part) end))
+  parts[#parts + 1] = format_notes(model, page, most)
   return table.concat(parts, "\n\n") .. "\n"
 end
 

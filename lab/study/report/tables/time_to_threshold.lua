@@ -45,7 +45,7 @@ end
 
 -- The results { runs, steps, seconds } of a cell: the number of runs with evaluations during training, and lists of
 -- steps and seconds for runs that reached the threshold.
-local function measured(study, cell, split, threshold)
+local function measure_cell(study, cell, split, threshold)
   local got = { runs = 0, steps = {}, seconds = {} }
   for _, run in ipairs(runs.get_chosen(cell)) do
     local points = M.list_points(run, split, study.scored.metric)
@@ -57,25 +57,25 @@ local function measured(study, cell, split, threshold)
   return got
 end
 
-local function entry(list, form, scale, cell)
+local function make_entry(list, form, scale, cell)
   local mean, sd = statistics.mean(list), statistics.sd(list)
   return { value = mean, number = cell and cell.number,
     texts = { mean and entries.format_number(form, mean / scale, sd and sd / scale) or "" } }
 end
 
-local function row_of(row, got, length)
+local function make_row(row, got, length)
   local note = entries.list_cautions(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
-  return { title = row.label, cells = { entry(got.steps, "%.0f", 1, row.cell), entry(got.seconds, "%.2f", length,
-    row.cell), { texts = { count }, about = note, number = row.cell and row.cell.number } } }
+  return { title = row.label, cells = { make_entry(got.steps, "%.0f", 1, row.cell), make_entry(got.seconds, "%.2f",
+    length, row.cell), { texts = { count }, about = note, number = row.cell and row.cell.number } } }
 end
 
 function M.make_table(study, item)
   local split, along = item.split or study.scored.select or "test", score_tables.list_along(study, item, item.rows)
-  local found = lists.map(along, function(row) return measured(study, row.cell, split, item.threshold) end)
+  local found = lists.map(along, function(row) return measure_cell(study, row.cell, split, item.threshold) end)
   local unit, length = entries.choose_time_unit(lists.collect(found, function(got) return got.seconds end))
   local columns = entries.make_columns({ "steps", unit, "runs" })
-  local rows = lists.map(along, function(row, i) return row_of(row, found[i], length) end)
+  local rows = lists.map(along, function(row, i) return make_row(row, found[i], length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
     .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.name_metric(study), split)
   return score_tables.complete(item, what, captions.name_rates(study), nil, columns, rows)
