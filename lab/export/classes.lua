@@ -87,7 +87,6 @@ function Class:table(p)
   return self:module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
 end
 
--- Returns a linear map of one-hot tokens.
 function Class:linear(p)
   return self:module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
 end
@@ -106,7 +105,6 @@ function Class:dropout(d)
   return self.known[d.rate]
 end
 
--- Returns the argument of the network's forward pass that has a stream's tokens.
 function Class:tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
@@ -298,7 +296,6 @@ block_class = function(state, block)
   return add_class(state, class, block.name)
 end
 
--- Adds the numbers that all layers of a score share, as dictionaries by their folders in files.
 local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)

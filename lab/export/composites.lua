@@ -23,7 +23,6 @@ local function find_readers(scope)
   return readers
 end
 
--- Returns the group of an attention: its products, the attention itself, and its output product if it has one.
 local function group_attention(op, readers)
   local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
     [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }

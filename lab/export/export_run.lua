@@ -135,7 +135,6 @@ local function compute_lines(spec, run, trainer)
   end))
 end
 
--- Exports a run. sets: changes to the spec at `path`, in the form of the flag --set.
 local function export(options, run, spec, path, sets)
   run.metadata = must(INPUT, safetensors.open(run.checkpoint)).metadata
   local facts, problem = pytorch.derive_facts(spec, run, options.project:network(spec))

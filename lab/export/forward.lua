@@ -15,7 +15,6 @@ local LINE = 112 -- most characters of a line, without the class's indentation
 local Pass = {}
 Pass.__index = Pass
 
--- Returns the expression of an item; values without a variable are written inside it.
 function Pass:text(item)
   return item.text(function(i, rank)
     local value = item.reads[i]
@@ -122,7 +121,6 @@ function Pass:loop(item, i, lines)
   add_wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
--- Returns the statements, after finding the last reader of each value.
 function Pass:statements(items)
   local list = lists.filter(items, function(item) return not self.inner[item.out] end)
   for i, item in ipairs(list) do

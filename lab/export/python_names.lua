@@ -64,7 +64,6 @@ function Names:attribute(attributes, word)
   return name
 end
 
--- Returns the set of one forward pass's variables, which contains its arguments.
 function M.new_variables(arguments)
   return setmetatable(lists.to_set(arguments), { __index = VARIABLES })
 end

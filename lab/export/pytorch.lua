@@ -73,7 +73,6 @@ local function find_unknown_task(task)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
--- Returns the reason why a spec cannot be exported, apart from its network; or nil.
 function M.find_problem(spec)
   local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then
@@ -117,7 +116,6 @@ local function add_draws(facts, positions)
   facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
 end
 
--- Returns the line that numbers tokens from 0 on.
 local function format_count(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
@@ -174,7 +172,6 @@ local function draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
--- Stops unless attentions agree in the parts that the file contains once.
 local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
@@ -257,7 +254,6 @@ local function mentions(list, word)
   end)
 end
 
--- Adds the arguments for sampled positions and distances, of the forward pass and of the comparison.
 local function add_calls(facts)
   local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function of_each(form)
@@ -285,7 +281,6 @@ local function derive_file_facts(spec, run)
   }
 end
 
--- Adds the classes, and the lines that precede the network's forward pass.
 local function add_network(facts, spec, net, attentions, of)
   local additive, in_blocks, two = find_input_encoding(net), find_block_encoding(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first

@@ -69,7 +69,6 @@ local MARGIN, TITLE, GAP = 12, 22, 14
 local WIDEST, LARGEST = 240, 16 -- pixels of a panel's width, and of a cell, at most
 local LONGEST = 400 -- the largest number of queries, and of keys, in a picture
 
--- A colour from pale to dark for a value, relative to the least and the largest value of the attention.
 local function choose_colour(value, least, largest)
   local share = largest > least and (value - least) / (largest - least) or 1
   return ("#%02x%02x%02x"):format(math.floor(190 - 160 * share + 0.5), math.floor(212 - 120 * share + 0.5),
@@ -91,7 +90,6 @@ local function draw_rectangle(x, y, width, height, fill)
   return ('<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>'):format(x, y, width, height, fill)
 end
 
--- Draws runs of equal keys, side by side.
 local function add_row(out, row, at, cell, range)
   local from = 1
   while from <= #row do
@@ -116,7 +114,6 @@ local function add_panel(out, title, rows, x, y, cell, range)
   out[#out + 1] = ('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#888"/>'):format(x, y, width, height)
 end
 
--- Adds one attention to the picture, its heads side by side. Returns its width and height.
 local function add_attention(out, family, y, T, S)
   local heads = M.list_cells(family, T, S)
   local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))

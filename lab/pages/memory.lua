@@ -159,7 +159,6 @@ function M.list_buffers(plan, size, sequences, level)
   return list
 end
 
--- Bytes of the whole workspace: lay_out.
 function M.count_workspace(plan, size, sequences, level)
   return lists.sum(M.list_buffers(plan, size, sequences, level), function(room) return room.bytes end)
 end
@@ -224,7 +223,6 @@ function M.count_shared(plan, size, level)
   return plan.last_behind and taken(bytes) + behind or bytes
 end
 
--- Tables of positions: parts/position_tables.tpl.
 function M.count_tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
   channels = channels + (plan.additive.member == "place" and plan.width or 0)
@@ -239,7 +237,6 @@ function M.count_tables(plan, size)
   return rows * channels * derive_sizes(plan).real
 end
 
--- The bytes that lh_engine_allocate allocates for a request.
 local function round_allocation(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end

@@ -21,7 +21,6 @@ local function format_times(scope)
   return wording.count(scope.count, "time") .. (loops > 1 and (", %d loops"):format(loops) or "")
 end
 
--- "the network" for the first scope; its name and repetitions for a block.
 local function format_title(scope, i)
   return i == 1 and "the network" or ("%s, %s"):format(scope.name, format_times(scope))
 end
@@ -62,7 +61,6 @@ local function align(rows)
   return lines
 end
 
--- The lines of the page's section on the network: one line for each operation, in the order of execution.
 function M.format_lines(plan)
   local block, rows = memory.derive(plan).largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)

@@ -62,7 +62,6 @@ local function describe_validation(validation)
     100 * coincide.evaluation)
 end
 
--- The answers that an evaluation of a generative model counts, and the cost of generating answers.
 local function describe_answers(plan)
   local ends = plan.task.ends and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then
@@ -81,7 +80,6 @@ local function describe_loss(plan)
   return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
 end
 
--- The dropout rates of a model, as phrases of a sentence; rates of 0 are left out.
 function M.format_dropout(plan)
   local model, words = plan.resolved.model, {}
   if not plan.network_sizes or plan.network_sizes.dropout then
@@ -95,7 +93,6 @@ function M.format_dropout(plan)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
--- The lines about encodings: one line for each family, if the model has several families of attentions.
 local function encoding_lines(plan, lines)
   if not plan.attentions[2] then
     lines[#lines + 1] = "encoding    " .. describe.describe_encoding(plan)

@@ -72,7 +72,6 @@ local function rename_facts(root, list, id, name)
   return true
 end
 
--- Why the runs in root/id cannot be called `name`; nil if they can.
 local function find_refusal(root, list, id, name)
   local target = root .. "/" .. name
   if not load_module.is_id(name) then

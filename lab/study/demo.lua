@@ -55,7 +55,6 @@ local function format_percent(value)
   return value and ("%5.1f%%"):format(100 * value) or "     -"
 end
 
--- The table as lines of text.
 local function make_table(chance, baseline)
   local function line_of(name, first, second, cell)
     return ("%-14s %8s %10s"):format(name, first, second) .. table.concat(lists.map(RUNS, function(run)
@@ -115,7 +114,6 @@ local function train_all(options, steps)
   end
 end
 
--- Prints the expected duration, from a measurement; returns the number of steps.
 local function announce(options)
   local rows, code = estimate.run_bench(RUNS[1].dir .. "/trainer", { "--seconds", "1", "--lengths", "20" })
   local row = lists.find(rows or {}, function(one) return one.mode == "train" end)

@@ -229,7 +229,6 @@ local function find_level(arguments)
     arguments.level)))
 end
 
--- Ends the search if trainers would be built in a folder whose name make does not support.
 local function check_folder(project)
   local folder = os.getenv("TMPDIR") or ""
   if folder:sub(1, 1) == "/" then

@@ -37,7 +37,6 @@ local function read_points(source, file, site, length, part)
   return channels
 end
 
--- Returns the first position of a part in sequences of a length, and its number of positions.
 local function find_part(source, file, length, options)
   local tokens = source:shape(file, length, "tokens", options.sequences)[2]
   local inputs, outputs = source:parts(length, tokens)
@@ -54,7 +53,6 @@ local function compute_radii(projected, fitted)
   end)
 end
 
--- Analyzes one site of one run: fits at the first length, measures at all lengths.
 local function analyze_site(source, file, site, options, parts)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do

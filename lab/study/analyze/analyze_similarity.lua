@@ -253,7 +253,6 @@ local function picture(groups, steps)
     left = beside, across = beside, down = 60 + beside }
 end
 
--- Returns the correlations of accuracy with the cosine to a reference, as lines of text.
 local function describe_reference(groups, step, reference)
   local others = lists.filter(groups, function(group) return group ~= reference end)
   local over_runs, over_means = correlation.correlate_samples(lists.map(others, function(group)

@@ -116,7 +116,6 @@ local function list_values(result, group, step, measure, block)
     y = lists.map(with, function(series) return series.accuracy end) }
 end
 
--- Returns the correlations of a measure with accuracy for at = { step, measure, block }.
 local function correlate_at(result, at)
   local learned = lists.filter(result.groups, function(group) return group.learned end)
   local samples = lists.map(learned, function(group)
@@ -245,7 +244,6 @@ local function tabulate_similarity(result, list, step)
     end) })
 end
 
--- Makes a panel of the points of all runs. pearson: their correlation, or nil.
 local function draw_points(result, step, measure, pearson)
   return scatter.draw(lists.map(result.groups, function(group)
     return list_values(result, group, step, measure, "mean")

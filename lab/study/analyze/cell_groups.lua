@@ -29,7 +29,6 @@ function M.choose_axis(study, wanted)
   return wanted
 end
 
--- Returns the name of a cell's set: the labels of the cell on the other axes.
 local function name_set(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= along and #axis.values > 1 and score_tables.label(study, axis.name, cell.key[axis.name]) or nil
@@ -110,7 +109,6 @@ function M.check_reference(groups, reference, key)
   end
 end
 
--- Returns the grid of scores (runs.lua) that most runs of all groups have.
 function M.find_usual_grid(groups, split)
   return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end

@@ -20,7 +20,6 @@ local function put_wave(values, first, width, position, halves)
   end
 end
 
--- Returns the sinusoids of positions 0 to rows - 1.
 function M.compute_line(rows, width, halves)
   local values = {}
   for position = 0, rows - 1 do

@@ -23,13 +23,11 @@ function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
 
--- Formats the mean of numbers, with their standard deviation if there are several.
 function M.format_mean(form, values)
   local sd = statistics.sd(values)
   return M.format_number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
 end
 
--- Returns the first rows of a table as text for the screen.
 function M.render(model)
   local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
     { __index = model })
@@ -39,7 +37,6 @@ end
 
 local SUMMARIES = { count = function(list) return #list end, mean = statistics.mean, sd = statistics.sd }
 
--- The value of a field, as M.to_csv describes it.
 local function value_at(row, field)
   local of, path = field:match("^(%a+):(.*)$")
   if of then
@@ -62,7 +59,6 @@ function M.to_csv(path, columns, rows)
   return { path = path, text = table.concat(lists.join({ table.concat(heads, ",") }, lines), "\n") .. "\n" }
 end
 
--- Returns a message on runs that were left out because their files are damaged, or nil.
 function M.describe_damage(study)
   local _, damaged = open_study.list_problems(study)
   return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.format(damaged, MOST_DAMAGED),

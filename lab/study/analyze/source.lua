@@ -63,7 +63,6 @@ local function differ(source, length)
     source.run.dir, length))
 end
 
--- Returns the names of the traced sites of a length (trace_sites.lua).
 function Source:sites(file, length, kind)
   local list = trace_sites(file, length, kind)
   return #list > 0 and list or differ(self, length)
@@ -81,7 +80,6 @@ function Source:shape(file, length, ending, count)
   return entry.shape
 end
 
--- Evaluates the run with these words for its trainer; returns the evaluations (run_files.lua).
 function Source:evaluate(words)
   local out, rows = self.folder .. "/eval", {}
   write.remove_tree(out)

@@ -44,14 +44,12 @@ local function find_longest(lengths)
   return math.max(lengths.last or 0, table.unpack(lengths.list or lengths))
 end
 
--- Opens a trace of training examples that the model answers correctly.
 local function collect(job)
   local split = job.run.info.data and { "--split", "train", "--shuffle" } or {}
   return job.source:trace(job.kind, lists.join({ "--lengths", job.length, "--examples", job.options.samples,
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Returns the findings on one attention family, in the form that found_lines.lua takes.
 local function find_part(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
@@ -157,7 +155,6 @@ local function write_specs(job, trace, parts, place)
   write_file(place.out, text, job.options)
 end
 
--- Returns the gnuplot script of each head's mean attention and of the bias from the head's lines.
 local function picture(parts, title)
   local rows = {}
   for _, part in ipairs(parts) do

@@ -63,7 +63,6 @@ function M.list_lines(matrix, direction, choices)
   end)
 end
 
--- Returns the values over which mean and deviation are computed.
 local function list_counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
@@ -177,7 +176,6 @@ local function find_greatest(found)
   return best
 end
 
--- The reason why a direction has no selected line.
 local function describe_reason(found, choices)
   local best = find_greatest(found)
   if found.count == 0 then

@@ -145,7 +145,6 @@ local function describe_point(axes, point)
   return table.concat(words, ", ")
 end
 
--- Returns the stage of a point, or nil; and whether there was an error.
 local function find_stage(work, point)
   local stage, both = stages.find_stage(work.study.stages, work.study.axes, point)
   if both then

@@ -101,7 +101,6 @@ function M.read_cells(context, axes, node, path, owner)
   return cells
 end
 
--- Reads { first, last }, both included; returns all seeds as a list.
 function M.read_seeds(context, node, path)
   local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
     MOST_RUNS)

@@ -236,7 +236,6 @@ local function write_study(work, id, spec, prefix)
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
 
--- Returns a function of a path in the study: the flag that gave the value there.
 local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
@@ -245,7 +244,6 @@ local function make_origin(work, spec)
   end
 end
 
--- Returns the study's { path, text }.
 local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)

@@ -221,7 +221,6 @@ local function narrow(context, study, node, path)
   end
 end
 
--- Reads one scale: checks it, and applies it if it is requested.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
   if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then

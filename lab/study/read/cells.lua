@@ -243,7 +243,6 @@ local function drop_other_decodings(cell)
   end
 end
 
--- Sets the scores: a run has a score if it was evaluated on the scored set.
 local function finish(study, metric)
   study.scored = metrics.complete_scored(study, study.scored, metric)
   local scored, criterion = study.scored, study.scored.generalises
@@ -312,7 +311,6 @@ local function name_encoding(id, task)
   return rest ~= "" and rest or id
 end
 
--- Returns the runs found below a folder, grouped by id, digest and training file.
 local function group_runs(root)
   local list, problems = run_files.find(root)
   local found = lists.map(list, function(dir)

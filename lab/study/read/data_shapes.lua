@@ -36,7 +36,6 @@ local function count_tokens(line)
   return #example.input, #example.target
 end
 
--- Returns the key of a line's condition: the values on the axes.
 local function make_key(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do

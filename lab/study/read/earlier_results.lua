@@ -86,7 +86,6 @@ local function read_scored(noted)
     "select"), metric = known(metrics.NAMES, "metric") }
 end
 
--- Returns a study from a sweep's snapshot alone.
 function M.restore(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,

@@ -143,7 +143,6 @@ local function make_parts(evaluation, axis)
     axes = #several > 1 and several or nil }
 end
 
--- Names of the lists of an evaluation that have a value in some line.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do

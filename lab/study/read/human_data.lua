@@ -108,7 +108,6 @@ function M.read_trials(path, puzzles)
   return people
 end
 
--- The mean share of each puzzle over participants; nil if no participant has seen the puzzle.
 function M.compute_means(people, count)
   local means = {}
   for number = 1, count do

@@ -54,7 +54,6 @@ function M.format_criterion(criterion)
   return ("%s above %g%%"):format(M.of[criterion.metric].title, criterion.above)
 end
 
--- Whether a score of the criterion's metric, in percent, meets the criterion; nil without a score.
 function M.generalises(score, criterion)
   return score and score > criterion.above
 end

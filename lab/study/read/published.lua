@@ -28,7 +28,6 @@ function M.split_line(line)
   return fields
 end
 
--- The text of a CSV file with a header line.
 function M.parse(text)
   local columns, rows = nil, {}
   for line in text:gmatch("[^\r\n]+") do

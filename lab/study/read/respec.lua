@@ -19,7 +19,6 @@ local LEFT_OUT = { id = true, source = true }
 
 local write_value
 
--- Writes the fields of a table in the order of their names.
 local function write_fields(from, write)
   local parts = lists.map(canonical.sort_keys(from), function(name)
     return ("%s = %s"):format(name, (write or write_value)(from[name]))
@@ -124,7 +123,6 @@ end
 -- Patterns that occur in no formula: they could end the enclosing function, or hide the rest of a line.
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
--- The reason why this version cannot read a spec, or nil.
 local function find_foreign(from, path)
   for _, name in ipairs(canonical.sort_keys(from)) do
     local at = path .. name

@@ -46,7 +46,6 @@ function M.read_json(path, shown, largest, shape, check)
   return not problem and value or nil, problem and M.format_problem(shown, problem)
 end
 
--- Names of the folders that hold a trainer's files: { id, digest, name }.
 function M.split_path(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
   return { id = id, digest = digest, name = name }
@@ -59,7 +58,6 @@ function M.parse_name(name)
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- Describes a contradiction between facts and the names of the folders; nil without one.
 local function find_misplacement(facts, place)
   local named = M.parse_name(place.name or "")
   local function problem(field, found, expected)
@@ -185,12 +183,10 @@ local function read_last_line(path, shape)
   return line and (decode(line, shape)) or nil
 end
 
--- The last complete line of metrics.jsonl, decoded; nil if there is none.
 function M.read_last_metrics(dir)
   return read_last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
--- The last complete line of eval.jsonl; nil if there is none.
 function M.read_last_evaluation(dir)
   return read_last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
 end

@@ -173,7 +173,6 @@ local function find_state(run)
   return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
 
--- Makes a run whose files are damaged: it has only a note on the damage.
 local function make_damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
@@ -300,7 +299,6 @@ function M.get_curve(run, name)
   end)
 end
 
--- Whether an evaluation has examples beyond training on some axis.
 function M.is_beyond(run, name)
   local evaluation = M.get_evaluation(run, name)
   return evaluation ~= nil and (evaluation.split:find("^be") ~= nil or evaluation.parts ~= nil
@@ -331,7 +329,6 @@ function M.compute_mean(evaluation, metric)
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
 end
 
--- The evaluation of a named set, from the run or from a level of its `noisy`.
 function M.get_noisy(run, noise, split)
   local of = run.noisy and run.noisy[noise]
   return of and (of[split] or split == "test" and (of.validation or of.train)) or nil

@@ -14,7 +14,6 @@ function M.mean(values)
   return #values > 0 and sum / #values or nil
 end
 
--- Standard deviation of a sample: n - 1 in the denominator.
 function M.sd(values)
   local mean = M.mean(values)
   local sum = lists.sum(values, function(value) return (value - mean) ^ 2 end)

@@ -63,7 +63,6 @@ local function find_plan(project, path, info)
   return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
 end
 
--- Calls use(spec, path, {}) with run.json's spec in a temporary file.
 local function with_own_spec(project, info, use)
   local text, message = respec.write_spec(info.spec)
   local folder
@@ -112,7 +111,6 @@ function M.with_spec(project, run, given, use)
   return with_own_spec(project, info, use)
 end
 
--- As M.with_spec, but ends the command if the spec cannot be read.
 function M.use_spec(project, run, given, use)
   local result, message = M.with_spec(project, run, given, use)
   return stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
@@ -125,7 +123,6 @@ local function read_digest(trainer)
   return type(info) == "table" and info.digest or nil
 end
 
--- The path of the trainer in a folder, written for a shell.
 function M.get_trainer_path(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end

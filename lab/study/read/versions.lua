@@ -41,7 +41,6 @@ local function add_field(list, path, before, now, why)
   list[#list + 1] = ("%s was %s and is %s now%s"):format(path, format_value(before), format_value(now), why or "")
 end
 
--- Appends the fields that differ, in the order of their names.
 local function compare(list, path, before, now)
   local both = type(before) == "table" and type(now) == "table"
   if not both or #before > 0 or #now > 0 then
@@ -69,7 +68,6 @@ local function compare_specs(list, before, now)
   end
 end
 
--- The first digits of a digest, for display.
 function M.shorten(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
@@ -143,7 +141,6 @@ local function list_names(path, pattern)
   return lists.filter(write.list_names(path), function(name) return name:find(pattern) end)
 end
 
--- The runs of a cell that are none of its expected runs: { dir, facts, digest, data }.
 local function find_strays(root, study, cell)
   local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do

@@ -78,7 +78,6 @@ local function list_facts(run)
   return map
 end
 
--- Differences in run.json, facts first and then fields of the resolved spec: { { field, a, b }, ... }.
 local function differences(a, b)
   local facts_a, facts_b = list_facts(a), list_facts(b)
   local list = lists.map(differing_keys(facts_a, facts_b), function(key)
@@ -201,7 +200,6 @@ local function tabulate_differences(list)
     rows = lists.map(list, function(item) return { item.field, item.a, item.b } end) })
 end
 
--- Prints two values that are too long for a table below their field.
 local function format_differences(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
@@ -268,7 +266,6 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- The comparison of two runs. metric: the metric of the curves; nil: all metrics.
 function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
   return { a = a, b = b, differences = differences(a, b), first = describe_first_difference(a, b),

@@ -100,7 +100,6 @@ function M.remove(found, own)
   end
 end
 
--- Whether every path still has the same state; own: as for M.remove.
 function M.are_unchanged(found, own)
   for path, state in pairs(found) do
     if M.read_state(path, is_listed(state), own) ~= state then

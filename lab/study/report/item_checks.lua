@@ -28,7 +28,6 @@ local function is_named(value)
   return type(value) == "table"
 end
 
--- Problem, expectation and hint for a name that a list lacks.
 local function unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
     nearest.make_hint(name, list, "%s")

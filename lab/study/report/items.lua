@@ -174,7 +174,6 @@ local function filter_scale(study, axis_name, values)
   return axis and type(values) == "table" and intersect(values, axis.values) or values
 end
 
--- The item with names as the axes write them, without the names of values that a scale omits.
 local function fit_item(study, item)
   if type(item) ~= "table" then
     return item

@@ -109,7 +109,6 @@ local function make_planner(project)
   end
 end
 
--- Chance and baseline of each cell's task.
 local function add_tasks(project, study)
   local facts = project:tasks() or {}
   for _, cell in ipairs(study.cells) do
@@ -142,13 +141,11 @@ function M.open(options, front)
   return study
 end
 
--- The first of some texts in one sentence each, and the number of the remaining texts.
 local function join_first(texts)
   local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
 
--- Remarks of the heading on results that do not match the current spec: a list of sentences.
 function M.list_remarks(study)
   local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
   local anew = lists.map(study.cells, function(cell)

@@ -121,7 +121,6 @@ local function make_file_name(item)
   return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hash(name):sub(1, 8))
 end
 
--- Makes sentences on items that fit no cell on any of their pages.
 local function report_unfitted(list, fitted)
   local items_of = lists.group(list, function(item) return item.place end)
   return lists.map(items_of, function(pages)
@@ -171,7 +170,6 @@ local function make_sweep_words(options, study)
   return lists.append(words, { "--out", options.runs })
 end
 
--- The command that trains the runs of a cell.
 local function make_command(options, study)
   local sweep = not study.found and shell.join(make_sweep_words(options, study))
   return function(cell)
@@ -244,7 +242,6 @@ local function list_tables(report)
   return lists.map(report.parts, function(part) return part.table end)
 end
 
--- The report as text. whole: true: list all cells and notes, without a limit.
 local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local title = escape.plain(report.title)

@@ -21,7 +21,6 @@ local VERSION = "longhand report 2"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
--- The path of a key's record; nil if the user has no cache.
 local function find_record(asked)
   local folder = paths.find_cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked))

@@ -14,7 +14,6 @@ local M = {}
 
 local NOTHING = "nothing evaluated yet"
 
--- Removes duplicate texts, and orders texts of numbers by value.
 local function sort_texts(texts)
   local list = lists.drop_repeats(texts)
   table.sort(list, function(a, b)
@@ -71,7 +70,6 @@ local PICKS = {
   end },
 }
 
--- Rewrites learning rates in one notation, since texts use several.
 local function format_rates(text)
   local rates = lists.map(lists.find_all(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)

@@ -31,7 +31,6 @@ local function make_group_key(cell)
     precision = resolved.precision, batch = resolved.train.batch })
 end
 
--- The operations of a measured step, whose sequences have `tokens` tokens.
 local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
@@ -108,7 +107,6 @@ local function count_epoch(cell, found)
   return batches, sum
 end
 
--- The axes of an evaluation, without noise and without the axis for examples of training.
 local function list_axes(by)
   return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
     return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
@@ -202,7 +200,6 @@ local function average_rates(list)
     lines = { train = mean_line("train"), eval = mean_line("eval") } }
 end
 
--- The remaining seconds of a cell's runs on dataset files: training, evaluation.
 local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local whole = lines.train.step * work.steps + lines.train.operation * work.train

@@ -22,7 +22,6 @@ local function read_log(path, from)
   return lists.filter(lists.find_all(text, "[^\n]+"), is_message)
 end
 
--- The learning rate, the seed and the words of a line with the error of a run.
 local function parse_error(line)
   local rate, seed, words = line:match("^learning rate (%S+), seed (%d+): error: (.*)$")
   return tonumber(rate), tonumber(seed), words

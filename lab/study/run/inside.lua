@@ -22,7 +22,6 @@ function M.find_link(folder, path)
   return lfs.symlinkattributes(path, "mode") == "link" and path or nil
 end
 
--- The message about a link in the place of a folder or file of our own.
 function M.describe_link(link)
   return escape.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
     .. "through a link"):format(link))

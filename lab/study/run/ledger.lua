@@ -167,7 +167,6 @@ local function count_total(wanted, facts)
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
 end
 
--- Reads the number of steps of an epoch from a run in `dir`, if it is unknown.
 function M.learn_steps(cell, dir)
   local facts = not cell.wanted.total and run_files.read_facts(dir)
   local total = facts and count_total(cell.wanted, facts)
@@ -324,7 +323,6 @@ function M.read_progress(dir, wanted)
   return far
 end
 
--- The missing files of a cell's task, as { field, shown }; a trainer cannot start without these files.
 local function find_lost_files(cell)
   return lists.map({ "data", "eval", "validation" }, function(name)
     local file = cell.spec.data_files[name]

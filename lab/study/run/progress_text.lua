@@ -64,7 +64,6 @@ local function shown_axes(study, depth)
   return axes[1] and axes or { study.axes[1] }
 end
 
--- Groups cells that have equal values on the first `depth` axes, in the order of the grid.
 local function split(study, depth)
   local axes = shown_axes(study, depth)
   local groups = lists.group(study.cells, function(cell)

@@ -35,7 +35,6 @@ local title_of = overview.name_study
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
 
--- The cells with missing runs. tried: ids of cells that this sweep has already tried.
 local function list_cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
@@ -54,7 +53,6 @@ local function share_processors(options, cells)
   return math.max(1, processors // threads), threads
 end
 
--- The words of a command of a cell's trainer, with the cell's default flags.
 local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end

@@ -104,7 +104,6 @@ local function renew_defaults(project, items)
   return stale
 end
 
--- Builds the trainers that are not fresh, and sets item.fresh. Returns the result of jobs.run.
 function M.build(project, items)
   local stale = renew_defaults(project, items)
   if #stale == 0 then

@@ -68,7 +68,6 @@ local function read_cell(options, cell, hooks, locks, now)
   end
 end
 
--- The reason for a run's failure from the logs, which are read once per failure.
 local function find_reason(options, run, hooks, logs)
   local seen = run.seen
   if seen.told ~= seen["run.json"] then

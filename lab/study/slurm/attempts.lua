@@ -22,7 +22,6 @@ local TAIL = 65536 -- bytes that hold the last line of window.jsonl
 local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
--- The step of the last checkpoint in a folder; nil if there is none.
 local function find_step(dir)
   if not ledger.has_checkpoint(dir) then
     return nil

@@ -56,7 +56,6 @@ local function choose_interpreter(site)
   return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
 end
 
--- The lines of the site's prologue; if a line fails, the task ends, since the environment is incomplete.
 local function prologue_lines(site)
   local trap = [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]]
   return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}

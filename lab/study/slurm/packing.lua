@@ -70,7 +70,6 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Distributes groups over tasks: the longest group first, each to the task with the least work so far.
 local function distribute(groups, count, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do

@@ -33,7 +33,6 @@ function M.get_folder(out)
   return out .. "/.slurm"
 end
 
--- The unique name, in the queue, of a folder's n-th job.
 function M.make_job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), n)))
 end

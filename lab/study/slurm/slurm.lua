@@ -68,7 +68,6 @@ local function set_states(study, out, live)
   end
 end
 
--- Reports runs of tasks in the queue that are no longer part of the study.
 local function report_strangers(study, live)
   local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do

@@ -105,7 +105,6 @@ local function stage_trainer(project, item, folder)
   return done or nil, message
 end
 
--- The texts of an array: job.sh and runs.txt as a list of files. folder: the array's folder.
 local function make_texts(options, study, site, plan)
   local out = paths.resolve(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,

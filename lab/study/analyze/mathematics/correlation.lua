@@ -70,7 +70,6 @@ function M.spearman(a, b)
   return M.pearson(M.compute_ranks(a), M.compute_ranks(b))
 end
 
--- Returns the correlations { points, pearson, spearman } of two lists.
 function M.correlate(x, y)
   return { points = #x, pearson = M.pearson(x, y), spearman = M.spearman(x, y) }
 end

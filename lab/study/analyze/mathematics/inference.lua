@@ -15,7 +15,6 @@ local FLAT = 1e-12 -- a standard error below this share of the means is the roun
 
 M.ERROR = 0.05 -- type I error: the level of all tests, and the probability outside an interval
 
--- Whether the numbers of a list differ by more than rounding.
 function M.varies(values)
   return statistics.sd(values) > FLAT * math.abs(statistics.mean(values))
 end
@@ -49,7 +48,6 @@ function M.test_equivalence(test, margin)
   return math.max(above_low, below_high)
 end
 
--- Returns the p values of a family of tests, corrected by Holm's method, in the same order.
 function M.correct_holm(values)
   local corrected, largest = {}, 0.0
   for rank, i in ipairs(correlation.sort_indices(values)) do

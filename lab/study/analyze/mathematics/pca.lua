@@ -23,7 +23,6 @@ local function centred(channels, mean)
   end)
 end
 
--- Returns the covariance of centred points, with their number as denominator: a list of rows.
 local function covariance(channels)
   local matrix = {}
   for i, a in ipairs(channels) do

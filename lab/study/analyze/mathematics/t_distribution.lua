@@ -22,7 +22,6 @@ local function tail(t, freedom)
   return sum
 end
 
--- Returns the probability of a value farther from 0 than t, on either side.
 function M.compute_two_sided(t, freedom)
   return t * t < math.huge and tail(math.abs(t), freedom) / tail(0, freedom) or 0.0
 end

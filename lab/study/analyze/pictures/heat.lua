@@ -10,7 +10,6 @@ local M = {}
 
 local NAN = 0 / 0
 
--- The layer of a matrix without gaps, drawn as an image.
 local function image(values, columns)
   local words, lines = lists.map(values, function(value) return ("%.5g"):format(value) end), {}
   for first = 1, #words, columns do
@@ -19,7 +18,6 @@ local function image(values, columns)
   return { lines, "matrix with image" }
 end
 
--- The layer of a matrix with gaps, drawn as a box for each number.
 local function boxes(values, columns)
   return { lists.map(values, function(value, i)
     return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil

@@ -20,7 +20,6 @@ local SETTINGS = {
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
 local ACROSS, DOWN = 42, 74                       -- space between panels in pixels
 
--- The left and the upper edge of a panel in pixels.
 local function corner(picture, row, column)
   return picture.left + (column - 1) * (picture.wide + picture.across),
     TOP + (row - 1) * (picture.panel + picture.down)
@@ -61,7 +60,6 @@ local function draw(picture, lines)
   end
 end
 
--- Arranges panels in rows of `across` panels; the first row has a heading.
 function M.arrange(list, across, heading)
   local rows = {}
   for i, panel in ipairs(list) do

@@ -17,7 +17,6 @@ local FIRST, LAST, BAR = -0.35, 0.1, 0.28
 local SETTINGS = { "set border 1 lw 1 lc rgb '#444444'", "set tics in font ',10' textcolor rgb '#222222'",
   "set grid x lt 1 lw 0.6 lc rgb '#d0d0d0'" }
 
--- The lines of data "x y colour" of every number.
 local function format_points(set, styles)
   local lines = {}
   for y, group in ipairs(set.groups) do
@@ -29,7 +28,6 @@ local function format_points(set, styles)
   return lines
 end
 
--- The lines of data "mean low high y" of every group with an interval.
 local function format_means(set)
   return lists.map(set.groups, function(group, y)
     return group.low and ("%.9g %.9g %.9g %.2f"):format(group.mean, group.low, group.high, y + BAR) or nil

@@ -48,14 +48,12 @@ local function make_style(place, round)
     point = POINTS[(find_index(POINTS, point) + round - 1) % #POINTS + 1] }
 end
 
--- The style of an encoding, also as rand_rope and rope-500; nil for other names.
 local function find_style(name)
   local base, random = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "")
   local place = (PLACES[base] or {})[random + 1]
   return place and make_style(place, random)
 end
 
--- Styles of names in one figure, by name; up to 72 differ.
 function M.choose_styles(names)
   local styles, taken, place = {}, {}, 0
   local function give(name, style, ...)

@@ -50,7 +50,6 @@ local function make_block(name, points)
   end))
 end
 
--- The points of all curves and bands as gnuplot data blocks, whose names are numbered across all panels.
 local function data(figure)
   local blocks, count = {}, 0
   for _, curve in lists.iterate_nested(figure.panels, "curves") do
@@ -91,7 +90,6 @@ local function format_ranges(panel)
     not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil }, "\n")
 end
 
--- Gnuplot commands for the marks behind the curves and for the names of the levels.
 local function marks(panel)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
@@ -112,7 +110,6 @@ local function marks(panel)
   end)), "\n")
 end
 
--- The parts of a panel's plot command, each with the curve that it draws, if any.
 local function list_parts(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
     return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
@@ -158,12 +155,10 @@ local function format_legend(legend)
     end))
 end
 
--- Whether any panel has levels, whose names need space on the right.
 local function has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
--- The lines that draw a figure, and its size in pixels.
 local function drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
   local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }

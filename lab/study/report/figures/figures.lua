@@ -181,7 +181,6 @@ local function format_time(seconds)
   return seconds and wording.format_duration(seconds) or "not reached"
 end
 
--- The table of times to a threshold, by name on the axis of lines, with a row for the ratios of two of them.
 local function tabulate_times(study, item, times, threshold)
   local rows = lists.map(score_tables.list_along(study, item, item.lines), function(line)
     local of = times[line.name]
@@ -206,7 +205,6 @@ local function tabulate_times(study, item, times, threshold)
   return model
 end
 
--- The figure of accuracy over seconds of training, and a table of the times to a threshold.
 function M.make_by_time(study, item)
   local threshold = item.threshold or 90
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.name_metric(study),
@@ -290,7 +288,6 @@ function M.make_along_axis(study, item)
     entries.name_metric(study), item.x)), caption = captions.join(what, captions.describe(study, true)) } or nil
 end
 
--- The figure of loss and accuracy during training, with a panel for each set and value of an axis.
 function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = choose_styles(study, item.lines)

@@ -68,7 +68,6 @@ local function make_panel(split, title, in_epochs, study)
     marks = {} }
 end
 
--- The panels of a value of the axis `panels`, by set, without sets that were not measured.
 local function make_value_panels(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.list_along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)

@@ -20,7 +20,6 @@ function M.choose_step(span)
   return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
 end
 
--- An axis' label, which names a scale that is not linear.
 function M.make_label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
@@ -53,7 +52,6 @@ function M.find_range(several, of)
   return low, high
 end
 
--- gnuplot's lines for an axis, x or y, that fits several lists of numbers with a margin on either side.
 function M.fit_axis(letter, several)
   local low, high = M.find_range(several)
   if low > high then

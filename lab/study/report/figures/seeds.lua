@@ -14,7 +14,6 @@ function M.sort(points)
   return points
 end
 
--- Applies the statistics to all points with equal x of several lists.
 local function apply_at_each(curves_of, ...)
   local of = { ... }
   local points = lists.collect(curves_of, function(list) return list end)
@@ -28,7 +27,6 @@ function M.average(curves_of)
   return apply_at_each(curves_of, statistics.mean)
 end
 
--- Quartiles over the seeds as points { x, first, third }; nil with fewer than FEWEST seeds.
 function M.find_quartiles(curves_of)
   local band = #curves_of >= FEWEST and apply_at_each(curves_of,
     function(values) return statistics.quantile(values, 0.25) end,

@@ -22,7 +22,6 @@ local function name_role(r, g, b)
   return ("var(--%s)"):format(ROLES[("#%02x%02x%02x"):format(r, g, b)] or "colour")
 end
 
--- The CSS properties of a style, which the colour rules of page.css read.
 local function format_properties(style)
   return ('style="--light:%s;--dark:%s"'):format(style.colour, style.dark)
 end
@@ -39,7 +38,6 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- A panel's picture, whose text alternative is given.
 local function drawing(panel, svg, numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(numbers[curve.line],

@@ -85,7 +85,6 @@ local function make_policy(script)
     function(byte) return string.char(tonumber(byte, 16)) end))))
 end
 
--- The page with gnuplot's symbols once, which the first picture defines for all.
 local function with_symbols_once(text)
   local first = true
   return (text:gsub("<defs>.-</defs>", function(symbols)

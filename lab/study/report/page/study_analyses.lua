@@ -27,7 +27,6 @@ function M.find(runs, name)
   end)
 end
 
--- Bytes as base 64 text for the address of an embedded picture.
 function M.encode_base64(bytes)
   return (bytes:gsub("..?.?", function(three)
     local bits = three:byte() << 16 | (three:byte(2) or 0) << 8 | (three:byte(3) or 0)

@@ -39,7 +39,6 @@ local function list_sets(study)
   return lists.append(lists.map(SETS, function(set) return seen[set] and set or nil end), further), parts
 end
 
--- The median of the scores of a cell's runs on exactly the named set; nil if no run has such a score.
 local function compute_median(cell, set, metric)
   return statistics.quantile(lists.map(runs.get_chosen(cell), function(run)
     local evaluation = run.state == "evaluated" and find_evaluation(run, set)

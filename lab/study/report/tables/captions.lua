@@ -52,12 +52,10 @@ local function describe_answers(run, metric)
   return "greedy answers, " .. (run.test and run.test.ended_early and "ended by the model" or "answer length given")
 end
 
--- The decoding of a study's answers, as a text; nil where no model is generative.
 function M.name_answers(study)
   return join_scored(study, function(run) return describe_answers(run, study.scored.metric) end)
 end
 
--- The evaluation on which a cell's learning rate was chosen; nil without a choice.
 local function find_choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
   return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
@@ -83,7 +81,6 @@ function M.name_chosen(cell)
     or "") .. (choice.scored and " (scored)" or "")
 end
 
--- The choice of learning rates as a text; nil if nothing has a score.
 function M.name_rates(study)
   local texts = lists.drop_repeats(lists.map(study.cells, describe_choice))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))

@@ -17,7 +17,6 @@ function M.format_field(value)
   return value == nil and "" or escape.csv(tostring(value))
 end
 
--- Returns the fields of a row with these names, with commas between them.
 function M.format_line(row, names)
   return table.concat(lists.map(names, function(name) return M.format_field(row[name]) end), ",")
 end

@@ -47,7 +47,6 @@ local function format_shares(shares)
   end), ", ") or nil
 end
 
--- The share of the examples that were trained on, for each number on the first axis.
 local function tabulate_trained(study)
   local axis, novel = nil, false
   local rows = lists.map(study.cells, function(cell)
@@ -66,7 +65,6 @@ local function tabulate_trained(study)
     "share of the examples" }, rows = rows }) or nil
 end
 
--- The axes of conditions with finer examples than those by the first axis alone, in order.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -150,7 +148,6 @@ local function tabulate_axis(study, axis, frame)
     about = about, corner = axis, rows = rows })
 end
 
--- The table of scores by noise on embeddings, with a row for each deviation of the noise.
 local function tabulate_noise(study)
   local metric = metrics.of[study.scored.metric]
   local deviations = lists.collect(lists.collect(study.cells, runs.get_chosen), function(run)

@@ -27,7 +27,6 @@ function M.make_line(study, cell, run, fields)
     csv.format_line(run, { "seed", "learning_rate" }), fields }), ",") .. "\n"
 end
 
--- The first line of a file with lines of M.make_line.
 function M.make_head(study, columns)
   local axes = lists.map(study.axes, function(axis) return csv.format_field(axis.name) end)
   local front = lists.append(lists.join({ "study" }, axes), { "seed", "learning_rate" })

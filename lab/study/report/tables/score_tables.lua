@@ -15,7 +15,6 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
--- The study's cell with these values on its axes; nil if there is none.
 function M.find(study, wanted)
   return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
 end
@@ -24,7 +23,6 @@ function M.find_axis(study, name)
   return lists.find(study.axes, function(axis) return axis.name == name end)
 end
 
--- The values on an axis; none without this axis.
 function M.list_values(study, name)
   local found = M.find_axis(study, name)
   return found and found.values or {}
@@ -54,7 +52,6 @@ local function label_row(study, value)
   return study.labels and study.labels[value] or value
 end
 
--- The number in the name of an axis' value; nil if there is none.
 function M.parse_number(value)
   return tonumber(value) or tonumber(value:match("%d+"))
 end
@@ -75,7 +72,6 @@ local function format_where(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
--- The title of an item, followed by the values that its `where` fixes.
 function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
@@ -191,7 +187,6 @@ local function make_side_title(study, item, which)
   return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
--- The table of the best of one group of encodings against the best of another group, row by row.
 function M.tabulate_best(study, item, published)
   local measure = entries.choose_form(study, item, published)
   local columns = entries.make_columns({ make_side_title(study, item, "of"), make_side_title(study, item, "against"),
@@ -227,7 +222,6 @@ local function format_cell(cell, form)
     entries.format_number(form, s.max) }
 end
 
--- A table of all cells: the number of runs with a score, the chosen rate, and the spread over seeds.
 function M.make_cells_table(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)

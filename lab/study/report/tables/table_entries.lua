@@ -111,7 +111,6 @@ function M.translate(key, names)
   return translated
 end
 
--- The paper's value and its deviation; columns: the names of their columns.
 function M.find_paper(published, key, names, columns)
   if not published then
     return nil
@@ -148,7 +147,6 @@ local function add_score_cautions(parts, s)
   end
 end
 
--- Cautions on a value: too few runs, and runs that differ in facts that should be equal.
 function M.list_cautions(cell, kind, got)
   if not cell then
     return "no such cell in the study"
@@ -172,7 +170,6 @@ function M.make_entry(cell, value, note, text)
     texts = { text .. (note and value and "*" or "") } }
 end
 
--- Appends the paper's value, shown as `text`, and the difference to an entry's texts; returns the entry.
 function M.add_paper(entry, paper, text, form)
   local difference = entry.value and paper and ("%+" .. form:sub(2)):format(entry.value - paper) or ""
   entry.paper = paper
@@ -180,7 +177,6 @@ function M.add_paper(entry, paper, text, form)
   return entry
 end
 
--- One cell of the table: our value, and with a paper also its value and the difference.
 function M.make_cell_entry(cell, item, measure, published, key)
   local form, got = measure.form, M.get_value(cell, item.value, measure)
   local made = M.make_entry(cell, got.value, M.list_cautions(cell, item.value, got), M.format_value(form, got))
@@ -188,7 +184,6 @@ function M.make_cell_entry(cell, item, measure, published, key)
   return published and M.add_paper(made, paper, M.format_number(form, paper, sd), form) or made
 end
 
--- Mean, deviation and number of the values of score(run) over a cell's runs at its chosen learning rate.
 function M.summarise_runs(cell, score)
   local scores = lists.map(runs.get_chosen(cell), score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }

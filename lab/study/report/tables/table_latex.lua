@@ -10,7 +10,6 @@ local M = {}
 local MOST_VALUES = 12 -- the most columns of numbers that fit on a page
 local MOST_NOTES = 10
 
--- A number as LaTeX, in math mode to turn its hyphen into a minus sign.
 local function format_number(text)
   return (escape.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
 end

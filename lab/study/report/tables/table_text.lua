@@ -64,7 +64,6 @@ local function format_column(model, column)
   end)), width
 end
 
--- The table in parts of columns that fit into the width of the page, each with the left column.
 local function split_parts(model, page)
   local left, first = format_left(model)
   local parts, used = { { left } }, first
@@ -80,7 +79,6 @@ local function split_parts(model, page)
   return parts
 end
 
--- A part as text, with rules below the titles and above the rows of summaries.
 local function format_part(model, part)
   local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(part.width), {}
   local summary = lists.find(model.rows, function(row) return row.last end)
