@@ -91,7 +91,7 @@ def measure(axis, rounds, seconds):
     return rows
 
 
-def machine():
+def describe_machine():
     model = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     asked = subprocess.run(["make", "-s", "--no-print-directory", "print-compiler", "print-levels", "LEVELS=best"],
                            cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
@@ -162,7 +162,7 @@ def main():
             parser.error(f"--axes: no axis '{axis}', expected {', '.join(AXES)}")
     out = pathlib.Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
-    here = machine()
+    here = describe_machine()
     results = load_results(out / "scaling.json", here)
     for axis in axes:
         results[axis] = measure(axis, given.rounds, given.seconds)

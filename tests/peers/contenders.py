@@ -24,7 +24,7 @@ def choose_batch(tokens):
     return BATCH if tokens < LONG else LONG_BATCH
 
 
-def case_name(case):
+def name_case(case):
     return f"{case[0]}.{case[1]}.{case[2]}"
 
 
@@ -36,13 +36,13 @@ def has_module(python, *modules):
         return False
 
 
-def installed(wanted, python):
-    """Wanted frameworks that can run, and a line for each that cannot."""
+def find_usable(names, python):
+    """Returns the named frameworks that can run, and a line for each that cannot."""
     usable, skipped = [], []
     cxx = os.environ.get("CXX", "g++")
     for peer, variable, module in (("eager", "PYTORCH", "torch"), ("compile", "PYTORCH", "torch"),
                                    ("jax", "JAX", "jax")):
-        if peer not in wanted:
+        if peer not in names:
             continue
         if not has_module(python[variable], module, "numpy"):
             skipped.append(f"{peer}: {python[variable]} has no {module} or no numpy; pip install {module} numpy, or "
@@ -169,12 +169,12 @@ class Peer:
         described = {"encoding": "sinusoid", "tokens": tokens, "labels": 1, "precision": "float32", "replicas": 1,
                      "variant": self.name, "form": form if self.name != "jax" else "plain", "model": model}
         return self.process(setting).ask(
-            {"do": "prepare", "key": case_name(case) + setting["form"], "case": described, "mode": mode,
+            {"do": "prepare", "key": name_case(case) + setting["form"], "case": described, "mode": mode,
              "batch": choose_batch(tokens), "weights": str(self.trainers.weights(model)),
              "reference": str(self.trainers.reference)}, self.patience)
 
     def time(self, case, setting, seconds):
-        reply = self.process(setting).ask({"do": "time", "key": case_name(case) + setting["form"], "seconds": seconds},
+        reply = self.process(setting).ask({"do": "time", "key": name_case(case) + setting["form"], "seconds": seconds},
                                          self.patience)
         return {"rate": reply["steps"] / reply["processor_seconds" if self.worked else "seconds"]}
 

@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 
 import cpu_table
 import products
-from contenders import ISA, ROOT, Ours, Peer, Trainers, choose_batch, case_name, installed
+from contenders import ISA, ROOT, Ours, Peer, Trainers, choose_batch, name_case, find_usable
 from process import Failed, leave_at_signals
 
 CASES = [(model, mode, tokens) for model, mode, lengths in (
@@ -40,11 +40,11 @@ TRY = 0.3      # seconds to try a setting for
 WINDOW = 1.0   # seconds of a contender in a round
 
 
-def parse(arguments):
+def parse_arguments(arguments):
     p = argparse.ArgumentParser(prog="make bench-peers", description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
 
-    def some_of(known):
+    def make_list_type(known):
         def convert(text):
             unknown = [name for name in text.split(",") if name not in known]
             if unknown:
@@ -56,9 +56,9 @@ def parse(arguments):
     p.add_argument("--levels", default="best",
                    help=f"best, or instruction-set levels, the machine's best or {', '.join(ISA)}: x86-64-v4,x86-64-v3 "
                         "(%(default)s)")
-    p.add_argument("--cases", type=some_of([case_name(case) for case in CASES]), default=list(map(case_name, CASES)),
-                   help="of " + ",".join(map(case_name, CASES)))
-    p.add_argument("--peers", type=some_of(PEERS), default=list(PEERS), help="of " + ",".join(PEERS))
+    names = list(map(name_case, CASES))
+    p.add_argument("--cases", type=make_list_type(names), default=names, help="of " + ",".join(names))
+    p.add_argument("--peers", type=make_list_type(PEERS), default=list(PEERS), help="of " + ",".join(PEERS))
     p.add_argument("--rounds", type=int, default=5, help="at most (%(default)s)")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build/peers", help="folder of results (build/peers)")
     p.add_argument("--processor-time", action="store_true",
@@ -69,12 +69,12 @@ def parse(arguments):
     return p.parse_args(arguments)
 
 
-# --- A case ---------------------------------------------------------------------------------------------------------
+# --- one case ---------------------------------------------------------------------------------------------------------
 
 
 def try_settings(case, contender, first, best, until):
-    """The best setting of a contender, or why there is none; first: that of the case before, which may be all there is
-    time for. best: those of the contenders before it in this case."""
+    """Finds the best setting of a contender, or the reason why there is none. first: the best setting in the previous
+    case, tried first because time may end after it. best: best settings of the previous contenders in this case."""
     tried, failures = [], []
     for setting in sorted(contender.settings, key=lambda setting: setting != first):
         if (tried or failures) and time.monotonic() > until:
@@ -86,11 +86,11 @@ def try_settings(case, contender, first, best, until):
             failures.append(str(error))
     if not tried:
         return {"error": failures[0]}
-    found = max(tried, key=lambda one: one["rate"])
-    compiled = [one["compile_seconds"] for one in tried if "compile_seconds" in one]
-    return {"setting": found["setting"], "tried": len(tried), "settings": len(contender.settings), "failures": failures,
-            "compile_seconds": max(compiled, default=None), "logit_error": found.get("logit_error"), "rates": [],
-            "shares": []}
+    fastest = max(tried, key=lambda reply: reply["rate"])
+    compiled = [reply["compile_seconds"] for reply in tried if "compile_seconds" in reply]
+    return {"setting": fastest["setting"], "tried": len(tried), "settings": len(contender.settings),
+            "failures": failures, "compile_seconds": max(compiled, default=None),
+            "logit_error": fastest.get("logit_error"), "rates": [], "shares": []}
 
 
 def run_rounds(case, contenders, lines, rounds, until):
@@ -110,10 +110,10 @@ def run_rounds(case, contenders, lines, rounds, until):
 
 
 def run_case(case, contenders, remembered, rounds, seconds):
-    """Settings within three fifths of the time, then rounds. A line for each contender."""
+    """Tries settings in three fifths of the time, then measures in rounds. Returns a line for each contender."""
     start, lines = time.monotonic(), {}
-    for place, (name, contender) in enumerate(contenders.items(), 1):
-        until = start + 0.6 * seconds * place / len(contenders)
+    for number, (name, contender) in enumerate(contenders.items(), 1):
+        until = start + 0.6 * seconds * number / len(contenders)
         best = {other: line["setting"] for other, line in lines.items() if "setting" in line}
         lines[name] = try_settings(case, contender, remembered.get((case[1], name)), best, until)
         remembered[case[1], name] = lines[name].get("setting")
@@ -123,16 +123,16 @@ def run_case(case, contenders, remembered, rounds, seconds):
     return lines
 
 
-# --- All of it ------------------------------------------------------------------------------------------------------
+# --- one call ---------------------------------------------------------------------------------------------------------
 
 
-def machine(levels):
+def describe_machine(levels):
     text = pathlib.Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
     names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
     return {"processor": names[0] if names else "unknown", "processors": len(os.sched_getaffinity(0)), "levels": levels}
 
 
-def level_list(text):
+def list_levels(text):
     process = subprocess.run(["make", "-s", "print-levels", f"LEVELS={text}"], cwd=ROOT, capture_output=True, text=True,
                           check=False, env={k: v for k, v in os.environ.items() if k != "LONGHAND_ISA"})
     if process.returncode != 0:
@@ -140,9 +140,9 @@ def level_list(text):
     return process.stdout.split()[::-1]  # the widest first
 
 
-def comparable_levels(text):
-    """The requested levels. At others peers would run their widest code, and ours alone would be restricted."""
-    levels, known = level_list(text), list(dict.fromkeys([*level_list("best"), *ISA]))
+def choose_levels(text):
+    """Returns the requested levels; stops if peers cannot be restricted to one of them and would run wider code."""
+    levels, known = list_levels(text), list(dict.fromkeys([*list_levels("best"), *ISA]))
     unknown = [level for level in levels if level not in known]
     if unknown:
         print(f"bench-peers: --levels {text}: peers cannot be held to {', '.join(unknown)}: expected some of "
@@ -152,7 +152,7 @@ def comparable_levels(text):
 
 
 class Session:
-    """One call: what was asked for, the time that is left, what was found so far."""
+    """The flags of a call, its remaining time, and its results so far."""
 
     def __init__(self, options):
         self.options, self.out = options, options.out.resolve()
@@ -166,19 +166,19 @@ class Session:
         for old in (self.out / "reference", *self.out.glob("inductor-*")):
             shutil.rmtree(old, ignore_errors=True)
 
-    def left(self):
+    def get_seconds_left(self):
         return self.end - time.monotonic()
 
-    def say(self, text):
+    def print_status(self, text):
         shown = [f"{int(max(seconds, 0)) // 60}:{int(max(seconds, 0)) % 60:02}" for seconds in
-                 (time.monotonic() - self.start, self.left())]
+                 (time.monotonic() - self.start, self.get_seconds_left())]
         print(f"[{shown[0]}, {shown[1]} left] {text}", file=sys.stderr, flush=True)
 
     def skip(self, lines):
         for line in lines:
             if line not in self.results["skipped"]:
                 self.results["skipped"].append(line)
-                self.say(f"skip {line}")
+                self.print_status(f"skip {line}")
 
     def save(self):
         (self.out / "peers.json").write_text(json.dumps(self.results, indent=1) + "\n")
@@ -187,7 +187,7 @@ class Session:
     def build(self, cases, levels):
         trainers = Trainers(self.out, ",".join(levels))
         for model in dict.fromkeys(case[0] for case in cases):
-            self.say(f"building trainers of the {model}")
+            self.print_status(f"building trainers of the {model}")
             lengths = list(dict.fromkeys(case[2] for case in cases if case[0] == model))
             for tokens in {choose_batch(tokens): tokens for tokens in lengths}.values():
                 trainers.build(model, tokens)
@@ -196,17 +196,17 @@ class Session:
 
     def measure_products(self, sources, levels):
         for level in levels:
-            self.say(f"products, {level}")
+            self.print_status(f"products, {level}")
             found = products.measure(ROOT, sources, level, ISA.get(level, {}), self.python.values())
             self.results["products"] += found["rows"]
             self.skip(found["skipped"])
             self.save()
 
     def measure_level(self, level, cases, later, usable, trainers):
-        """later: how many cases other levels still have."""
+        """later: the number of cases that other levels still have."""
         worked = self.options.processor_time
         threads = [1] if worked else sorted({1, len(os.sched_getaffinity(0))})
-        patience = max(90, 1.5 * self.left() / (len(cases) + later))
+        patience = max(90, 1.5 * self.get_seconds_left() / (len(cases) + later))
         remembered = {}
         contenders = {"ours": Ours(trainers, level, threads, worked)}
         for name in usable:
@@ -214,35 +214,35 @@ class Session:
             contenders[name] = Peer(name, python, trainers, level, threads, worked, patience)
         try:
             for done, case in enumerate(cases):
-                if self.left() <= 0:
-                    return self.say(f"no time for {' '.join(map(case_name, cases[done:]))} at {level}")
+                if self.get_seconds_left() <= 0:
+                    return self.print_status(f"no time for {' '.join(map(name_case, cases[done:]))} at {level}")
                 lines = run_case(case, contenders, remembered, self.options.rounds,
-                                 self.left() / (len(cases) - done + later))
-                self.tell(case, level, lines, set().union(*(c.versions() for c in contenders.values())))
+                                 self.get_seconds_left() / (len(cases) - done + later))
+                self.add_results(case, level, lines, set().union(*(c.versions() for c in contenders.values())))
         finally:
             for contender in contenders.values():
                 contender.end()
 
-    def tell(self, case, level, lines, versions):
+    def add_results(self, case, level, lines, versions):
         self.results["cases"].append({"model": case[0], "mode": case[1], "tokens": case[2],
                                       "batch": choose_batch(case[2]), "level": level, "contenders": lines})
         self.results["versions"] = sorted(versions.union(self.results["versions"]))
         rates = [f"{name} {statistics.median(line['rates']):.3g}" for name, line in lines.items() if line.get("rates")]
-        self.say(f"{case_name(case)} {level}, steps/s: {', '.join(rates)}")
+        self.print_status(f"{name_case(case)} {level}, steps/s: {', '.join(rates)}")
         for name, line in lines.items():
             if "error" in line:
-                self.say(f"{case_name(case)} {level}: {name} failed: {line['error']}")
+                self.print_status(f"{name_case(case)} {level}: {name} failed: {line['error']}")
         self.save()
 
     def measure(self):
-        levels = comparable_levels(self.options.levels)
-        usable, skipped = installed(self.options.peers, self.python)
+        levels = choose_levels(self.options.levels)
+        usable, skipped = find_usable(self.options.peers, self.python)
         self.skip(skipped)
         if not usable and "products" not in self.options.peers:
-            self.say("nothing to compare with")
+            self.print_status("nothing to compare with")
             sys.exit(4)
-        self.results["machine"] = machine(levels)
-        cases = [case for case in CASES if case_name(case) in self.options.cases]
+        self.results["machine"] = describe_machine(levels)
+        cases = [case for case in CASES if name_case(case) in self.options.cases]
         trainers = self.build(cases, levels)
         if "products" in self.options.peers:
             self.measure_products(trainers.trainer(cases[0][0], cases[0][2]).parent / "src", levels)
@@ -253,7 +253,7 @@ class Session:
 
 
 def main():
-    options = parse(sys.argv[1:])
+    options = parse_arguments(sys.argv[1:])
     if options.table:
         print(cpu_table.report(json.loads(options.table.read_text())))
         return

@@ -34,7 +34,7 @@ class Bench:
         p = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
         names = lambda text: text.split(",")
 
-        def some_of(known):
+        def make_list_type(known):
             def parse(text):
                 unknown = set(names(text)) - set(known)
                 if unknown:
@@ -56,12 +56,12 @@ class Bench:
         p.add_argument("--case-limit", type=float, default=90,
                        help="seconds that a case may take before it is timed (%(default)s); one that took longer is left "
                             "out, and tried again where there are more")
-        p.add_argument("--encodings", type=some_of(ENCODINGS), default=list(ENCODINGS[:2]),
+        p.add_argument("--encodings", type=make_list_type(ENCODINGS), default=list(ENCODINGS[:2]),
                        help=f"of {','.join(ENCODINGS)}")
         p.add_argument("--shapes", type=shapes, default="21:1,41:1,80:40", help="tokens:labels,... (%(default)s)")
-        p.add_argument("--precisions", type=some_of(PRECISIONS), default=list(PRECISIONS))
+        p.add_argument("--precisions", type=make_list_type(PRECISIONS), default=list(PRECISIONS))
         p.add_argument("--replicas", type=numbers, default="1,30", help="models side by side (%(default)s)")
-        p.add_argument("--variants", type=some_of(variants), default=variants, help=f"of {','.join(variants)}")
+        p.add_argument("--variants", type=make_list_type(variants), default=variants, help=f"of {','.join(variants)}")
         p.add_argument("--batch", type=int, default=128)
         p.add_argument("--window", type=float, default=0.15, help="seconds that a window lasts at least")
         p.add_argument("--windows", type=int, default=7, help="their median counts")
@@ -111,7 +111,7 @@ class Bench:
                     for form in forms(encoding):
                         yield Case(encoding, tokens, labels, precision, replicas, variant, form)
 
-    def wanted(self, case):
+    def is_due(self, case):
         """Whether a case still has to be timed, and time is left for it."""
         key = self.key(dataclasses.asdict(case))
         if key in self.known or key in self.gone:
@@ -122,12 +122,12 @@ class Bench:
         return False
 
     @staticmethod
-    def computed_as(case):
+    def get_computation(case):
         return dataclasses.replace(case, tokens=0, labels=0, variant="")
 
     def check(self, case, logits):
         """logits(tokens, drawn) in the case's precision against the trainer's; once per way to compute them."""
-        key = self.computed_as(case)
+        key = self.get_computation(case)
         if key not in self.checked:
             error = 0.0
             for tokens, drawn, target_logits in references(self.options.reference, case.encoding, case.model):
@@ -136,7 +136,7 @@ class Bench:
             self.checked[key] = error
             good = error <= TOLERANCE[case.precision]
             self.failed = self.failed or not good
-            self.say(f"logits {case.encoding} {case.form} {case.precision} x{case.replicas}: {error:.2e}"
+            self.print_status(f"logits {case.encoding} {case.form} {case.precision} x{case.replicas}: {error:.2e}"
                      f"{'' if good else ', expected at most %g' % TOLERANCE[case.precision]}")
         return self.checked[key] <= TOLERANCE[case.precision]
 
@@ -160,7 +160,7 @@ class Bench:
         line |= dataclasses.asdict(case)
         line |= {"steps_per_second": rate, "model_steps_per_second": rate * case.replicas,
                  "slowest": min(rates), "fastest": max(rates), "compile_seconds": compile_seconds, "loss": loss,
-                 "logit_error": self.checked.get(self.computed_as(case)),
+                 "logit_error": self.checked.get(self.get_computation(case)),
                  "measured": datetime.date.today().isoformat()} | more
         if not math.isfinite(loss):
             self.failed = True
@@ -168,7 +168,7 @@ class Bench:
             return
         self.known[self.key(line)] = line
         self.write(line)
-        self.say(f"{case.variant:12} {case.encoding:13} {case.form:6} {case.precision:7} x{case.replicas:<3}"
+        self.print_status(f"{case.variant:12} {case.encoding:13} {case.form:6} {case.precision:7} x{case.replicas:<3}"
                  f"T={case.tokens:<3} {rate:9.1f} steps/s, {rate * case.replicas:9.1f} of models; "
                  f"compiled in {compile_seconds:.1f} s")
 
@@ -177,10 +177,10 @@ class Bench:
         line |= dataclasses.asdict(case) | more
         self.gone.add(self.key(line))
         self.write(line | {"error": " ".join(str(message).split())[:400]})
-        self.say(f"{case}: {message}")
+        self.print_status(f"{case}: {message}")
 
     @contextlib.contextmanager
-    def guarded(self, case):
+    def report_failures(self, case):
         """A case that fails, by whatever the framework raises, becomes a line; the others go on, in another process
         where the device does no more for this one."""
         try:
@@ -193,7 +193,7 @@ class Bench:
             try:
                 self.usable()
             except Exception as another:
-                self.say(f"the device does no more here: {type(another).__name__}: {another}")
+                self.print_status(f"the device does no more here: {type(another).__name__}: {another}")
                 self.leave()
 
     def leave_out(self, cases):
@@ -231,11 +231,11 @@ class Bench:
         rates = {form: line["steps_per_second"] for form, line in lines.items() if line}
         return max(rates, key=rates.get) if rates else forms[0]
 
-    def say(self, text):
+    def print_status(self, text):
         print(f"{self.name}: {time.monotonic() - self.start:6.1f} s  {text}", file=sys.stderr, flush=True)
 
     def end(self):
         """The exit status: 1 where logits or a loss were wrong; a variant that cannot run is only reported."""
         if self.left_out:
-            self.say(f"no time for {len(self.left_out)} cases: {' '.join(self.left_out)}")
+            self.print_status(f"no time for {len(self.left_out)} cases: {' '.join(self.left_out)}")
         return 1 if self.failed else 0

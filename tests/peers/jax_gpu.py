@@ -95,8 +95,8 @@ def make_logits(case, weights):
 
 def check_case(bench, case, weights):
     """Whether the model gives the trainer's logits, in float32 and in the case's precision."""
-    wanted = [peer.dataclasses.replace(case, precision=p) for p in dict.fromkeys(["float32", case.precision])]
-    return all([bench.check(one, make_logits(one, weights)) for one in wanted])
+    precisions = [peer.dataclasses.replace(case, precision=p) for p in dict.fromkeys(["float32", case.precision])]
+    return all([bench.check(one, make_logits(one, weights)) for one in precisions])
 
 
 def chosen_cases(bench, variant, precision):
@@ -114,7 +114,7 @@ def run_some(bench, cases, weights):
     if len(done) < len(cases):
         bench.leave_out([case for case, program in zip(cases, futures) if program not in done])
     for case, program in zip(cases, futures):
-        with bench.guarded(case):
+        with bench.report_failures(case):
             run_case(bench, case, weights[case.encoding], *program.result())
     pool.shutdown()
 
@@ -122,21 +122,21 @@ def run_some(bench, cases, weights):
 def checked(bench, cases, weights):
     """Cases that give the trainer's logits; those with the same computation are checked once."""
     def check(case):
-        with bench.guarded(case):
+        with bench.report_failures(case):
             return check_case(bench, case, weights[case.encoding])
 
-    first = {bench.computed_as(case): case for case in reversed(cases)}
+    first = {bench.get_computation(case): case for case in reversed(cases)}
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         good = dict(zip(first, pool.map(check, first.values())))
-    return [case for case in cases if good[bench.computed_as(case)]]
+    return [case for case in cases if good[bench.get_computation(case)]]
 
 
 def run_round(bench, variant, precision, weights):
-    cases = [case for case in chosen_cases(bench, variant, precision) if bench.wanted(case)]
+    cases = [case for case in chosen_cases(bench, variant, precision) if bench.is_due(case)]
     for replicas in bench.options.replicas:
         side_by_side = checked(bench, [case for case in cases if case.replicas == replicas], weights)
         for first in range(0, 0 if bench.options.check_only else len(side_by_side), AT_ONCE):
-            run_some(bench, [case for case in side_by_side[first : first + AT_ONCE] if bench.wanted(case)], weights)
+            run_some(bench, [case for case in side_by_side[first : first + AT_ONCE] if bench.is_due(case)], weights)
 
 
 def main():

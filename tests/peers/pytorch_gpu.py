@@ -142,9 +142,9 @@ def chosen_cases(bench, variant, precision, device):
 
 def run_round(bench, variant, precision, weights, device):
     for case in chosen_cases(bench, variant, precision, device):
-        if not bench.wanted(case):
+        if not bench.is_due(case):
             continue
-        with bench.guarded(case):
+        with bench.report_failures(case):
             if check_case(bench, case, weights[case.encoding], device) and not bench.options.check_only:
                 run_case(bench, case, weights[case.encoding], device)
         if device == "cuda":
