@@ -42,196 +42,202 @@ struct lh_decode_lane {
     uint8_t *mask;            /* [sequences][labels] */
 };
 
-static int get_first_label_token(const lh_decode_lane *l) {
-    return l->step.shape.length[l->cpu->engine.spec->format->label_stream] - l->labels;
+static int get_first_label_token(const lh_decode_lane *lane) {
+    return lane->step.shape.length[lane->cpu->engine.spec->format->label_stream] - lane->labels;
 }
 
 /* The token from which a label is predicted. */
-static int find_token(const lh_decode_lane *l, int row, int label) {
-    return l->batch.place != NULL ? l->batch.place[row * l->labels + label] : get_first_label_token(l) + label;
+static int find_token(const lh_decode_lane *lane, int row, int label) {
+    return lane->batch.place != NULL ? lane->batch.place[row * lane->labels + label]
+                                     : get_first_label_token(lane) + label;
 }
 
 /* The label that is predicted from token t of a row; -1: none. */
-static int find_label(const lh_decode_lane *l, int row, int t) {
-    if (l->batch.place == NULL) return t - get_first_label_token(l);
-    for (int i = 0; i < l->labels; i++)
-        if (l->batch.place[row * l->labels + i] == t) return i;
+static int find_label(const lh_decode_lane *lane, int row, int t) {
+    if (lane->batch.place == NULL) return t - get_first_label_token(lane);
+    for (int i = 0; i < lane->labels; i++)
+        if (lane->batch.place[row * lane->labels + i] == t) return i;
     return -1;
 }
 
-static void put_row(lh_decode_lane *l, int row) {
-    size_t sequence = (size_t)l->rows[row].sequence;
-    lh_batch_put(&l->batch, l->cpu->engine.spec, l->n, row, l->query.input + sequence * l->inputs,
-                 l->results.answers + sequence * (size_t)l->labels);
+static void put_row(lh_decode_lane *lane, int row) {
+    size_t sequence = (size_t)lane->rows[row].sequence;
+    lh_batch_put(&lane->batch, lane->cpu->engine.spec, lane->n, row, lane->query.input + sequence * lane->inputs,
+                 lane->results.answers + sequence * (size_t)lane->labels);
 }
 
-static void move_row(lh_decode_lane *l, int to, int from) {
-    l->cpu->program->decode_move(&l->step, to, from, l->memory);
-    l->rows[to] = l->rows[from];
-    put_row(l, to);
+static void move_row(lh_decode_lane *lane, int to, int from) {
+    lane->cpu->program->decode_move(&lane->step, to, from, lane->memory);
+    lane->rows[to] = lane->rows[from];
+    put_row(lane, to);
 }
 
 /* Sets the answer of a label to the class with the greatest logit, or to the target's token if no answer is requested.
  * Returns whether the sequence ends there. */
-static bool take_answer(const lh_decode_lane *l, int row, int label) {
-    const lh_spec *spec = l->cpu->engine.spec;
-    size_t labels = (size_t)l->labels, classes = (size_t)spec->classes;
+static bool take_answer(const lh_decode_lane *lane, int row, int label) {
+    const lh_spec *spec = lane->cpu->engine.spec;
+    size_t labels = (size_t)lane->labels, classes = (size_t)spec->classes;
     size_t first_logit = ((size_t)row * labels + (size_t)label) * classes;
-    size_t answer = (size_t)l->rows[row].sequence * labels + (size_t)label;
+    size_t answer = (size_t)lane->rows[row].sequence * labels + (size_t)label;
     double largest = 0;
     int best = 0;
     for (size_t c = 0; c < classes; c++) {
-        double logit = lh_real_read(l->logits, l->cpu->engine.real_bytes, (int64_t)(first_logit + c));
+        double logit = lh_real_read(lane->logits, lane->cpu->engine.real_bytes, (int64_t)(first_logit + c));
         if (c == 0 || logit > largest) {
             largest = logit;
             best = (int)c;
         }
-        if (l->results.logits != NULL) l->results.logits[answer * classes + c] = logit;
+        if (lane->results.logits != NULL) lane->results.logits[answer * classes + c] = logit;
     }
-    if (l->query.wants_answer != NULL && !l->query.wants_answer[answer]) best = l->query.target[answer];
-    l->results.answers[answer] = (uint16_t)best;
-    return lh_is_last_answer(spec, &l->query, answer, best) || label + 1 == l->rows[row].limit;
+    if (lane->query.wants_answer != NULL && !lane->query.wants_answer[answer]) best = lane->query.target[answer];
+    lane->results.answers[answer] = (uint16_t)best;
+    return lh_is_last_answer(spec, &lane->query, answer, best) || label + 1 == lane->rows[row].limit;
 }
 
 /* Ends a sequence: fills the remaining answers with the last one. */
-static void end_sequence(const lh_decode_lane *l, int sequence, int length) {
-    uint16_t *answers = l->results.answers + (size_t)sequence * (size_t)l->labels;
-    for (int i = length; i < l->labels; i++) answers[i] = length > 0 ? answers[length - 1] : 0;
-    if (l->results.lengths != NULL) l->results.lengths[sequence] = length;
+static void end_sequence(const lh_decode_lane *lane, int sequence, int length) {
+    uint16_t *answers = lane->results.answers + (size_t)sequence * (size_t)lane->labels;
+    for (int i = length; i < lane->labels; i++) answers[i] = length > 0 ? answers[length - 1] : 0;
+    if (lane->results.lengths != NULL) lane->results.lengths[sequence] = length;
 }
 
 /* Takes the answers predicted from token t; an ended row is replaced by the block's last row. */
-static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
+static void take_answers(lh_decode_lane *lane, lh_cpu_block *block, int t) {
     for (int row = block->sequences - 1; row >= 0; row--) {
-        int label = find_label(l, row, t);
-        if (label < l->rows[row].known_count) continue;
-        if (!take_answer(l, row, label)) {
-            put_row(l, row);
+        int label = find_label(lane, row, t);
+        if (label < lane->rows[row].known_count) continue;
+        if (!take_answer(lane, row, label)) {
+            put_row(lane, row);
             continue;
         }
-        end_sequence(l, l->rows[row].sequence, label + 1);
+        end_sequence(lane, lane->rows[row].sequence, label + 1);
         block->sequences--;
-        if (row != block->sequences) move_row(l, row, block->sequences);
+        if (row != block->sequences) move_row(lane, row, block->sequences);
     }
 }
 
 /* The token at which a waiting row continues; from there on the cache holds the target's tokens, not the answers. */
-static int next_token(const lh_decode_lane *l, int row) { return find_token(l, row, l->rows[row].known_count - 1) + 1; }
+static int next_token(const lh_decode_lane *lane, int row) {
+    return find_token(lane, row, lane->rows[row].known_count - 1) + 1;
+}
 
 /* The least next token of the waiting rows among `rows`; -1: no row waits. */
-static int find_earliest_token(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
+static int find_earliest_token(const lh_decode_lane *lane, const lh_cpu_block *block, int rows) {
     int first = -1;
     for (int row = block->sequences; row < rows; row++)
-        if (l->rows[row].waits && (first < 0 || next_token(l, row) < first)) first = next_token(l, row);
+        if (lane->rows[row].waits && (first < 0 || next_token(lane, row) < first)) first = next_token(lane, row);
     return first;
 }
 
 /* Starts decoding of waiting rows whose next token is t or soon after t. */
-static void start_waiting_rows(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
-    int spare = l->sequences;
+static void start_waiting_rows(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
+    int spare = lane->sequences;
     for (int row = block->sequences; row < rows; row++) {
         int to = block->sequences;
-        if (!l->rows[row].waits || next_token(l, row) > t + SHORTEST_WAIT) continue;
-        bool occupied = row != to && l->rows[to].waits;
-        l->rows[row].waits = false;
-        if (occupied) move_row(l, spare, to);
-        if (row != to) move_row(l, to, row);
-        if (occupied) move_row(l, row, spare);
+        if (!lane->rows[row].waits || next_token(lane, row) > t + SHORTEST_WAIT) continue;
+        bool occupied = row != to && lane->rows[to].waits;
+        lane->rows[row].waits = false;
+        if (occupied) move_row(lane, spare, to);
+        if (row != to) move_row(lane, to, row);
+        if (occupied) move_row(lane, row, spare);
         block->sequences++;
     }
 }
 
 /* Decodes from token t until all rows have ended; false: stopped. */
-static bool decode_on(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
+static bool decode_on(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
     for (;; t++) {
-        if (lh_is_stopped(&l->cpu->engine)) return false;
-        int next = block->sequences > 0 ? t : find_earliest_token(l, block, rows);
+        if (lh_is_stopped(&lane->cpu->engine)) return false;
+        int next = block->sequences > 0 ? t : find_earliest_token(lane, block, rows);
         if (next < 0) return true;
         if (next > t) t = next;
-        start_waiting_rows(l, block, rows, t);
-        l->cpu->program->decode_step(&l->step, block, t, t + 1, l->memory);
-        take_answers(l, block, t);
+        start_waiting_rows(lane, block, rows, t);
+        lane->cpu->program->decode_step(&lane->step, block, t, t + 1, lane->memory);
+        take_answers(lane, block, t);
     }
 }
 
 /* Processes the tokens before `end` of all rows; false: stopped. */
-static bool read_tokens(lh_decode_lane *l, const lh_cpu_block *block, int end) {
-    const lh_cpu_program *program = l->cpu->program;
-    if (program->decode_begin != NULL) program->decode_begin(&l->step, block, l->memory);
+static bool read_tokens(lh_decode_lane *lane, const lh_cpu_block *block, int end) {
+    const lh_cpu_program *program = lane->cpu->program;
+    if (program->decode_begin != NULL) program->decode_begin(&lane->step, block, lane->memory);
     for (int from = 0, to; from < end; from = to) {
-        if (lh_is_stopped(&l->cpu->engine)) return false;
+        if (lh_is_stopped(&lane->cpu->engine)) return false;
         to = from + LH_DECODE_TOKENS < end ? from + LH_DECODE_TOKENS : end;
-        program->decode_step(&l->step, block, from, to, l->memory);
+        program->decode_step(&lane->step, block, from, to, lane->memory);
     }
     return true;
 }
 
-static lh_cpu_block make_block(const lh_decode_lane *l, int rows, uint32_t first_example) {
-    lh_cpu_block block = lh_batch_block(&l->batch, 0, rows);
+static lh_cpu_block make_block(const lh_decode_lane *lane, int rows, uint32_t first_example) {
+    lh_cpu_block block = lh_batch_block(&lane->batch, 0, rows);
     block.first_example = first_example;
     block.loss_scale = 1.0;
-    block.logits = l->logits;
+    block.logits = lane->logits;
     return block;
 }
 
 /* Decodes sequences first .. first + count - 1 of the lane's query; returns false if stopped. */
-static bool decode_queries(lh_decode_lane *l, int first, int count) {
-    int read = l->step.shape.length[l->cpu->engine.spec->format->label_stream];
+static bool decode_queries(lh_decode_lane *lane, int first, int count) {
+    int read = lane->step.shape.length[lane->cpu->engine.spec->format->label_stream];
     for (int i = 0; i < count; i++) {
-        l->rows[i] = (decoded_row){.sequence = first + i, .limit = l->labels};
-        put_row(l, i);
-        if (find_token(l, i, 0) < read) read = find_token(l, i, 0);
+        lane->rows[i] = (decoded_row){.sequence = first + i, .limit = lane->labels};
+        put_row(lane, i);
+        if (find_token(lane, i, 0) < read) read = find_token(lane, i, 0);
     }
-    lh_cpu_block block = make_block(l, count, l->query.example + (uint32_t)first);
-    return read_tokens(l, &block, read) && decode_on(l, &block, count, read);
+    lh_cpu_block block = make_block(lane, count, lane->query.example + (uint32_t)first);
+    return read_tokens(lane, &block, read) && decode_on(lane, &block, count, read);
 }
 
 /* Copies examples, with their targets, to rows. */
-static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int first, int count, lh_error *error) {
-    const lh_spec *spec = l->cpu->engine.spec;
-    size_t labels = (size_t)l->labels;
+static lh_status fill_rows(lh_decode_lane *lane, const lh_condition *condition, int first, int count, lh_error *error) {
+    const lh_spec *spec = lane->cpu->engine.spec;
+    size_t labels = (size_t)lane->labels;
     for (int i = 0; i < count; i++) {
-        uint16_t *input = l->input + (size_t)i * l->inputs, *target = l->target + (size_t)i * labels;
-        lh_status status = lh_batch_fill(&l->example_batch, spec, &condition->source, l->n,
+        uint16_t *input = lane->input + (size_t)i * lane->inputs, *target = lane->target + (size_t)i * labels;
+        lh_status status = lh_batch_fill(&lane->example_batch, spec, &condition->source, lane->n,
                                          (uint32_t)(condition->first + first + i), 1, error);
         if (status != LH_OK) return status;
-        memcpy(input, l->example_batch.input, l->inputs * sizeof *input);
-        memcpy(target, l->example_batch.labels, labels * sizeof *target);
-        memcpy(l->mask + (size_t)i * labels, l->example_batch.mask, labels);
-        lh_batch_put(&l->batch, spec, l->n, i, input, target);
-        memcpy(l->batch.mask + (size_t)i * labels, l->example_batch.mask, labels);
+        memcpy(input, lane->example_batch.input, lane->inputs * sizeof *input);
+        memcpy(target, lane->example_batch.labels, labels * sizeof *target);
+        memcpy(lane->mask + (size_t)i * labels, lane->example_batch.mask, labels);
+        lh_batch_put(&lane->batch, spec, lane->n, i, input, target);
+        memcpy(lane->batch.mask + (size_t)i * labels, lane->example_batch.mask, labels);
     }
     return LH_OK;
 }
 
 /* Takes a sequence's answers from the pass up to the first error; the row waits if answers are missing. */
-static void begin_row(lh_decode_lane *l, int i) {
-    size_t first = (size_t)i * (size_t)l->labels;
-    decoded_row *r = &l->rows[i];
-    *r = (decoded_row){.sequence = i, .limit = lh_count_requested_answers(l->mask + first, l->labels)};
-    r->known_count = lh_take_pass_answers(l->target + first, l->mask + first, r->limit, l->results.answers + first);
-    r->waits = lh_needs_answers(l->cpu->engine.spec, &l->query, first, r->known_count, r->limit, l->results.answers);
-    l->results.lengths[i] = r->known_count;
-    if (r->waits) put_row(l, i);
+static void begin_row(lh_decode_lane *lane, int i) {
+    size_t first = (size_t)i * (size_t)lane->labels;
+    decoded_row *r = &lane->rows[i];
+    *r = (decoded_row){.sequence = i, .limit = lh_count_requested_answers(lane->mask + first, lane->labels)};
+    r->known_count =
+        lh_take_pass_answers(lane->target + first, lane->mask + first, r->limit, lane->results.answers + first);
+    r->waits =
+        lh_needs_answers(lane->cpu->engine.spec, &lane->query, first, r->known_count, r->limit, lane->results.answers);
+    lane->results.lengths[i] = r->known_count;
+    if (r->waits) put_row(lane, i);
 }
 
 lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
                              int sequences_per_sum, lh_sums *sums, lh_sums *sequence_sums, lh_error *error) {
-    lh_decode_lane *l = &lanes[index];
+    lh_decode_lane *lane = &lanes[index];
     int decoded = condition->decoded - first < count ? condition->decoded - first : count;
-    lh_status status = fill_rows(l, condition, first, count, error);
+    lh_status status = fill_rows(lane, condition, first, count, error);
     if (status != LH_OK) return status;
-    l->results.answers = condition->answers + (size_t)first * (size_t)l->labels;
-    l->results.lengths = condition->lengths + first;
-    lh_cpu_block block = make_block(l, count, (uint32_t)first);
-    block.answers = l->results.answers;
+    lane->results.answers = condition->answers + (size_t)first * (size_t)lane->labels;
+    lane->results.lengths = condition->lengths + first;
+    lh_cpu_block block = make_block(lane, count, (uint32_t)first);
+    block.answers = lane->results.answers;
     block.sequence_sums = sequence_sums;
     block.sequences_per_sum = sequences_per_sum;
-    if (!read_tokens(l, &block, l->step.shape.length[l->cpu->engine.spec->format->label_stream])) return LH_STOPPED;
-    l->cpu->program->score_block(&l->step, &block, sums);
-    for (int i = 0; i < decoded; i++) begin_row(l, i);
+    if (!read_tokens(lane, &block, lane->step.shape.length[lane->cpu->engine.spec->format->label_stream]))
+        return LH_STOPPED;
+    lane->cpu->program->score_block(&lane->step, &block, sums);
+    for (int i = 0; i < decoded; i++) begin_row(lane, i);
     block.sequences = 0;
-    return decode_on(l, &block, decoded, 0) ? LH_OK : LH_STOPPED;
+    return decode_on(lane, &block, decoded, 0) ? LH_OK : LH_STOPPED;
 }
 
 int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
@@ -240,20 +246,20 @@ int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
     return shape.sequences;
 }
 
-static lh_status open_lane(lh_decode_lane *l, lh_error *error) {
-    const lh_spec *spec = l->cpu->engine.spec;
-    size_t sequences = (size_t)l->sequences, labels = sequences * (size_t)l->labels;
-    l->memory = lh_engine_allocate(l->cpu->program->decode_bytes(&l->step.shape), "keys and values", error);
-    if (l->memory == NULL) return LH_ERR_ENVIRONMENT;
-    l->logits = lh_engine_allocate(labels * (size_t)spec->classes * (size_t)l->cpu->engine.real_bytes,
-                                   "a thread's logits", error);
-    l->input = lh_engine_allocate((sequences * l->inputs + labels) * sizeof *l->input, "examples", error);
-    l->mask = lh_engine_allocate(labels, "examples", error);
-    if (l->logits == NULL || l->input == NULL || l->mask == NULL) return LH_ERR_ENVIRONMENT;
-    l->target = l->input + sequences * l->inputs;
-    l->query = (lh_query){.input = l->input, .target = l->target, .wants_answer = l->mask};
-    lh_status status = lh_batch_open(&l->batch, spec, l->n, l->sequences + 1, error);
-    return status == LH_OK ? lh_batch_open(&l->example_batch, spec, l->n, 1, error) : status;
+static lh_status open_lane(lh_decode_lane *lane, lh_error *error) {
+    const lh_spec *spec = lane->cpu->engine.spec;
+    size_t sequences = (size_t)lane->sequences, labels = sequences * (size_t)lane->labels;
+    lane->memory = lh_engine_allocate(lane->cpu->program->decode_bytes(&lane->step.shape), "keys and values", error);
+    if (lane->memory == NULL) return LH_ERR_ENVIRONMENT;
+    lane->logits = lh_engine_allocate(labels * (size_t)spec->classes * (size_t)lane->cpu->engine.real_bytes,
+                                      "a thread's logits", error);
+    lane->input = lh_engine_allocate((sequences * lane->inputs + labels) * sizeof *lane->input, "examples", error);
+    lane->mask = lh_engine_allocate(labels, "examples", error);
+    if (lane->logits == NULL || lane->input == NULL || lane->mask == NULL) return LH_ERR_ENVIRONMENT;
+    lane->target = lane->input + sequences * lane->inputs;
+    lane->query = (lh_query){.input = lane->input, .target = lane->target, .wants_answer = lane->mask};
+    lh_status status = lh_batch_open(&lane->batch, spec, lane->n, lane->sequences + 1, error);
+    return status == LH_OK ? lh_batch_open(&lane->example_batch, spec, lane->n, 1, error) : status;
 }
 
 lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int n, int sequences, int count,
@@ -262,15 +268,15 @@ lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int 
     *lanes = lh_engine_allocate((size_t)count * sizeof **lanes, "threads", error);
     if (*lanes == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
-        lh_decode_lane *l = &(*lanes)[i];
-        l->cpu = cpu;
-        l->step = *step;
-        l->step.shape.sequences = sequences + 1;
-        l->n = n;
-        l->sequences = sequences;
-        l->labels = step->shape.labels;
-        l->inputs = (size_t)lh_get_input_length(cpu->engine.spec, n);
-        status = open_lane(l, error);
+        lh_decode_lane *lane = &(*lanes)[i];
+        lane->cpu = cpu;
+        lane->step = *step;
+        lane->step.shape.sequences = sequences + 1;
+        lane->n = n;
+        lane->sequences = sequences;
+        lane->labels = step->shape.labels;
+        lane->inputs = (size_t)lh_get_input_length(cpu->engine.spec, n);
+        status = open_lane(lane, error);
     }
     if (status == LH_OK) return LH_OK;
     lh_decode_close(*lanes, count);

@@ -115,7 +115,7 @@ static lh_status decode_open(const evaluation *a, int open_count, lh_error *erro
 }
 
 /* Compares the answers of a sequence with its labels. */
-static void judge(const evaluation *a, int i, lh_sums *sequence_sums, lh_greedy_sums *sums) {
+static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums, lh_greedy_sums *sums) {
     const lh_spec *spec = a->engine->spec;
     const lh_examples *e = &a->examples;
     size_t first = (size_t)i * e->labels;
@@ -162,7 +162,7 @@ lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, i
     }
     if (status == LH_OK && open_count > 0) status = decode_open(&a, open_count, error);
     for (int i = 0; status == LH_OK && i < count; i++)
-        judge(&a, i, sequence_sums != NULL ? &sequence_sums[i] : NULL, sums);
+        add_sequence_sums(&a, i, sequence_sums != NULL ? &sequence_sums[i] : NULL, sums);
     close(&a);
     return status;
 }

@@ -54,41 +54,41 @@ static bool is_kept(const lh_spec *spec, int64_t step) {
 }
 
 /* The next step after which an event is due. */
-static int64_t find_next_event(const lh_loop *l) {
-    const lh_training *training = &l->training;
-    int64_t step = l->engine->step, next = training->steps;
+static int64_t find_next_event(const lh_loop *loop) {
+    const lh_training *training = &loop->training;
+    int64_t step = loop->engine->step, next = training->steps;
     next = find_next_multiple(step, training->log_every, next);
     next = find_next_multiple(step, training->checkpoint_every, next);
-    next = find_next_multiple(step, l->spec->eval.during_every, next);
-    for (int i = 0; i < l->spec->train.keep_steps_count; i++) {
-        int64_t kept = lh_get_kept_step(&l->spec->train, i);
+    next = find_next_multiple(step, loop->spec->eval.during_every, next);
+    for (int i = 0; i < loop->spec->train.keep_steps_count; i++) {
+        int64_t kept = lh_get_kept_step(&loop->spec->train, i);
         if (kept > step && kept < next) next = kept;
     }
     return next;
 }
 
-static void show(lh_loop *l, bool logged) {
-    lh_training_view *view = &l->view;
-    if (l->training.watch == NULL) return;
-    view->step = l->engine->step;
-    view->steps = l->training.steps;
-    view->steps_per_second = l->rate;
+static void show(lh_loop *loop, bool logged) {
+    lh_training_view *view = &loop->view;
+    if (loop->training.watch == NULL) return;
+    view->step = loop->engine->step;
+    view->steps = loop->training.steps;
+    view->steps_per_second = loop->rate;
     view->logged = logged;
-    l->training.watch(l->training.context, view);
+    loop->training.watch(loop->training.context, view);
 }
 
-static void view_window(lh_loop *l) {
-    if (l->window->steps > 0) {
-        l->view.loss = lh_window_mean(l->window, l->window->loss);
-        l->view.accuracy = lh_window_mean(l->window, l->window->accuracy);
+static void view_window(lh_loop *loop) {
+    if (loop->window->steps > 0) {
+        loop->view.loss = lh_window_mean(loop->window, loop->window->loss);
+        loop->view.accuracy = lh_window_mean(loop->window, loop->window->accuracy);
     }
 }
 
-static lh_status explain_failure(const lh_loop *l, lh_status status, int done, lh_error *error) {
+static lh_status explain_failure(const lh_loop *loop, lh_status status, int done, lh_error *error) {
     lh_error first = *error;
-    const lh_run *run = l->training.run;
-    bool suspect = l->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= l->alarm.step;
-    if (status != LH_ERR_INPUT || l->metrics[done].sums.positions == 0)
+    const lh_run *run = loop->training.run;
+    bool suspect = loop->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= loop->alarm.step;
+    if (status != LH_ERR_INPUT || loop->metrics[done].sums.positions == 0)
         return status; /* without examples there is no training */
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
@@ -101,73 +101,73 @@ static lh_status explain_failure(const lh_loop *l, lh_status status, int done, l
 }
 
 /* Warns once that the training may diverge. */
-static void warn(lh_loop *l) {
+static void warn(lh_loop *loop) {
     lh_error warning;
-    lh_alarm_write_warning(&l->alarm, l->engine, l->training.run->directory, l->training.run->checkpoint_step,
-                           &warning);
-    l->view.warning = warning.text;
-    show(l, false);
-    l->view.warning = NULL;
+    lh_alarm_write_warning(&loop->alarm, loop->engine, loop->training.run->directory,
+                           loop->training.run->checkpoint_step, &warning);
+    loop->view.warning = warning.text;
+    show(loop, false);
+    loop->view.warning = NULL;
 }
 
-static lh_status run_steps(lh_loop *l, int64_t until, lh_error *error) {
-    int64_t remaining = until - l->engine->step, most_steps = (int64_t)(l->rate * SECONDS_AT_ONCE);
+static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
+    int64_t remaining = until - loop->engine->step, most_steps = (int64_t)(loop->rate * SECONDS_AT_ONCE);
     int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), done = 0;
     if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
-    if (count < l->engine->unreported_steps) count = l->engine->unreported_steps;
-    double before = l->engine->seconds;
-    lh_status status = l->engine->ops->step(l->engine, count, l->metrics, &done, error);
-    l->seconds += l->engine->seconds - before;
-    l->window->seconds += l->engine->seconds - before;
-    l->timed_steps += done;
+    if (count < loop->engine->unreported_steps) count = loop->engine->unreported_steps;
+    double before = loop->engine->seconds;
+    lh_status status = loop->engine->ops->step(loop->engine, count, loop->metrics, &done, error);
+    loop->seconds += loop->engine->seconds - before;
+    loop->window->seconds += loop->engine->seconds - before;
+    loop->timed_steps += done;
     for (int i = 0; i < done; i++) {
-        lh_window_add(l->window, &l->metrics[i]);
-        if (l->batches > 0)
-            lh_window_add_to_epoch(l->window, &l->metrics[i], l->engine->step - done + 1 + i, l->batches);
+        lh_window_add(loop->window, &loop->metrics[i]);
+        if (loop->batches > 0)
+            lh_window_add_to_epoch(loop->window, &loop->metrics[i], loop->engine->step - done + 1 + i, loop->batches);
     }
-    if (status != LH_OK) return explain_failure(l, status, done, error);
-    if (l->seconds > 0) l->rate = (double)l->timed_steps / l->seconds;
-    if (!l->logged_once) view_window(l);
+    if (status != LH_OK) return explain_failure(loop, status, done, error);
+    if (loop->seconds > 0) loop->rate = (double)loop->timed_steps / loop->seconds;
+    if (!loop->logged_once) view_window(loop);
     for (int i = 0; i < done; i++)
-        if (lh_alarm_add(&l->alarm, l->engine->step - done + 1 + i, &l->metrics[i])) warn(l);
+        if (lh_alarm_add(&loop->alarm, loop->engine->step - done + 1 + i, &loop->metrics[i])) warn(loop);
     return LH_OK;
 }
 
-static void watch_chance(lh_loop *l, double accuracy) {
-    int64_t step = l->engine->step;
-    if (accuracy > l->spec->task->chance + ABOVE_CHANCE) l->last_above_chance = step;
-    bool long_enough = step - l->last_above_chance >= CHANCE_WINDOWS * l->training.log_every;
-    l->view.at_chance_since = long_enough ? l->last_above_chance : -1;
+static void watch_chance(lh_loop *loop, double accuracy) {
+    int64_t step = loop->engine->step;
+    if (accuracy > loop->spec->task->chance + ABOVE_CHANCE) loop->last_above_chance = step;
+    bool long_enough = step - loop->last_above_chance >= CHANCE_WINDOWS * loop->training.log_every;
+    loop->view.at_chance_since = long_enough ? loop->last_above_chance : -1;
 }
 
-static lh_status log_window(lh_loop *l, lh_error *error) {
-    const lh_run *run = l->training.run;
-    double rate = lh_compute_learning_rate(&l->spec->train, run->learning_rate, l->engine->step);
-    lh_status status =
-        lh_window_log(l->window, run->metrics, l->engine->step, l->spec->format->teacher_forced, rate, l->rate, error);
-    view_window(l);
-    watch_chance(l, l->view.accuracy);
-    l->logged_once = true;
-    lh_window_clear(l->window);
-    l->seconds = 0;
-    l->timed_steps = 0;
+static lh_status log_window(lh_loop *loop, lh_error *error) {
+    const lh_run *run = loop->training.run;
+    double rate = lh_compute_learning_rate(&loop->spec->train, run->learning_rate, loop->engine->step);
+    lh_status status = lh_window_log(loop->window, run->metrics, loop->engine->step, loop->spec->format->teacher_forced,
+                                     rate, loop->rate, error);
+    view_window(loop);
+    watch_chance(loop, loop->view.accuracy);
+    loop->logged_once = true;
+    lh_window_clear(loop->window);
+    loop->seconds = 0;
+    loop->timed_steps = 0;
     return status;
 }
 
 /* The split under which an evaluation during training is reported. */
-static const char *split_during(const lh_spec *spec, const lh_eval_result *result) {
+static const char *choose_during_split(const lh_spec *spec, const lh_eval_result *result) {
     if (result->group != NULL) return lh_set_name[result->group->set];
     const char *split = lh_split_of_length(spec, result->n);
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
 /* Computes means by split, in the order of the results; conditions without counted labels are left out. */
-static void view_during(lh_loop *l, const lh_eval_result *results, int count) {
-    lh_training_view *view = &l->view;
+static void view_during(lh_loop *loop, const lh_eval_result *results, int count) {
+    lh_training_view *view = &loop->view;
     int counts[LH_MOST_DURING] = {0};
     view->during_count = 0;
     for (int i = 0; i < count; i++) {
-        const char *split = split_during(l->spec, &results[i]);
+        const char *split = choose_during_split(loop->spec, &results[i]);
         int index = 0, n = results[i].n;
         if (results[i].counted == 0) continue;
         while (index < view->during_count && strcmp(view->during[index].split, split) != 0) index++;
@@ -191,118 +191,119 @@ static void count_line(void *context, const lh_eval_result *result, int done, in
 }
 
 /* Evaluates the current step; resumed: only conditions that eval.jsonl lacks for it. */
-static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
-    const lh_eval_defaults *eval = &l->spec->eval;
+static lh_status evaluate_during(lh_loop *loop, bool resumed, lh_error *error) {
+    const lh_eval_defaults *eval = &loop->spec->eval;
     lh_eval_request request = {
         .lengths = eval->during_lengths,
-        .groups = l->spec->corpus != NULL ? &l->spec->corpus->during : NULL,
+        .groups = loop->spec->corpus != NULL ? &loop->spec->corpus->during : NULL,
         .examples = eval->during_examples,
         .teacher_forced = eval->teacher_forced,
         .greedy_examples = LH_GREEDY_DURING,
         .draws = 1,
         .seed = LH_EVAL_SEED,
-        .validation = l->spec->corpus == NULL,
+        .validation = loop->spec->corpus == NULL,
         .split = "during",
-        .step = l->engine->step,
-        .path = l->training.run->evaluations,
+        .step = loop->engine->step,
+        .path = loop->training.run->evaluations,
         .only_missing = resumed,
         .watch = count_line,
-        .context = l->window,
+        .context = loop->window,
     };
     int count = lh_count_eval_conditions(&request);
     lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = lh_evaluate(l->engine, &request, results, error);
-    if (status == LH_OK) view_during(l, results, count);
+    lh_status status = lh_evaluate(loop->engine, &request, results, error);
+    if (status == LH_OK) view_during(loop, results, count);
     free(results);
     return status;
 }
 
-static lh_status write_checkpoint(lh_loop *l, bool keep, lh_error *error) {
-    l->checkpoint_time = lh_read_clock();
-    return lh_run_checkpoint(l->training.run, l->engine, l->window, keep, error);
+static lh_status write_checkpoint(lh_loop *loop, bool keep, lh_error *error) {
+    loop->checkpoint_time = lh_read_clock();
+    return lh_run_checkpoint(loop->training.run, loop->engine, loop->window, keep, error);
 }
 
-static bool is_checkpoint_due(const lh_loop *l) {
-    double minutes = l->training.checkpoint_minutes;
-    return is_due(l->training.checkpoint_every, l->engine->step) || l->engine->step == l->training.steps ||
-           (minutes > 0 && lh_read_clock() - l->checkpoint_time >= 60.0 * minutes);
+static bool is_checkpoint_due(const lh_loop *loop) {
+    double minutes = loop->training.checkpoint_minutes;
+    return is_due(loop->training.checkpoint_every, loop->engine->step) || loop->engine->step == loop->training.steps ||
+           (minutes > 0 && lh_read_clock() - loop->checkpoint_time >= 60.0 * minutes);
 }
 
 /* Writes a checkpoint of this step, unless it exists. */
-static lh_status secure_step(lh_loop *l, lh_error *error) {
-    return l->training.run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
+static lh_status secure_step(lh_loop *loop, lh_error *error) {
+    return loop->training.run->checkpoint_step == loop->engine->step ? LH_OK : write_checkpoint(loop, false, error);
 }
 
 /* Handles all events that are due after some steps. A signal ends an evaluation, but not the checkpoint. */
-static lh_status handle_steps(lh_loop *l, lh_error *error) {
-    int64_t step = l->engine->step;
-    bool logged = is_due(l->training.log_every, step), stopped = false;
+static lh_status handle_steps(lh_loop *loop, lh_error *error) {
+    int64_t step = loop->engine->step;
+    bool logged = is_due(loop->training.log_every, step), stopped = false;
     lh_status status = LH_OK;
-    if (logged) status = log_window(l, error);
-    if (status == LH_OK && is_due(l->spec->eval.during_every, step)) {
-        status = evaluate_during(l, false, error);
+    if (logged) status = log_window(loop, error);
+    if (status == LH_OK && is_due(loop->spec->eval.during_every, step)) {
+        status = evaluate_during(loop, false, error);
         stopped = status == LH_STOPPED;
     }
-    bool kept = is_kept(l->spec, step);
-    bool due = is_checkpoint_due(l);
+    bool kept = is_kept(loop->spec, step);
+    bool due = is_checkpoint_due(loop);
     if (stopped || (status == LH_OK && (kept || due)))
-        status = write_checkpoint(l, kept || (due && l->spec->train.keep_all), error);
-    if (status == LH_OK) show(l, logged);
+        status = write_checkpoint(loop, kept || (due && loop->spec->train.keep_all), error);
+    if (status == LH_OK) show(loop, logged);
     return stopped && status == LH_OK ? LH_STOPPED : status;
 }
 
-static bool is_perfect(const lh_loop *l) {
-    return l->training.perfect != NULL && is_due(l->training.log_every, l->engine->step) &&
-           l->training.perfect(l->training.context, l->engine);
+static bool is_perfect(const lh_loop *loop) {
+    return loop->training.perfect != NULL && is_due(loop->training.log_every, loop->engine->step) &&
+           loop->training.perfect(loop->training.context, loop->engine);
 }
 
 /* Evaluates before the first step if that is due; a resumed run finishes an evaluation that a signal interrupted. */
-static lh_status start(lh_loop *l, lh_error *error) {
+static lh_status start(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
-    l->started = true;
-    if (l->engine->step > 0 && is_due(l->spec->eval.during_every, l->engine->step))
-        status = evaluate_during(l, true, error);
-    if (status == LH_OK && l->engine->step == 0 && is_kept(l->spec, 0)) status = write_checkpoint(l, true, error);
-    if (status == LH_OK && l->training.steps == 0) status = secure_step(l, error);
+    loop->started = true;
+    if (loop->engine->step > 0 && is_due(loop->spec->eval.during_every, loop->engine->step))
+        status = evaluate_during(loop, true, error);
+    if (status == LH_OK && loop->engine->step == 0 && is_kept(loop->spec, 0))
+        status = write_checkpoint(loop, true, error);
+    if (status == LH_OK && loop->training.steps == 0) status = secure_step(loop, error);
     return status;
 }
 
-lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
-    lh_status status = l->started ? LH_OK : start(l, error);
-    *done = l->engine->step >= l->training.steps;
+lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
+    lh_status status = loop->started ? LH_OK : start(loop, error);
+    *done = loop->engine->step >= loop->training.steps;
     if (status != LH_OK || *done) return status;
-    if (lh_is_stopped(l->engine) && l->engine->unreported_steps == 0) {
-        status = secure_step(l, error);
+    if (lh_is_stopped(loop->engine) && loop->engine->unreported_steps == 0) {
+        status = secure_step(loop, error);
         return status == LH_OK ? LH_STOPPED : status;
     }
-    int64_t before = l->engine->step;
-    status = run_steps(l, find_next_event(l), error);
-    if (status == LH_OK && l->engine->step == before) return LH_OK; /* the engine waits for other engines */
-    if (status == LH_OK) status = handle_steps(l, error);
-    *done = l->engine->step >= l->training.steps;
-    if (status == LH_OK && is_perfect(l)) {
+    int64_t before = loop->engine->step;
+    status = run_steps(loop, find_next_event(loop), error);
+    if (status == LH_OK && loop->engine->step == before) return LH_OK; /* the engine waits for other engines */
+    if (status == LH_OK) status = handle_steps(loop, error);
+    *done = loop->engine->step >= loop->training.steps;
+    if (status == LH_OK && is_perfect(loop)) {
         *done = true;
-        status = secure_step(l, error);
+        status = secure_step(loop, error);
     }
     return status;
 }
 
-lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **loop,
+lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window *window, lh_loop **opened,
                        lh_error *error) {
-    lh_loop *l = *loop = lh_engine_allocate(sizeof *l, "the training loop", error);
-    if (l == NULL) return LH_ERR_ENVIRONMENT;
-    l->training = *training;
-    l->spec = engine->spec;
-    l->engine = engine;
-    l->window = window;
-    if (l->spec->corpus != NULL && training->run->overfit == 0)
-        l->batches = lh_count_epoch_batches(l->spec->corpus, l->spec->train.batch);
-    l->checkpoint_time = lh_read_clock();
-    l->last_above_chance = engine->step;
-    lh_alarm_open(&l->alarm, l->spec);
-    l->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};
+    lh_loop *loop = *opened = lh_engine_allocate(sizeof *loop, "the training loop", error);
+    if (loop == NULL) return LH_ERR_ENVIRONMENT;
+    loop->training = *training;
+    loop->spec = engine->spec;
+    loop->engine = engine;
+    loop->window = window;
+    if (loop->spec->corpus != NULL && training->run->overfit == 0)
+        loop->batches = lh_count_epoch_batches(loop->spec->corpus, loop->spec->train.batch);
+    loop->checkpoint_time = lh_read_clock();
+    loop->last_above_chance = engine->step;
+    lh_alarm_open(&loop->alarm, loop->spec);
+    loop->view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};
     return LH_OK;
 }
 
-void lh_loop_close(lh_loop *l) { free(l); }
+void lh_loop_close(lh_loop *loop) { free(loop); }

@@ -199,7 +199,7 @@ static void print_plans(const lh_run *run) {
 }
 
 /* Copies a text of run.json without control characters. */
-static const char *shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
+static const char *write_shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");
     for (char *byte = text; *byte != 0; byte++)
@@ -225,8 +225,8 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
         fprintf(stderr,
                 "  there is %s/%s, trained on other data: %s, whose SHA-256 is %s;\n"
                 "  this run is trained on %s, whose SHA-256 is %s\n",
-                path, runs[i].name, shown(data, "train", file), shown(data, "train_sha256", digest), train->path,
-                train->digest);
+                path, runs[i].name, write_shown(data, "train", file), write_shown(data, "train_sha256", digest),
+                train->path, train->digest);
         json_decref(facts);
         free(text);
         return true;
