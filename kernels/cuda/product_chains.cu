@@ -1,166 +1,179 @@
 /* Two products in a chain, divided among warps: rows times weights give hidden channels, an operation changes each
- * hidden value, and the hidden values times other weights give the result. A warp computes 32 x 32 hidden values in
- * fragments (product_warps.cu). These fragments are an operand of the second product without rearrangement: a lane has
- * four consecutive channels, twice, of each of its rows, which is a lane's part of two groups of k. A warp's second
- * product over its 32 hidden channels is a partial sum. The partial sums of the block's warps are exchanged through
- * shared memory and added in the order of channels, so the bits of a row do not depend on the number of rows. Sizes are
- * constants after inlining. Reference: lh_ref_matmul. */
+ * hidden value, and the hidden values times other weights give the result. A warp computes 24 x 32 hidden values
+ * (product_sized.cu) and writes them to shared memory. Then each warp multiplies some groups of hidden channels with the
+ * weights of 32 columns of the result, and the sums of the warps with the same columns are added in order through shared
+ * memory. So the bits of a row do not depend on the number of rows. Sizes are constants after inlining, multiples of 16.
+ * Reference: lh_ref_matmul. */
 
 enum {
-    CHAIN_PARTS = (int)WIDTH > (int)TILE ? 2 : 1,      /* parts of 32 columns whose sums are exchanged at a time */
-    CHAIN_STAGING = CHAIN_PARTS * WARPS * TILE * TILE, /* reals of shared memory */
-    CHAIN_CHANNELS = WARPS * TILE                      /* hidden channels that the warps compute at a time */
+    CHAIN_CHANNELS = WARPS * TILE,              /* hidden channels that the warps compute at a time */
+    HIDDEN_VALUES = PART_ROWS * CHAIN_CHANNELS, /* hidden values in shared memory */
+    CHAIN_STAGING = 2 * HIDDEN_VALUES           /* reals of shared memory: two operands, or one and the sums */
 };
+static_assert(WARPS * PART_ROWS * TILE <= (int)HIDDEN_VALUES && (int)CHAIN_STAGING >= (int)STAGING, "sums fit");
 
 /* Initialises a warp's sums with the bias of the columns from `channel` on, or with 0. */
-INLINE void begin_sums(const real *bias, int channel, const int channels, real sum[2][4][4]) {
-    quad add[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
+INLINE void begin_sums(const bool biased, const real *bias, int channel, const int channels, real sum[PART_TILES][4]) {
+    quad add = {{0, 0, 0, 0}};
+    if (biased) add = *(const quad *)(bias + weight_column(channel, channels));
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int c = channel + lane_quad() + half * (TILE / 2);
-        if (bias) add[half] = *(const quad *)(bias + (channels % TILE ? min(c, channels - 4) : c));
-    }
-#pragma unroll
-    for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = add[i % 2].v[i / 4 % 4];
+    for (int i = 0; i < 4 * PART_TILES; i++) sum[i / 4][i % 4] = add.v[i / 4 / ROW_GROUPS * 2 + i % 4 / 2];
 }
 
-/* Whether the matrix of hidden values contains a lane's quad: row e, first or second half. */
-INLINE bool has_hidden(int row, int rows, int channel, const int channels, const int e, const int half) {
-    return row + lane_row() + e < rows &&
-           (channels % TILE == 0 || channel + lane_quad() + half * (TILE / 2) < channels);
+/* Whether the matrix of hidden values contains a row and the lane's columns. */
+INLINE bool has_hidden(int row, int rows, int channel, const int channels) {
+    return row < rows && (channels % TILE == 0 || channel + quad_column() < channels);
 }
 
 /* Stores a warp's values of x[rows][channels], rows `stride` apart. */
-INLINE void store_hidden(const real value[2][4][4], int row, int rows, int channel, const int channels,
+INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int channel, const int channels,
                          const int stride, real *x) {
     is_global(x);
-    x += (row + lane_row()) * stride + channel + lane_quad();
+    row += result_row();
+    x += row * stride + channel + quad_column();
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-        if (has_hidden(row, rows, channel, channels, i / 2, i % 2))
-            *(quad *)(x + i / 2 * stride + i % 2 * (TILE / 2)) = results(value, i / 2, i % 2);
+    for (int i = 0; i < 2 * ROW_GROUPS; i++) {
+        const int below = i / 2 * 8 + i % 2;
+        if (has_hidden(row + below, rows, channel, channels))
+            *(quad *)(x + below * stride) = result_of(value, i / 2, i % 2);
+    }
 }
 
-/* Loads a warp's values of x[rows][channels] into value; 0 outside of the matrix. */
+/* Loads a warp's values of x[rows][channels] into value. In place of missing rows and columns it reads the last ones:
+ * results that depend on them are not written. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
-                        real value[2][4][4]) {
+                        real value[PART_TILES][4]) {
     is_global(x);
-    x += (row + lane_row()) * stride + channel + lane_quad();
+    x += weight_column(channel, channels);
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        quad z = {{0, 0, 0, 0}};
-        if (has_hidden(row, rows, channel, channels, i / 2, i % 2))
-            z = *(const quad *)(x + i / 2 * stride + i % 2 * (TILE / 2));
+    for (int i = 0; i < 2 * ROW_GROUPS; i++) {
+        const int j = i / 2, e = i % 2;
+        const quad z = *(const quad *)row_of(x, min(row + result_row() + j * 8 + e, rows - 1), stride);
 #pragma unroll
-        for (int j = 0; j < 4; j++) value[i / 4][j][i / 2 % 2 * 2 + i % 2] = z.v[j];
+        for (int c = 0; c < 4; c++) value[c / 2 * ROW_GROUPS + j][c % 2 * 2 + e] = z.v[c];
     }
 }
 
-/* As load_hidden, of values that are stored as inputs of a product in blocks (store_blocks). In place of missing quads
- * it reads the last ones: results that depend on them are not written. */
+/* As load_hidden, of values that are stored as inputs of a product in blocks (store_pair). */
 INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
-                        real value[2][4][4]) {
+                        real value[PART_TILES][4]) {
     is_global(x);
-    const int first = channel + lane_quad(), last_pair = (rows - 1) / 2 * 2;
+    x += 2 * weight_column(channel, channels);
 #pragma unroll
-    for (int i = 0; i < 8; i++) { /* block i % 2 of rows e and e + 1, in a half of the columns */
-        const int e = i / 4 * 2, half = i / 2 % 2, c = first + half * (TILE / 2);
-        const real *pair = row_of(x + 2 * first, min(row + lane_row() + e, last_pair), stride);
-        const int behind = channels % TILE ? min(c, channels - 4) - first : half * (TILE / 2);
-        const quad z = *(const quad *)(pair + 2 * behind + i % 2 * 4);
+    for (int j = 0; j < ROW_GROUPS; j++) {
+        const real *pair = row_of(x, min(row + result_row() + j * 8, (rows - 1) / 2 * 2), stride);
 #pragma unroll
-        for (int j = 0; j < 4; j++) value[e / 2][i % 2 * 2 + j % 2][j / 2 * 2 + half] = z.v[j];
+        for (int half = 0; half < 2; half++) {
+            const quad z = *(const quad *)(pair + half * 4);
+#pragma unroll
+            for (int i = 0; i < 4; i++) value[half * ROW_GROUPS + j][i % 2 * 2 + i / 2] = z.v[i];
+        }
     }
 }
 
-/* Converts hidden values to an operand, two groups of k; channels outside of the matrix are 0. */
-INLINE void hidden_words(const real sum[2][4][4], int channel, const int channels, operand_word words[2][4][WORDS]) {
+/* The places of quad q of a row of hidden values, and of a warp's sums, in shared memory; lanes that access quads
+ * together use all banks. */
+INLINE int in_hidden(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
+INLINE int in_shares(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
+
+/* Writes a warp's hidden values to shared memory, as operand number `operand` of the second product; `stores`: also to
+ * x, as an operand of a gradient of weights in blocks (store_pair). */
+INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
+                        int row, int rows, int channel, const int channels, const int stride, real *x) {
+    const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
+    const int place = operand * HIDDEN_VALUES + in_hidden(first, q); /* of even rows; of odd rows: one bit differs */
+    real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
+    x += (row + first) * stride + 2 * (channel + quad_column());
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        quad part[4];
+    for (int j = 0; j < ROW_GROUPS; j++) {
+        stored_quad part[2];
+        operand_word words[2][WORDS];
 #pragma unroll
-        for (int e = 0; e < 4; e++) part[e] = results(sum, e, half);
-        if (channels % TILE) clear_rest(COLUMNS, channel + half * GROUP, channels, part);
-        make_words(COLUMNS, part, words[half]);
+        for (int e = 0; e < 2; e++) {
+            const quad z = result_of(value, j, e);
+            stored_quad shared;
+            part[e] = stored_from(z);
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) words[e][i] = word(z.v[DEPTH * i], z.v[DEPTH * i + DEPTH - 1]);
+#pragma unroll
+            for (int c = 0; c < 4; c++) shared.v[c] = stored_of(part[e], words[e], c);
+            *(stored_quad *)(places[e] + j * 8 * CHAIN_CHANNELS) = shared;
+        }
+        if (stores && has_hidden(row + first + j * 8, rows, channel, channels))
+            store_pair(along, part, words, x + j * 8 * stride);
     }
 }
 
-/* Stores hidden values, given their words, as an operand of a gradient of weights in blocks (store_blocks). */
-INLINE void store_words(const order along, const real sum[2][4][4], const operand_word words[2][4][WORDS], int row,
-                        int rows, int channel, const int channels, const int stride, real *x) {
-    x += (row + lane_row()) * stride + 2 * (channel + lane_quad());
+/* Adds the products of hidden values in shared memory with the weights of 32 columns: of every shares-th group of
+ * channels, from group `share` on (0, if shares is odd). count: number of operands; the weights of each operand lie `channels` further along k
+ * than those of the operand before. */
+INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
+                            const real *weight, const int stride, int first, const int channels, int column,
+                            const int columns, real sum[PART_TILES][4]) {
+    const real *weights = lane_weights(along, weight, stride, first + share * GROUP, weight_column(column, columns));
+    const int own = in_hidden(group_row(), share * (GROUP / 4) + (int)(threadIdx.x % 4));
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        stored_quad part[4];
+    for (int i = 0; i < count * (CHAIN_CHANNELS / GROUP); i += shares) {
+        const int operand = i / (CHAIN_CHANNELS / GROUP), group = i % (CHAIN_CHANNELS / GROUP);
+        const int k = operand * channels + group * GROUP;
+        const real *hidden = staging() + operand * HIDDEN_VALUES + (own ^ group % 2 * GROUP) + group / 2 * 2 * GROUP;
+        stored_quad part[4], x[ROW_GROUPS];
+        operand_word words[4][WORDS], words_of_x[ROW_GROUPS][WORDS];
+        if (channels % CHAIN_CHANNELS && first + (group + share) * GROUP >= channels) continue;
+        load_weights(along, weights + (along == ROWS ? k * stride : k), stride, part);
 #pragma unroll
-        for (int e = 0; e < 4; e++) part[e] = stored_from(results(sum, e, half));
-        if (channels % TILE == 0 || channel + lane_quad() + half * GROUP < channels)
-            store_blocks(along, part, words[half], rows - row - lane_row(), stride, x + half * TILE);
-    }
-}
-
-/* Writes the products of a warp's hidden values with the weights of 32 columns to shared memory. count: number of
- * operands; the weights of each operand lie `channels` further along k than those of the operand before. */
-INLINE void share_products(const bool rounded, const int count, const operand_word hidden[][2][4][WORDS],
-                           const order along, const real *weight, const int stride, int channel, const int channels,
-                           int column, const int columns, real *sums) {
-    real sum[2][4][4];
-#pragma unroll
-    for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
-#pragma unroll
-    for (int i = 0; i < 2 * count; i++) {
-        const real *operand_weight = weight + i / 2 * channels * (along == ROWS ? stride : 1);
-        stored_quad part[4];
-        operand_word words[4][WORDS];
-        fetch_weights(along, operand_weight, stride, channel + i % 2 * GROUP, column + lane_column(), channels, columns,
-                      part);
-        stored_words(rounded, along, part, words);
-        multiply_group(hidden[i / 2][i % 2], words, sum);
-    }
-    share_part(sum, sums);
-}
-
-/* Adds the warps' sums in shared memory to a thread's quad, in the order of channels. begins: there are no earlier
- * channels. */
-INLINE void add_shares(const real *sums, int shares, const bool begins, quad *total) {
-#pragma unroll
-    for (int i = 0; i < WARPS; i++) {
-        if (i >= shares) break;
-        const quad summand = *(const quad *)(sums + i * TILE * TILE);
-#pragma unroll
-        for (int c = 0; c < 4; c++) total->v[c] = begins && i == 0 ? summand.v[c] : total->v[c] + summand.v[c];
+        for (int j = 0; j < ROW_GROUPS; j++) x[j] = *(const stored_quad *)(hidden + j * 8 * CHAIN_CHANNELS);
+        weight_words(rounded, along, part, words);
+        row_words(true, x, words_of_x);
+        multiply_rows(words, words_of_x, sum);
     }
 }
 
 /* The second product of the rows from `row` on, over the block's channels from `first` on; after the last channels,
- * writes the finished results, out[rows][columns]. total: a thread's quad of each part of 32 columns, the sums over
- * earlier channels. All threads of the block call this function; when it returns, all may read the results. */
-INLINE void chain_products(const bool rounded, int row, int rows, const int count,
-                           const operand_word hidden[][2][4][WORDS], int first, const int channels, const order along,
-                           const real *weight, const int stride, const finish epilogue, const real *extra,
-                           const int columns, real *out, quad *total) {
-    const int warp = warp_number(), channel = first + warp * TILE;
-    const int shares = min(WARPS, (channels - first + TILE - 1) / TILE);
-    const int r = row + shared_row(), c = 4 * shared_quad();
-    const real *sums = staging() + in_sums(shared_row(), shared_quad());
+ * writes the finished results, out[rows][columns]. total: a thread's quads of the part, the sums over earlier channels.
+ * All threads of the block call this function; when it returns, all may read the results. */
+INLINE void chain_products(const bool rounded, int row, int rows, const int count, int first, const int channels,
+                           const order along, const real *weight, const int stride, const finish epilogue,
+                           const real *extra, const int columns, real *out, quad *total) {
+    const int parts = (columns + TILE - 1) / TILE, shares = parts == 1   ? WARPS
+                                                            : parts == 2 ? WARPS / 2
+                                                            : parts <= 4 ? 2
+                                                                         : 1;
+    const unsigned int quads = parts * (TILE / 4),
+                       step = THREADS / quads; /* quads of a row; rows of the block's threads */
+    const int part = warp_number() / shares, q = (int)(threadIdx.x % quads), c = 4 * q, part_of_quad = q / (TILE / 4);
+    real *shared_sums = staging() + (count == 1 ? HIDDEN_VALUES : 0);
+    real sum[PART_TILES][4] = {};
+    __syncthreads();
+    if (part < parts)
+        multiply_hidden(rounded, count, warp_number() % shares, shares, along, weight, stride, first, channels,
+                        part * TILE, columns, sum);
+    if (count > 1) __syncthreads(); /* the sums replace the operands */
+    if (part < parts) {
+        real *own = shared_sums + warp_number() * PART_ROWS * TILE + in_shares(result_row(), group_row());
 #pragma unroll
-    for (int column = 0; column < columns; column += CHAIN_PARTS * TILE) {
-#pragma unroll
-        for (int u = 0; u < CHAIN_PARTS; u++)
-            if (channel < channels && column + u * TILE < columns)
-                share_products(rounded, count, hidden, along, weight, stride, channel, channels, column + u * TILE,
-                               columns, staging() + (u * WARPS + warp) * TILE * TILE);
-        __syncthreads();
-#pragma unroll
-        for (int u = 0; u < CHAIN_PARTS; u++) {
-            const int part_column = column + u * TILE;
-            if (part_column >= columns) break;
-            quad *z = total + part_column / TILE;
-            add_shares(sums + u * WARPS * TILE * TILE, shares, channels <= CHAIN_CHANNELS, z);
-            if (first + CHAIN_CHANNELS < channels || r >= rows || part_column + c >= columns) continue;
-            const quad add = fetch_extra(epilogue, r, part_column + c, extra, columns);
-            write_quad(unrounded(epilogue), r, part_column + c, finish_quad(epilogue, *z, add), out, columns);
-        }
-        __syncthreads();
+        for (int i = 0; i < 2 * ROW_GROUPS; i++)
+            *(quad *)(own + (i / 2 * 8 + i % 2) * TILE) = result_of(sum, i / 2, i % 2);
     }
+    __syncthreads();
+    const int first_row = (int)(threadIdx.x / quads), own = in_shares(first_row, q % (TILE / 4));
+#pragma unroll
+    for (int u = 0; u * step < PART_ROWS; u++) {
+        const int below = first_row + u * (int)step;
+        if (below >= PART_ROWS || row + below >= rows || c >= columns) continue;
+        if (THREADS % quads && threadIdx.x >= step * quads) continue;
+        const int place = step % 8 ? in_shares(below, q % (TILE / 4)) : own + u * (int)step * TILE;
+        const real *sums = shared_sums + part_of_quad * shares * PART_ROWS * TILE + place;
+#pragma unroll
+        for (int i = 0; i < shares; i++) {
+            const quad summand = *(const quad *)(sums + i * PART_ROWS * TILE);
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                total[u].v[e] = channels <= CHAIN_CHANNELS && i == 0 ? summand.v[e] : total[u].v[e] + summand.v[e];
+        }
+        if (first + CHAIN_CHANNELS < channels) continue;
+        const quad add = fetch_extra(epilogue, row + below, c, extra, columns);
+        write_quad(unrounded(epilogue), row + below, c, finish_quad(epilogue, total[u], add), out, columns);
+    }
+    __syncthreads();
 }

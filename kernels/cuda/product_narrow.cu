@@ -29,13 +29,13 @@ INLINE void fetch_narrow_weights(const order along, const real *weight, const in
     }
 }
 
-/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded, stored_x: as
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded, stores: as
  * for add_products. */
 INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
-                                real *stored_x, const order along, const real *weight, const int stride, int column,
-                                real sum[2][4]) {
+                                const bool stores, real *stored_x, const order along, const real *weight,
+                                const int stride, int column, real sum[2][4]) {
     const int first = row + narrow_lane(), of_lane = column + narrow_lane();
-    const bool stores_x = stored_x && column == 0 && first < rows;
+    const bool stores_x = stores && column == 0 && first < rows;
     const real *starts[2];
     stored_quad next_a[2], next_b[2];
 #pragma unroll
@@ -75,8 +75,8 @@ INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int ro
 
 /* sized_product of a narrow result. */
 INLINE void narrow_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
-                           const real *x, real *stored_x, const order along, const real *weight, const int stride,
-                           const result_form form, const real *extra, real *out) {
+                           const real *x, const bool stores, real *stored_x, const order along, const real *weight,
+                           const int stride, const result_form form, const real *extra, real *out) {
     const int parts_per_row = columns / NARROW_PART,
               parts = (int)((rows + NARROW_PART - 1u) / NARROW_PART) * parts_per_row;
 #pragma unroll 1
@@ -85,7 +85,7 @@ INLINE void narrow_product(const bool x_rounded, const bool rounded, int rows, c
         const int of_lane = column + lane_quad();
         real sum[2][4] = {};
         quad add[2];
-        add_narrow_products(x_rounded, rounded, row, rows, K, x, stored_x, along, weight, stride, column, sum);
+        add_narrow_products(x_rounded, rounded, row, rows, K, x, stores, stored_x, along, weight, stride, column, sum);
 #pragma unroll
         for (int e = 0; e < 2; e++) {
             const int r = row + narrow_lane() + e;
@@ -101,32 +101,4 @@ INLINE void narrow_product(const bool x_rounded, const bool rounded, int rows, c
         }
     }
     __syncthreads();
-}
-
-/* sized_product of other results. */
-INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
-                         const real *x, real *stored_x, const order along, const real *weight, const int stride,
-                         const result_form form, const real *extra, real *out) {
-    const int parts_per_row = (columns + TILE - 1) / TILE, parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
-#pragma unroll 1
-    for (int part = warp_number(); part < parts; part += WARPS) {
-        const int row = part / parts_per_row * TILE, column = part % parts_per_row * TILE;
-        real sum[2][4][4] = {};
-        add_products(x_rounded, rounded, row, rows, K, x, stored_x, along, weight, stride, column, columns, sum);
-        write_part(form, row, column, rows, columns, sum, extra, out, columns);
-    }
-    __syncthreads();
-}
-
-/* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. All threads
- * of the block call this function; when it returns, all may read the results. */
-INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
-                          const real *x, real *stored_x, const order along, const real *weight, const int stride,
-                          const result_form form, const real *extra, real *out) {
-    is_global(x);
-    is_global(weight);
-    is_global(out);
-    if (columns <= NARROW)
-        narrow_product(x_rounded, rounded, rows, columns, K, x, stored_x, along, weight, stride, form, extra, out);
-    else wide_product(x_rounded, rounded, rows, columns, K, x, stored_x, along, weight, stride, form, extra, out);
 }

@@ -27,7 +27,8 @@ INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadI
 /* The first of a lane's four k in a group, and of its columns in results. */
 INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
 
-INLINE int warp_number(void) { return (int)(threadIdx.x / WARP); }
+/* The remainder tells the compiler that the number is below WARPS. */
+INLINE int warp_number(void) { return (int)(threadIdx.x / WARP % WARPS); }
 
 /* The row of a thread's quad in a part of 32 x 32 that the block's threads share, and the quad's place in the row. */
 INLINE int shared_row(void) { return (int)(threadIdx.x / 8); }
@@ -58,17 +59,6 @@ INLINE void make_words(const order along, const quad part[4], operand_word words
         const int m = i / WORDS, k = DEPTH * (i % WORDS);
         words[m][i % WORDS] =
             along == ROWS ? word(part[k].v[m], part[k + DEPTH - 1].v[m]) : word(part[m].v[k], part[m].v[k + DEPTH - 1]);
-    }
-}
-
-/* As make_words, of elements that may be rounded already. */
-INLINE void stored_words(const bool rounded, const order along, const stored_quad part[4],
-                         operand_word words[4][WORDS]) {
-#pragma unroll
-    for (int i = 0; i < 4 * WORDS; i++) {
-        const int m = i / WORDS, k = DEPTH * (i % WORDS);
-        words[m][i % WORDS] = along == ROWS ? stored_word(rounded, part[k].v[m], part[k + DEPTH - 1].v[m])
-                                            : stored_word(rounded, part[m].v[k], part[m].v[k + DEPTH - 1]);
     }
 }
 
@@ -109,61 +99,6 @@ INLINE void store_pair(const order along, const stored_quad part[2], const opera
     }
 }
 
-/* Stores a lane's four rows as two pairs. left: the number of rows from the lane's first one on; if it is odd, the row
- * after the last one is stored, too. Rows are `stride` apart. */
-INLINE void store_blocks(const order along, const stored_quad part[4], const operand_word words[4][WORDS], int left,
-                         const int stride, real *to) {
-#pragma unroll
-    for (int e = 0; e < 4; e += 2)
-        if (e < left) store_pair(along, part + e, words + e, to + e * stride);
-}
-
-/* Loads a lane's quads of weights for the group from k on, as fetch does; without bounds checks if sizes are whole
- * tiles. */
-INLINE void fetch_weights(const order along, const real *x, const int stride, int k, int m, const int K, const int M,
-                          stored_quad part[4]) {
-    k += lane_quad();
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const real *source = x + (along == ROWS ? k * stride + m : m * stride + k) + i * stride;
-        if (K % TILE || M % TILE)
-            source = x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
-                                        : min(m + i, M - 1) * stride + min(k, K - 4));
-        part[i] = *(const stored_quad *)source;
-    }
-}
-
-/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
- * and the weights are rounded already. stored_x: the array to which the warps of the first columns write x as an
- * operand, or NULL. Sizes are constants after inlining; K is a multiple of GROUP, as all widths are. */
-INLINE void add_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
-                         real *stored_x, const order along, const real *weight, const int stride, int column,
-                         const int columns, real sum[2][4][4]) {
-    const real *starts[4];
-    const bool stores_x = stored_x && column == 0;
-    stored_quad next_a[4], next_b[4];
-    stored_x += (row + lane_row()) * K + 2 * lane_quad();
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        starts[e] = row_of(x + lane_quad(), min(row + lane_row() + e, rows - 1), K);
-        next_a[e] = *(const stored_quad *)starts[e];
-    }
-    fetch_weights(along, weight, stride, 0, column + lane_column(), K, columns, next_b);
-#pragma unroll 4
-    for (int k = 0; k < K; k += GROUP) {
-        operand_word words_a[4][WORDS], words_b[4][WORDS];
-        stored_words(x_rounded, COLUMNS, next_a, words_a);
-        stored_words(rounded, along, next_b, words_b);
-        if (stores_x) store_blocks(along, next_a, words_a, rows - row - lane_row(), K, stored_x + 2 * k);
-        if (k + GROUP < K) {
-#pragma unroll
-            for (int e = 0; e < 4; e++) next_a[e] = *(const stored_quad *)(starts[e] + k + GROUP);
-            fetch_weights(along, weight, stride, k + GROUP, column + lane_column(), K, columns, next_b);
-        }
-        multiply_group(words_a, words_b, sum);
-    }
-}
-
 /* A lane's quad of results in row e: its first (half 0) or second quad of columns. */
 INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     quad z;
@@ -183,13 +118,13 @@ typedef struct result_form {
 
 INLINE result_form unrounded(const finish epilogue) { return {epilogue, false, 0, 1}; }
 
-/* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0; 0 without
- * `extra`. */
+/* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0. FINISH_ADD adds
+ * 0 if `extra` is NULL. */
 INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *extra, int stride) {
     const bool by_column = epilogue == FINISH_BIAS || epilogue == FINISH_BIAS_RELU,
                by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
     quad add = {{0, 0, 0, 0}};
-    if (by_column && extra) add = *(const quad *)(extra + column);
+    if (by_column) add = *(const quad *)(extra + column);
     if (by_element && extra) add = *(const quad *)(extra + row * stride + column);
     return add;
 }

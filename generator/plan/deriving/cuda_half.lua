@@ -88,8 +88,8 @@ local WARP_PRODUCTS = {
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
-local WARP_TILE = 32 -- columns of a result that a warp makes at a time
 local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory in kernels/cuda/product_warps.cu: a part for each warp
+local CHAIN_STAGING = 2 * 24 * 256 -- and in product_chains.cu: two operands of 24 rows
 -- The least compute capability: float64 stages more shared memory than a block of sm_75 may have.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 
@@ -134,7 +134,7 @@ local function list_kernels(plan, device, multiplies, by_team)
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/kept_tf32.cu" or "cuda/kept_reals.cu",
-      "cuda/product_warps.cu", "cuda/product_narrow.cu")
+      "cuda/product_warps.cu", "cuda/product_narrow.cu", "cuda/product_sized.cu")
     add(device.chained, "cuda/product_chains.cu")
     add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
       "cuda/fragments.cu")
@@ -399,7 +399,7 @@ function M.derive(plan, net, executed)
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and plan.precision ~= "bf16" or false })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
-  cuda.staging = cuda.staged == "STAGING" and cuda.staging or WARP_STAGING * (plan.width > WARP_TILE and 2 or 1)
+  cuda.staging = cuda.staged == "STAGING" and cuda.staging or CHAIN_STAGING
   cuda.drawing = device and list_drawing(plan, device) or nil
   cuda.draw_scratch = device and count_scratch(cuda.drawing) or nil
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE

@@ -1,4 +1,6 @@
-% local kept = keeps and "kept" or "NULL"
+% local is_biased = biased and "true" or "false"
+% local keeps_hidden = keeps and "true" or "false"
+% local kept = keeps and "true, kept" or "false, NULL"
 % local rectifies = kernel == "relu"
 % local sums, changed = not rectifies, rectifies and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
 % local result = kernel .. "(x weight" .. (biased and " + bias" or "") .. ") next_weight" .. (next_biased and " + next_bias" or "")
@@ -14,32 +16,25 @@
     is_global(next_weight);
     is_global(out);
 #pragma unroll 1
-    for (int row = 0; row < rows; row += TILE) {
+    for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${outer} + TILE - 1) / TILE] = {};
 #pragma unroll 1
         for (int first = 0; first < ${channels}; first += CHAIN_CHANNELS) {
             const int channel = first + warp_number() * TILE;
-            operand_word words[1][2][4][WORDS];
             if (channel < ${channels}) {
-                real z[2][4][4];
-                begin_sums(${biased and "bias" or "NULL"}, channel, ${channels}, z);
+                real z[PART_TILES][4];
+                begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, z);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, ${channels}, channel, ${channels}, z);
                 store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and sums
 #pragma unroll
-                for (int i = 0; i < 32; i++) {
-                    real *value = &z[i / 16][i / 4 % 4][i % 4];
+                for (int i = 0; i < 4 * PART_TILES; i++) {
+                    real *value = &z[i / 4][i % 4];
                     *value = ${changed};
                 }
-                hidden_words(z, channel, ${channels}, words[0]);
-% if stores then
-% if keeps then
-                store_words(ROWS, z, words[0], row, rows, channel, ${channels}, ${channels}, hidden);
-% else
-                store_hidden(z, row, rows, channel, ${channels}, ${channels}, hidden);
-% end
-% end
+                store_hidden(z, row, rows, channel, ${channels}, ${channels}, hidden); % if stores and not keeps
+                pass_hidden(0, ${keeps_hidden}, ROWS, z, row, rows, channel, ${channels}, ${channels}, ${keeps and "hidden" or "NULL"});
             }
-            chain_products(${rounded}, row, rows, 1, words, first, ${channels}, ROWS, next_weight, ${outer}, FINISH_BIAS,
+            chain_products(${rounded}, row, rows, 1, first, ${channels}, ROWS, next_weight, ${outer}, ${next_biased and "FINISH_BIAS" or "FINISH_STORE"},
                     ${next_biased and "next_bias" or "NULL"}, ${outer}, out, total);
         }
     }

@@ -1,4 +1,6 @@
-% local kept = keeps and "kept" or "NULL"
+% local is_biased = biased and "true" or "false"
+% local keeps_hidden = keeps and "true" or "false"
+% local kept = keeps and "true, kept" or "false, NULL"
 % local up_bias = biased and "bias + " .. channels or "NULL"
 % local result = "(" .. kernel .. "(gate) * up) next_weight" .. (next_biased and " + next_bias" or "")
 % local x = "x weight" .. (biased and " + bias" or "")
@@ -14,35 +16,28 @@
     is_global(next_weight);
     is_global(out);
 #pragma unroll 1
-    for (int row = 0; row < rows; row += TILE) {
+    for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${outer} + TILE - 1) / TILE] = {};
 #pragma unroll 1
         for (int first = 0; first < ${channels}; first += CHAIN_CHANNELS) {
             const int channel = first + warp_number() * TILE;
-            operand_word words[1][2][4][WORDS];
             if (channel < ${channels}) {
-                real gate[2][4][4], up[2][4][4];
-                begin_sums(${biased and "bias" or "NULL"}, channel, ${channels}, gate);
+                real gate[PART_TILES][4], up[PART_TILES][4];
+                begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, gate);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
-                begin_sums(${up_bias}, channel, ${channels}, up);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, NULL, ROWS, weight + ${channels}, 2 * ${channels}, channel, ${channels}, up);
+                begin_sums(${is_biased}, ${up_bias}, channel, ${channels}, up);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, false, NULL, ROWS, weight + ${channels}, 2 * ${channels}, channel, ${channels}, up);
 % if stores then
                 store_hidden(gate, row, rows, channel, ${channels}, 2 * ${channels}, sum);
                 store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, sum + ${channels});
 % end
 #pragma unroll
-                for (int i = 0; i < 32; i++)
-                    up[i / 16][i / 4 % 4][i % 4] *= ${kernel}_real(gate[i / 16][i / 4 % 4][i % 4]);
-                hidden_words(up, channel, ${channels}, words[0]);
-% if stores then
-% if keeps then
-                store_words(ROWS, up, words[0], row, rows, channel, ${channels}, ${channels}, hidden);
-% else
-                store_hidden(up, row, rows, channel, ${channels}, ${channels}, hidden);
-% end
-% end
+                for (int i = 0; i < 4 * PART_TILES; i++)
+                    up[i / 4][i % 4] *= ${kernel}_real(gate[i / 4][i % 4]);
+                store_hidden(up, row, rows, channel, ${channels}, ${channels}, hidden); % if stores and not keeps
+                pass_hidden(0, ${keeps_hidden}, ROWS, up, row, rows, channel, ${channels}, ${channels}, ${keeps and "hidden" or "NULL"});
             }
-            chain_products(${rounded}, row, rows, 1, words, first, ${channels}, ROWS, next_weight, ${outer}, FINISH_BIAS,
+            chain_products(${rounded}, row, rows, 1, first, ${channels}, ROWS, next_weight, ${outer}, ${next_biased and "FINISH_BIAS" or "FINISH_STORE"},
                     ${next_biased and "next_bias" or "NULL"}, ${outer}, out, total);
         }
     }

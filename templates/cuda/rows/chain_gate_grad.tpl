@@ -1,4 +1,5 @@
-% local kept = keeps and "kept" or "NULL"
+% local keeps_hidden = keeps and "true" or "false"
+% local kept = keeps and "true, kept" or "false, NULL"
 /* dhidden = gradients of the gate and of what it multiplies, from those of their product, dy times next_weight
  * transposed; dx = other + dhidden times weight transposed: the products in a chain. sum: gate and up, kept by the
  * forward pass. other may be NULL. */
@@ -9,36 +10,32 @@
     is_global(dhidden);
     is_global(dx);
 #pragma unroll 1
-    for (int row = 0; row < rows; row += TILE) {
+    for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${inner} + TILE - 1) / TILE] = {};
 #pragma unroll 1
         for (int first = 0; first < ${channels}; first += CHAIN_CHANNELS) {
             const int channel = first + warp_number() * TILE;
-            operand_word words[2][2][4][WORDS];
             if (channel < ${channels}) {
-                real d[2][4][4], gate[2][4][4], up[2][4][4];
-                begin_sums(NULL, channel, ${channels}, d);
+                real d[PART_TILES][4], gate[PART_TILES][4], up[PART_TILES][4];
+                begin_sums(false, NULL, channel, ${channels}, d);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
                 load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
 #pragma unroll
-                for (int i = 0; i < 32; i++) {
-                    real *of_product = &d[i / 16][i / 4 % 4][i % 4], *of_gate = &up[i / 16][i / 4 % 4][i % 4];
-                    const real x = gate[i / 16][i / 4 % 4][i % 4];
+                for (int i = 0; i < 4 * PART_TILES; i++) {
+                    real *of_product = &d[i / 4][i % 4], *of_gate = &up[i / 4][i % 4];
+                    const real x = gate[i / 4][i % 4];
                     *of_gate *= *of_product * ${kernel}_slope(x);
                     *of_product *= ${kernel}_real(x);
                 }
-                hidden_words(up, channel, ${channels}, words[0]);
-                hidden_words(d, channel, ${channels}, words[1]);
-% if keeps then
-                store_words(COLUMNS, up, words[0], row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
-                store_words(COLUMNS, d, words[1], row, rows, channel, ${channels}, 2 * ${channels}, dhidden + 2 * ${channels});
-% else
+% if not keeps then
                 store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
                 store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
 % end
+                pass_hidden(0, ${keeps_hidden}, COLUMNS, up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
+                pass_hidden(1, ${keeps_hidden}, COLUMNS, d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + 2 * ${channels});
             }
-            chain_products(${rounded}, row, rows, 2, words, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
+            chain_products(${rounded}, row, rows, 2, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);
         }
     }

@@ -3,5 +3,5 @@
 % local before, after = extra == "other" and "other + " or "", extra == "bias" and " + bias" or ""
 /* ${out} = ${before}${x} times weight${backward and " transposed" or ""}${after}${rectified and ", 0 where that is negative" or ""}${of_positive and ", 0 where x is not positive" or ""}${keeps and "; copies " or ""}${keeps and x or ""}${keeps and " to kept" or ""}. */
 % define("NOINLINE void " .. name, "int rows", "const real *" .. x, keeps and "real *kept", "const real *weight", extra and "const real *" .. extra, "real *" .. out)
-    sized_product(${x_rounded}, ${rounded}, rows, ${columns}, ${k}, ${x}, ${keeps and "kept" or "NULL"}, ${order}, weight, ${stride}, ${form}, ${extra or "NULL"}, ${out});
+    sized_product(${x_rounded}, ${rounded}, rows, ${columns}, ${k}, ${x}, ${keeps and "true, kept" or "false, NULL"}, ${order}, weight, ${stride}, ${form}, ${extra or "NULL"}, ${out});
 }
