@@ -70,15 +70,15 @@ INLINE void load_groups_of_head(const int groups, const bool rounded, const real
                           a + group * ((width + STEP - 1) / STEP));
 }
 
-/* Sets the sums of a tile to the negative of a number: of each row of the lane, or of each of its columns. */
-INLINE void begin_with_rows(const int groups, const real subtracted[], real sum[][4]) {
+/* Sets the sums of a tile to a number of each row of the lane, or of each of its columns. */
+INLINE void begin_with_rows(const int groups, const real first[], real sum[][4]) {
 #pragma unroll
-    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = -subtracted[e / 2];
+    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e / 2];
 }
 
-INLINE void begin_with_columns(const int groups, const real subtracted[2], real sum[][4]) {
+INLINE void begin_with_columns(const int groups, const real first[2], real sum[][4]) {
 #pragma unroll
-    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = -subtracted[e % 2];
+    for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e % 2];
 }
 
 INLINE void begin_with_zero(const int groups, real sum[][4]) {
@@ -188,14 +188,19 @@ INLINE real tile_row_largest(real x) {
     return fmax(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. */
-INLINE real dot_rows_of_head(const real *x, const real *y, const int width) {
+/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. rounded: x is row
+ * `lower` of a group whose words are in a (load_rows_of_head). */
+INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
+                             const real *y, const int width) {
     real sum = 0;
 #pragma unroll
     for (int step = 0; step < (width + STEP - 1) / STEP; step++) {
-        const row_part a = load_part(x, step, width), b = load_part(y, step, width);
+        const row_part factor = load_part(y, step, width);
+        row_part own;
+        if (!rounded) own = load_part(x, step, width);
 #pragma unroll
-        for (int i = 0; i < PART; i++) sum += stored_real(a.v[i]) * stored_real(b.v[i]);
+        for (int i = 0; i < PART; i++)
+            sum += stored_real(rounded ? (stored)a[step][2 * (i % 2) + lower] : own.v[i]) * stored_real(factor.v[i]);
     }
     return tile_row_sum(sum);
 }

@@ -126,6 +126,9 @@ local function family_work(sides, family, list)
     add(of_heads(sides.queries, family, "query_sums", GLOBAL,
       "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))
+  elseif attends.in_fragments then
+    add(of_heads(sides.queries, family, "starts", PLAIN,
+      "[sequences][HEADS][T][2] minus the log_sum, minus the product of each output with its gradient", "2"))
   else
     add(of_heads(sides.queries, family, "delta", PLAIN,
       "[sequences][HEADS][T] product of each output with its gradient"))

@@ -12,6 +12,7 @@ for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
         ${scale}, rows);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
+const int row_in_tile = computed_number(tile_row());
 % include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
 for (int at = begin; at < end; at += TILE_COLUMNS) {
@@ -21,8 +22,12 @@ for (int at = begin; at < end; at += TILE_COLUMNS) {
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
 }
+real first_score[2 * ${PREFIX}GROUPS]; % if not terms.scaled
 #pragma unroll
-for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) largest[r] = tile_row_largest(largest[r]);
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+    largest[r] = tile_row_largest(largest[r]);
+    first_score[r] = -largest[r]; % if not terms.scaled
+}
 #pragma unroll 1
 for (int first = begin; first < end; first += STEP) {
     real weights[DEPTH * ${PREFIX}GROUPS][4];
@@ -31,7 +36,7 @@ for (int first = begin; first < end; first += STEP) {
         const int at = first + n * TILE_COLUMNS;
         real score[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
-        begin_with_rows(${PREFIX}GROUPS, largest, score); % else
+        begin_with_rows(${PREFIX}GROUPS, first_score, score); % else
         % include("attention/cuda/scores_fragments.tpl")
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {

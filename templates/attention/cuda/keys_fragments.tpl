@@ -3,7 +3,7 @@
 % local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
 const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
 const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
-const real *log_sums = computed(s->${prefix}log_sum + of_head), *deltas = computed(w->${prefix}delta + of_head);
+const real *starts = computed(w->${prefix}starts + 2 * of_head);
 const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
         *query_channels = computed(a.query + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
@@ -19,17 +19,18 @@ for (int from = begin; from < end; from += STEP) {
 #pragma unroll
     for (int n = 0; n < DEPTH; n++) {
         const int at = from + n * TILE_COLUMNS, query = min(at + tile_row(), T - 1);
-        real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], log_sum[2], delta[2];
+        real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], first_logit[2], first_dweight[2];
 #pragma unroll
         for (int c = 0; c < 2; c++) {
-            const int of_query = min(at + tile_column() + c, T - 1);
-            log_sum[c] = log_sums[of_query];
-            delta[c] = deltas[of_query];
+            const int place = at + tile_column() + c;
+            const couple start = *(const couple *)row_of(starts, min(place, T - 1), 2);
+            first_logit[c] = place < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
+            first_dweight[c] = start.v[1];
         }
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
-        begin_with_columns(${PREFIX}GROUPS, log_sum, logits); % else
+        begin_with_columns(${PREFIX}GROUPS, first_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
-        begin_with_columns(${PREFIX}GROUPS, delta, dweights); % else
+        begin_with_columns(${PREFIX}GROUPS, first_dweight, dweights); % else
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                 ${scale}, logits);
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded_out}, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
@@ -43,9 +44,9 @@ for (int from = begin; from < end; from += STEP) {
             weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_value", "weight")};
         }
     }
-    add_rows_of_head(${PREFIX}GROUPS, false, ${attends.rounded}, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
+    add_rows_of_head(${PREFIX}GROUPS, true, ${attends.rounded}, gradients, query_channels, ${PREFIX}QUERY_STRIDE, from, T,
             ${PREFIX}HEAD_WIDTH, dkey);
-    add_rows_of_head(${PREFIX}GROUPS, false, ${attends.rounded_out}, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
+    add_rows_of_head(${PREFIX}GROUPS, true, ${attends.rounded_out}, weights, dout_channels, WIDTH, from, T, ${PREFIX}HEAD_WIDTH, dvalue);
 }
 real *to = w->${attends.dkv} + (size_t)(sequence * S + row) * ${attends.key_stride}${attends.to_keys};
 to += h * ${PREFIX}HEAD_WIDTH + tile_column();

@@ -5,19 +5,23 @@ const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
 const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
         *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
-real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+const real *log_sums = computed(s->${prefix}log_sum + of_head);
+real first_logit[2 * ${PREFIX}GROUPS], first_dweight[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
         ${scale}, rows);
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded_out}, douts, query, WIDTH, 0, ${PREFIX}HEAD_WIDTH, 1, dout);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-    const int of_query = task / tiles * T + query[r];
-    log_sum[r] = s->${prefix}log_sum[of_query];
-    delta[r] = dot_rows_of_head(row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH),
-            ${PREFIX}HEAD_WIDTH);
-    if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T) w->${prefix}delta[of_query] = delta[r];
+    first_logit[r] = -*row_of(log_sums, query[r], 1);
+    first_dweight[r] = -dot_rows_of_head(${attends.rounded_out}, dout + r / 2 * ${PREFIX}STEPS, r % 2,
+            row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH), ${PREFIX}HEAD_WIDTH);
 }
+real *starts = w->${prefix}starts + 2 * (of_head + row);
+#pragma unroll
+for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++)
+    if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T)
+        *(couple *)(starts + r * GROUP_ROWS) = {{first_logit[r], first_dweight[r]}};
 % include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
 for (int first = begin; first < end; first += STEP) {
@@ -27,9 +31,9 @@ for (int first = begin; first < end; first += STEP) {
         const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
         real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
-        begin_with_rows(${PREFIX}GROUPS, log_sum, logits); % else
+        begin_with_rows(${PREFIX}GROUPS, first_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
-        begin_with_rows(${PREFIX}GROUPS, delta, dweights); % else
+        begin_with_rows(${PREFIX}GROUPS, first_dweight, dweights); % else
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 logits);
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,

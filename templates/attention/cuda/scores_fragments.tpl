@@ -1,4 +1,4 @@
-multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, min(at + tile_row(), S - 1), ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, min(at + row_in_tile, S - 1), ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
         score);
 % if terms.scaled or terms.spans then
 #pragma unroll
