@@ -120,7 +120,7 @@ INLINE void multiply_hidden(const bool rounded, const int count, int share, cons
         stored_quad part[4], x[ROW_GROUPS];
         operand_word words[4][WORDS], words_of_x[ROW_GROUPS][WORDS];
         if (channels % CHAIN_CHANNELS && first + (group + share) * GROUP >= channels) continue;
-        load_weights(along, weights + (along == ROWS ? k * stride : k), stride, part);
+        load_weights(weights + (along == ROWS ? k * stride : k), stride, part);
 #pragma unroll
         for (int j = 0; j < ROW_GROUPS; j++) x[j] = *(const stored_quad *)(hidden + j * 8 * CHAIN_CHANNELS);
         weight_words(rounded, along, part, words);

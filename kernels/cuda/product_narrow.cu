@@ -13,6 +13,12 @@ stored_couple;
 
 INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
 
+/* The words of four values along k. */
+INLINE void quad_words(const bool rounded, const stored_quad x, operand_word words[WORDS]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) words[i] = stored_word(rounded, x.v[DEPTH * i], x.v[DEPTH * i + DEPTH - 1]);
+}
+
 /* Loads the weights of a lane's two columns, four along k each, as part[column]; `weight` points to the lane's first
  * element. */
 INLINE void fetch_narrow_weights(const order along, const real *weight, const int stride, stored_quad part[2]) {
@@ -29,46 +35,56 @@ INLINE void fetch_narrow_weights(const order along, const real *weight, const in
     }
 }
 
+/* The values of k whose loop is unrolled: with more of them, loads in advance take too many registers. */
+INLINE int narrow_chunk(const int K) { return K % 96 == 0 ? 96 : K % 64 == 0 ? 64 : K % 48 == 0 ? 48 : GROUP; }
+
+/* Adds the products of a group of k. */
+INLINE void multiply_narrow(const operand_word a[2][WORDS], const operand_word b[2][WORDS], real sum[2][4]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 2) {
+        const operand_word rows_of_x[4] = {a[0][i], a[1][i], a[0][i + 1], a[1][i + 1]};
+#pragma unroll
+        for (int c = 0; c < 2; c++) {
+            const operand_word column_of_weights[2] = {b[c][i], b[c][i + 1]};
+            multiply_step(rows_of_x, column_of_weights, sum[c]);
+        }
+    }
+}
+
 /* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded, stores: as
  * for add_products. */
 INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                                 const bool stores, real *stored_x, const order along, const real *weight,
                                 const int stride, int column, real sum[2][4]) {
-    const int first = row + narrow_lane(), of_lane = column + narrow_lane();
+    const int first = row + narrow_lane(), of_lane = column + narrow_lane(), chunk = narrow_chunk(K);
     const bool stores_x = stores && column == 0 && first < rows;
     const real *starts[2];
-    stored_quad next_a[2], next_b[2];
 #pragma unroll
-    for (int e = 0; e < 2; e++) {
-        starts[e] = row_of(x + lane_quad(), min(first + e, rows - 1), K);
-        next_a[e] = *(const stored_quad *)starts[e];
-    }
+    for (int e = 0; e < 2; e++) starts[e] = row_of(x + lane_quad(), min(first + e, rows - 1), K);
     weight += along == ROWS ? lane_quad() * stride + of_lane : of_lane * stride + lane_quad();
     stored_x += first * K + 2 * lane_quad();
-    fetch_narrow_weights(along, weight, stride, next_b);
-#pragma unroll 16
-    for (int k = 0; k < K; k += GROUP) {
-        operand_word a[2][WORDS], b[2][WORDS];
+#pragma unroll 1
+    for (int begin = 0; begin < K; begin += chunk) {
+        stored_quad next_a[2], next_b[2];
 #pragma unroll
-        for (int i = 0; i < 2 * WORDS; i++) {
-            const int m = i / WORDS, first_k = DEPTH * (i % WORDS), last_k = first_k + DEPTH - 1;
-            a[m][i % WORDS] = stored_word(x_rounded, next_a[m].v[first_k], next_a[m].v[last_k]);
-            b[m][i % WORDS] = stored_word(rounded, next_b[m].v[first_k], next_b[m].v[last_k]);
-        }
-        if (stores_x) store_pair(along, next_a, a, stored_x + 2 * k);
-        if (k + GROUP < K) {
+        for (int e = 0; e < 2; e++) next_a[e] = *(const stored_quad *)(starts[e] + begin);
+        fetch_narrow_weights(along, weight + (along == ROWS ? begin * stride : begin), stride, next_b);
 #pragma unroll
-            for (int e = 0; e < 2; e++) next_a[e] = *(const stored_quad *)(starts[e] + k + GROUP);
-            fetch_narrow_weights(along, weight + (along == ROWS ? (k + GROUP) * stride : k + GROUP), stride, next_b);
-        }
+        for (int i = 0; i < chunk; i += GROUP) {
+            const int next = begin + i + GROUP;
+            operand_word a[2][WORDS], b[2][WORDS];
 #pragma unroll
-        for (int i = 0; i < WORDS; i += 2) {
-            const operand_word rows_of_x[4] = {a[0][i], a[1][i], a[0][i + 1], a[1][i + 1]};
-#pragma unroll
-            for (int c = 0; c < 2; c++) {
-                const operand_word column_of_weights[2] = {b[c][i], b[c][i + 1]};
-                multiply_step(rows_of_x, column_of_weights, sum[c]);
+            for (int e = 0; e < 2; e++) {
+                quad_words(x_rounded, next_a[e], a[e]);
+                quad_words(rounded, next_b[e], b[e]);
             }
+            if (stores_x) store_pair(along, next_a, a, stored_x + 2 * (begin + i));
+            if (i + GROUP < chunk) {
+#pragma unroll
+                for (int e = 0; e < 2; e++) next_a[e] = *(const stored_quad *)(starts[e] + next);
+                fetch_narrow_weights(along, weight + (along == ROWS ? next * stride : next), stride, next_b);
+            }
+            multiply_narrow(a, b, sum);
         }
     }
 }

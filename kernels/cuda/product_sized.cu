@@ -29,7 +29,7 @@ INLINE const real *lane_weights(const order along, const real *weight, const int
 }
 
 /* Loads the lane's four columns of weights, four along k each; `weight` points to the first one. */
-INLINE void load_weights(const order along, const real *weight, const int stride, stored_quad part[4]) {
+INLINE void load_weights(const real *weight, const int stride, stored_quad part[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) part[i] = *(const stored_quad *)(weight + i * stride);
 }
@@ -46,11 +46,7 @@ INLINE void weight_words(const bool rounded, const order along, const stored_qua
 
 INLINE void row_words(const bool rounded, const stored_quad part[ROW_GROUPS], operand_word words[ROW_GROUPS][WORDS]) {
 #pragma unroll
-    for (int i = 0; i < ROW_GROUPS * WORDS; i++) {
-        const stored_quad x = part[i / WORDS];
-        words[i / WORDS][i % WORDS] =
-            stored_word(rounded, x.v[DEPTH * (i % WORDS)], x.v[DEPTH * (i % WORDS) + DEPTH - 1]);
-    }
+    for (int j = 0; j < ROW_GROUPS; j++) quad_words(rounded, part[j], words[j]);
 }
 
 /* Adds the products of a group of k. */
@@ -95,7 +91,7 @@ INLINE void add_products(const bool x_rounded, const bool rounded, int row, int 
         starts[j] = row_of(x + lane_quad(), min(row + 8 * j + group_row(), rows - 1), K);
         next_x[j] = *(const stored_quad *)starts[j];
     }
-    load_weights(along, weights, stride, next_weights);
+    load_weights(weights, stride, next_weights);
     stored *to = (stored *)stored_x + ((row + group_row() - odd) * K + 2 * lane_quad());
 #pragma unroll 4
     for (int k = 0; k < K; k += GROUP) {
@@ -111,7 +107,7 @@ INLINE void add_products(const bool x_rounded, const bool rounded, int row, int 
         if (k + GROUP < K) {
 #pragma unroll
             for (int j = 0; j < ROW_GROUPS; j++) next_x[j] = *(const stored_quad *)(starts[j] + k + GROUP);
-            load_weights(along, weights + (along == ROWS ? (k + GROUP) * stride : k + GROUP), stride, next_weights);
+            load_weights(weights + (along == ROWS ? (k + GROUP) * stride : k + GROUP), stride, next_weights);
         }
         multiply_rows(words, words_of_x, sum);
     }

@@ -4,7 +4,7 @@
  * than warps it sums over every WARPS-th group of each shard's tokens. Then the warps' sums are added in order, so the
  * order of sums depends on the number of shards alone. Lanes hold operands as in product_warps.cu, except that a group
  * consists of the tokens of one tensor instruction, and a lane has pairs of adjacent tokens, four pairs apart. Operands
- * are stored in blocks of two tokens (store_blocks), so a lane's registers need no copies. */
+ * are stored in blocks of two tokens (store_pair), so a lane's registers need no copies. */
 
 enum {
     HALVES = 2,
