@@ -18,7 +18,7 @@ const int row_in_tile = computed_number(tile_row());
 for (int at = begin; at < end; at += TILE_COLUMNS) {
     real score[${PREFIX}GROUPS][4];
     begin_with_zero(${PREFIX}GROUPS, score);
-    % include("attention/cuda/scores_fragments.tpl")
+    % include("attention/cuda/scores_fragments.tpl", { masks = false })
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
 }
@@ -37,7 +37,7 @@ for (int first = begin; first < end; first += STEP) {
         real score[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
         begin_with_rows(${PREFIX}GROUPS, first_score, score); % else
-        % include("attention/cuda/scores_fragments.tpl")
+        % include("attention/cuda/scores_fragments.tpl", { masks = true })
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
 % if terms.drops then

@@ -22,9 +22,9 @@ for (int from = begin; from < end; from += STEP) {
         real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], first_logit[2], first_dweight[2];
 #pragma unroll
         for (int c = 0; c < 2; c++) {
-            const int place = at + tile_column() + c;
-            const couple start = *(const couple *)row_of(starts, min(place, T - 1), 2);
-            first_logit[c] = place < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
+            const int of_query = at + tile_column() + c;
+            const couple start = *(const couple *)row_of(starts, min(of_query, T - 1), 2);
+            first_logit[c] = of_query < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
             first_dweight[c] = start.v[1];
         }
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled

@@ -3,16 +3,16 @@ multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, min(at + 
 % if terms.scaled or terms.spans then
 #pragma unroll
 for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-    const int place = at + tile_column() + e % 2;
+    const int place = at + tile_column() + e % 2; % if masks
     const int i = query[e / 2];
-    const int j = min(place, S - 1);
+    const int j = min(at + tile_column() + e % 2, S - 1);
     real *own = score[e / 4] + e % 4;
     *own = LOG2E * (${inline("score", "*own")}); % if terms.scaled
-    const bool there = place < S && ${inline("exists", "")}; % if terms.spans
-    const bool there = place < S; % else
-    if (!there) *own = (real)-1e30;
+    const bool there = ${masks and "place < S && " or ""}${inline("exists", "")}; % if terms.spans
+    const bool there = place < S; % elseif masks
+    if (!there) *own = (real)-1e30; % if masks or terms.spans
 }
-% else
+% elseif masks then
 if (at + TILE_COLUMNS > S) { /* the last tile */
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++)
