@@ -11,7 +11,7 @@ local plans = require("plans")
 
 local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learned", "geometric" }
 local OF_TILES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
-local OF_WARPS = { "sized_product", "multiply_group", "store_pair", "operand_word" }
+local OF_WARPS = { "sized_product", "multiply_rows", "store_pair", "operand_word" }
 
 local function make_plan(encoding, kernel, precision, model)
   local fields_text = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
