@@ -13,7 +13,7 @@ INLINE size_t ${score_start}(const lh_shape *shape) {
 
 % end
 /* The set of tables ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
-static ${name}_score_tables ${name}_score_tables_of(const lh_cpu_step *step, int l) {
+INLINE ${name}_score_tables ${name}_score_tables_of(const lh_cpu_step *step, int l) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
     ${name}_score_tables s;
     lay_out_${name}_scores(&s, (char *)step->shared + ${score_start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
