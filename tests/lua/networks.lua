@@ -46,25 +46,26 @@ function Writer:line(format, ...)
   self.lines[#self.lines + 1] = "  " .. format:format(...)
 end
 
--- A local variable that holds a value; returns its name.
-function Writer:value(format, ...)
+-- Binds a new local variable to a value; returns the name of the variable.
+function Writer:bind(format, ...)
   local name = self:unique("v")
   self:line("local %s = " .. format, name, ...)
   return name
 end
 
--- The sampled word that replaces one of this file's words; different words have different replacements.
-function Writer:drawn(word)
+-- Replaces one of this file's words by a sampled one; different words have different replacements.
+function Writer:replace(word)
   local known = self.words[word]
   while not known do
-    known = self.word_random:chance(2) and self.word_random:pick(WORDS) or self:letters()
+    known = self.word_random:chance(2) and self.word_random:pick(WORDS) or self:spell()
     known = not self.taken_words[known] and base_names.is_free(known) and known
   end
   self.words[word], self.taken_words[known] = known, true
   return known
 end
 
-function Writer:letters()
+-- Samples a word of letters.
+function Writer:spell()
   local letters = {}
   for i = 1, self.word_random:below(12) do
     letters[i] = string.char(("a"):byte() + self.word_random:below(26) - 1)
@@ -80,7 +81,7 @@ end
 
 -- A name that is unique within the scope; the first one has no number at its end.
 function Writer:name(prefix)
-  prefix = self:drawn(prefix)
+  prefix = self:replace(prefix)
   local number = (self.names[prefix] or 0) + 1
   self.names[prefix] = number
   return number == 1 and prefix or prefix .. "_" .. number
@@ -112,15 +113,15 @@ function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  local own = name and (", name = %q"):format(w:unique(w:drawn("look"))) or ""
-  return w:value("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(), own,
+  local own = name and (", name = %q"):format(w:unique(w:replace("look"))) or ""
+  return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(), own,
     w.whole[family] and "" or w:dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
-  local name = w.used.cross and (", name = %q"):format(w:unique(w:drawn("memory_look"))) or ""
+  local name = w.used.cross and (", name = %q"):format(w:unique(w:replace("memory_look"))) or ""
   w.used.cross = true
-  return w:value("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:bool(), name,
+  return w:bind("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:bool(), name,
     w:dropout_option("dropout"))
 end
 
@@ -128,42 +129,42 @@ function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
   local activation = w.random:pick(not w.steady and w.random:chance(3) and GATES or ACTIVATIONS)
   local behind = w.random:chance(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
-  return w:value("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
+  return w:bind("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
     activation, w:bool(), w:sized("mlp", hidden), w:dropout_option("hidden_dropout"), behind)
 end
 
 function branches.map(w, y)
-  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(MAPS)), y, w.width,
+  return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(MAPS)), y, w.width,
     w:bool())
 end
 
 function branches.chain(w, y)
   local hidden = w.random:pick(HIDDEN)
-  local up = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("up", hidden), y, hidden,
+  local up = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("up", hidden), y, hidden,
     w:bool())
-  local act = w:value("%s:activation(%q, %s, %q, %g)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS),
+  local act = w:bind("%s:activation(%q, %s, %q, %g)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS),
     w:rate())
-  local down = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
-  return w.random:chance(3) and w:value("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
+  local down = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
+  return w.random:chance(3) and w:bind("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
 
 -- A value that two products and their sum read.
 function branches.twice(w, y)
-  local doubled = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
-  local one = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), doubled, w.width)
+  local doubled = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
+  local one = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), doubled, w.width)
   local first, second = table.unpack(w.random:pick({ { one, doubled }, { doubled, one }, { one, one } }))
-  return w:value("%s:add(%s, %s)", w.scope, first, second)
+  return w:bind("%s:add(%s, %s)", w.scope, first, second)
 end
 
 function branches.gate(w, y)
   local name = w:sized("wide", w.width)
-  local x = w:value("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width,
-    name .. "." .. w:drawn("gate"), name .. "." .. w:drawn("up"))
-  return w:value("%s:gate(%q, %s, %q, %g)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }), w:rate())
+  local x = w:bind("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width,
+    name .. "." .. w:replace("gate"), name .. "." .. w:replace("up"))
+  return w:bind("%s:gate(%q, %s, %q, %g)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }), w:rate())
 end
 
 function branches.norm(w, y)
-  return w:value("%s:norm(%q, %s, %q)", w.scope, w:name("again"), y, w.random:pick(KINDS))
+  return w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("again"), y, w.random:pick(KINDS))
 end
 
 -- A branch from a value outside of the block, directly or through a product.
@@ -171,20 +172,20 @@ function branches.outside(w)
   if w.width == w.model and w.random:chance(2) then
     return w.outside
   end
-  return w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("inject", w.width), w.outside,
+  return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("inject", w.width), w.outside,
     w.width, w:bool())
 end
 
 -- Norms, sums and activations of another width, between two products.
 function branches.detour(w, y)
   local width = w.random:pick(HIDDEN)
-  local wing = w:value("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
-  local one = w:value("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), wing, w.random:pick(KINDS))
+  local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
+  local one = w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), wing, w.random:pick(KINDS))
   local rate = w:rate()
-  local two = w.random:chance(2) and w:value("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
-  local hot = w.random:chance(2) and w:value("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
+  local two = w.random:chance(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
+  local hot = w.random:chance(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
     w.random:pick(ACTIVATIONS)) or two
-  return w:value("%s:product(%q, %s, %d)", w.scope, w:sized("back", w.width), hot, w.width)
+  return w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("back", w.width), hot, w.width)
 end
 
 local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
@@ -206,12 +207,12 @@ local function branch(w, y, h)
 end
 
 local function norm(w, x)
-  return w:value("%s:norm(%q, %s, %q)", w.scope, w:name("norm"), x, w.random:pick(KINDS))
+  return w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("norm"), x, w.random:pick(KINDS))
 end
 
 local function add(w, residual, part)
   local rate = w:rate()
-  return w:value("%s:add(%s, %s%s)", w.scope, residual, part, rate > 0 and (", %g"):format(rate) or "")
+  return w:bind("%s:add(%s, %s%s)", w.scope, residual, part, rate > 0 and (", %g"):format(rate) or "")
 end
 
 -- Norm and branch, in one of the possible orders; sometimes a parallel branch, and an older value again. The result is
@@ -258,13 +259,13 @@ local function block(w, number, x, width, attends)
   local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
     inner = true }, { __index = w })
   local count, loops = w.random:pick(DEPTHS), w.random:chance(4) and 2 or 1
-  w:line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:drawn("layer"), number, count,
+  w:line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
-  inner.memory = w.source_memory and width == w.model and w:value("b%d:external(%s)", number, w.source_memory)
-  inner.outside = w.random:chance(3) and w:value("b%d:external(%s)", number, w.random:pick(w.older)) or nil
-  local h = w:value("b%d:input(%s)", number, x)
+  inner.memory = w.source_memory and width == w.model and w:bind("b%d:external(%s)", number, w.source_memory)
+  inner.outside = w.random:chance(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
+  local h = w:bind("b%d:input(%s)", number, x)
   if w.places and width == w.model and (attends or w.random:chance(2)) then
-    h = w:value("b%d:place(%s, net.additive)", number, h)
+    h = w:bind("b%d:place(%s, net.additive)", number, h)
   end
   h = write_inside(inner, h, attends)
   w:line("b%d:output(%s)", number, h)
@@ -275,13 +276,13 @@ end
 -- A block of another width than the model's, with the products around it.
 local function wing(w, number, x)
   local width = w.random:pick(HIDDEN)
-  local value = w:value("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
-  local back = w:value("net:product(%q, %s, %d)", w:sized("landing", w.width), block(w, number, value, width), w.width)
+  local value = w:bind("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
+  local back = w:bind("net:product(%q, %s, %d)", w:sized("landing", w.width), block(w, number, value, width), w.width)
   return add(w, x, back)
 end
 
 local function embed(w, name, stream, scale, added)
-  return w:value("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", w:drawn(name), stream,
+  return w:bind("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", w:replace(name), stream,
     w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:rate())
 end
 
@@ -323,7 +324,7 @@ local function network(w, streams)
   for _, name in ipairs(streams[2] and { "source", "target" } or streams) do -- in the order of their numbers
     w:line("local %s = net:stream(%q)", name, name)
   end
-  w:line("local tokens = net:table(%q)", w:drawn("token"))
+  w:line("local tokens = net:table(%q)", w:replace("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
   local x = write_block(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
   if w.random:chance(2) then

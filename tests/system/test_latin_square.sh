@@ -54,7 +54,6 @@ has() {
 
 # Each combination of numbers in a set is a condition; evaluations during training are not grouped by puzzle and have
 # two sets.
-# sets.
 lines() {
     has 3 '^{"step":54,"split":"train","by":{"vectors":[123]},"examples":80,' &&
         has 3 '^{"step":54,"split":"test","by":{"vectors":[123]},"examples":10,' &&
