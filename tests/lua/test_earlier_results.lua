@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")
+local earlier_results = require("lab.study.read.earlier_results")
 local grid = require("lab.study.grid.grid")
 local lfs = require("lfs")
 local lu = require("luaunit")
@@ -254,6 +255,14 @@ function TestOpen.test_other_axes()
   local now = assert(opened(root, study.path))
   lu.assertEquals({ list_cells(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
     "no run is of a cell of the study's current form; this report shows the form that was swept" } })
+end
+
+-- A study that scores a part of the test keeps that part when it is read from its snapshot; unknown sets are dropped.
+function TestOpen.test_snapshot_keeps_the_scored_set()
+  for split, expected in pairs({ beyond = "beyond", validation = "validation", other = false }) do
+    local study = earlier_results.restore({ axes = {}, scored = { split = split } }, "s")
+    lu.assertEquals((study.scored or { split = false }).split, expected)
+  end
 end
 
 -- Runs of one plan on two training files are two cells.
