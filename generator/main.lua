@@ -111,7 +111,7 @@ local function render(project, arguments, target, is_local)
     print_error(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
   end
   local message
-  spec.files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
+  spec.files, message = project:render_files(spec.plan, target == "cpu,cuda" or not target and not missing)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
@@ -336,7 +336,7 @@ function dev_verbs.manual()
 end
 
 function dev_verbs.stale(project)
-  local stale, ids = 0, project:showcase()
+  local stale, ids = 0, project:list_showcase()
   for _, id in ipairs(ids) do
     local arguments = { spec = project:path("spec/runs/" .. id .. ".lua"), set = {} }
     local spec, code = render(project, arguments, "cpu,cuda")

@@ -53,11 +53,11 @@ function Project:build_setting()
 end
 
 -- Base names, without the ending, of the files in a folder of the repository; sorted.
-function Project:names(folder, ending)
+function Project:list_names(folder, ending)
   return paths.list_base_names(self:path(folder), ending)
 end
 
-function Project:showcase()
+function Project:list_showcase()
   local path = self:path("generated")
   return lists.filter(write.list_names(path), function(name)
     return lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name)
@@ -69,11 +69,11 @@ function Project:find_spec(argument)
   if lfs.attributes(argument, "mode") == "file" then
     return argument
   end
-  local ids = self:names("spec/runs", ".lua")
+  local ids = self:list_names("spec/runs", ".lua")
   if load_module.is_id(argument) and lists.has(ids, argument) then
     return self:path("spec/runs/" .. argument .. ".lua")
   end
-  local study = load_module.is_id(argument) and lists.has(self:names("spec/studies", ".lua"), argument)
+  local study = load_module.is_id(argument) and lists.has(self:list_names("spec/studies", ".lua"), argument)
   local d = diagnostics.new()
   d:add({
     what = diagnostics.describe_missing("spec", argument, lfs.attributes(argument, "mode")),
@@ -84,19 +84,19 @@ function Project:find_spec(argument)
   return nil, d:text(), d:list()
 end
 
-function Project:task_facts(d)
+function Project:read_task_facts(d)
   return tasks.read(self.root .. "/runtime/data/tasks", d)
 end
 
 -- Returns the facts that task files declare; or nil and the errors as text.
-function Project:tasks()
+function Project:read_tasks()
   local d = diagnostics.new()
-  local facts = self:task_facts(d)
+  local facts = self:read_task_facts(d)
   return d:count() == 0 and facts or nil, d:text()
 end
 
 -- The facts of a task for these options, with defaults for all other options; nil without facts.
-function Project.task_with(_, facts, given)
+function Project.settle_task(_, facts, given)
   return facts and tasks.settle(facts, task_options.choose_valid(facts, given))
 end
 
@@ -130,7 +130,7 @@ function Project:resolve(argument, sets)
   end
   local d = diagnostics.new()
   local list = M.parse_sets(sets, d)
-  local facts = self:task_facts(d)
+  local facts = self:read_task_facts(d)
   local loaded = d:count() == 0 and load_module.load(path, { root = self.root, sets = list, diagnostics = d })
   local spec = loaded and validate_loaded(loaded, d, facts)
   if not spec then
@@ -177,13 +177,13 @@ function Project:plan_text(text, id, shown)
   local given = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
   local source = load_module.open(id .. ".lua", { root = self.root, diagnostics = d, given = given })
   local loaded = source and load_module.join(id, shown, { { source = source, tree = source.tree } })
-  local facts = self:task_facts(d)
+  local facts = self:read_task_facts(d)
   local spec = loaded and d:count() == 0 and M.settle(loaded, d, facts)
   return spec or nil, d:text()
 end
 
 -- The network of a planned spec, unfused.
-function Project.network(_, spec)
+function Project.build_network(_, spec)
   return (model_network.build_network(spec.plan, spec.network))
 end
 
@@ -194,22 +194,22 @@ function M.settle(loaded, d, facts)
 end
 
 -- A template, or a file of another folder that a template splices in.
-function Project:template(name, folder)
+function Project:read_template(name, folder)
   return write.read(("%s/%s/%s"):format(self.root, folder or "templates", name))
 end
 
 -- The kernels that a CPU build includes: { path, text }, sorted by path; read once.
-function Project:kernels()
-  self.kernel_list = self.kernel_list or lists.map(self:names("kernels/cpu", ".h"), function(name)
+function Project:read_kernels()
+  self.kernel_list = self.kernel_list or lists.map(self:list_names("kernels/cpu", ".h"), function(name)
     local path = "kernels/cpu/" .. name .. ".h"
     return { path = path, text = assert(write.read(self.root .. "/" .. path)) }
   end)
   return self.kernel_list
 end
 
-function Project:template_error(err)
+function Project:format_template_error(err)
   local d = diagnostics.new()
-  local text = self:template(err.path:gsub("^templates/", ""))
+  local text = self:read_template(err.path:gsub("^templates/", ""))
   if text then
     d:source(err.path, text)
   end
@@ -219,22 +219,23 @@ end
 
 -- All generated files of a plan, with the files of its CUDA half if `cuda`, and the source digest; or nil and the error
 -- as text.
-function Project:files(plan, cuda)
+function Project:render_files(plan, cuda)
   if cuda and plan.no_device_code then
     local missing, network = plan.no_device_code, plan.resolved.model.source
     local place = network and missing.line and (" (%s:%d)"):format(network, missing.line) or ""
     return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a network without it\n"):format(
       plan.source, missing.what, place)
   end
-  local files, digest = gen.render_files(plan, function(...) return self:template(...) end, self:kernels(), cuda)
+  local function read(...) return self:read_template(...) end
+  local files, digest = gen.render_files(plan, read, self:read_kernels(), cuda)
   if not files then
-    return nil, self:template_error(digest)
+    return nil, self:format_template_error(digest)
   end
   return files, digest
 end
 
 -- SHA-256 of files of the repository, by the system's program if it exists: sha256.lua takes a hundred times as long.
-function Project:digests_of(names)
+function Project:hash_files(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
   local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)
   local list = lists.find_all("\n" .. shell.capture(sums), "\n\\?(%x+) ")
@@ -242,7 +243,7 @@ function Project:digests_of(names)
 end
 
 -- The digest of all hand-written sources of a trainer, which shows whether a build is out of date; computed once.
-function Project:runtime_digest()
+function Project:digest_sources()
   local sources = { "Makefile", "cuda.mk" }
   if self.hand_written then
     return self.hand_written
@@ -261,7 +262,7 @@ function Project:runtime_digest()
     collect(folder)
   end
   table.sort(sources)
-  local parts = lists.map(self:digests_of(sources), function(digest, i) return sources[i] .. " " .. digest end)
+  local parts = lists.map(self:hash_files(sources), function(digest, i) return sources[i] .. " " .. digest end)
   self.hand_written = sha256.digest(table.concat(parts, "\n"))
   return self.hand_written
 end

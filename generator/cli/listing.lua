@@ -47,7 +47,7 @@ local function read_first_sentence(path)
 end
 
 local function list_files(project, folder)
-  local lines = lists.map(project:names(folder, ".lua"), function(name)
+  local lines = lists.map(project:list_names(folder, ".lua"), function(name)
     return format_row(name, read_first_sentence(project:path(folder .. "/" .. name .. ".lua")))
   end)
   return #lines > 0 and lines or { ("none yet (%s)"):format(folder) }
@@ -68,13 +68,13 @@ local function list_encodings(project)
   for _, paper in ipairs(PAPERS) do
     add(paper.title, paper)
   end
-  local names = project:names("spec/encodings", ".lua")
+  local names = project:list_names("spec/encodings", ".lua")
   add("From other papers", lists.filter(names, function(name) return not listed[name] end))
   return lists.append(lines, { "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 
 local function list_tasks(project)
-  local facts, message = project:tasks()
+  local facts, message = project:read_tasks()
   if not facts then
     return nil, message
   end

@@ -137,7 +137,7 @@ end
 
 local function export(options, run, spec, path, sets)
   run.metadata = must(INPUT, safetensors.open(run.checkpoint)).metadata
-  local facts, problem = pytorch.derive_facts(spec, run, options.project:network(spec))
+  local facts, problem = pytorch.derive_facts(spec, run, options.project:build_network(spec))
   must(INPUT, facts, ("%s: export pytorch %s"):format(run.dir, problem))
   local trainer = trained_run.find_trainer(options.project, run, options.trainer, function()
     return options.provide(path, sets)
@@ -145,10 +145,10 @@ local function export(options, run, spec, path, sets)
   local stored = compute_lines(spec, run, trainer)
   local model
   model, problem = render.render("python/model.py.tpl", facts, function(...)
-    return options.project:template(...)
+    return options.project:read_template(...)
   end)
   if not model then
-    return ENVIRONMENT, options.project:template_error(problem)
+    return ENVIRONMENT, options.project:format_template_error(problem)
   end
   local out = must(INPUT, write.choose_folder(run.dir, "pytorch", options.out))
   must(ENVIRONMENT, write.files(out, {

@@ -1,6 +1,6 @@
 -- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
 --
--- Input: a spec from project:plan, its network (project:network). Output: M.derive_facts gives the facts for
+-- Input: a spec from project:plan, its network (project:build_network). Output: M.derive_facts gives the facts for
 -- templates/python/model.py.tpl, or nil and the reason why a model cannot be exported. Pure.
 
 local canonical = require("base.canonical")

@@ -110,7 +110,7 @@ function M.build(work, values)
   end
   local spec, log = work.spec, work.dir .. "/log"
   spec.plan.tuned = tuning.derive(spec.plan, nil, { [work.level] = { date = "now", values = values } })
-  local files = stops.must(INPUT, work.project:files(spec.plan, false))
+  local files = stops.must(INPUT, work.project:render_files(spec.plan, false))
   stops.must(ENVIRONMENT, write.files(work.dir .. "/src", files))
   local words = build.make_compile_command(work.project, work.job, work.dir, math.min(build.count_processors(), 16))
   local code = shell.run(words, { output = log, errors_too = true })

@@ -79,7 +79,7 @@ local function entry(name, reading, number)
 end
 
 local entries = {}
-for _, name in ipairs(project:names("spec/encodings", ".lua")) do
+for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
   for _, reading in ipairs(ELSEWHERE[name] and {} or { "index", "drawn" }) do
     entries[#entries + 1] = entry(name, reading, #entries)
   end

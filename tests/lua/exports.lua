@@ -16,9 +16,9 @@ M.RUN = { info = { seed = 0, learning_rate = 1 }, metadata = { step = "0" } }
 function M.rendered(facts, problem)
   assert(facts, problem)
   local text, err = render.render("python/model.py.tpl", facts, function(...)
-    return project:template(...)
+    return project:read_template(...)
   end)
-  return text or error(project:template_error(err))
+  return text or error(project:format_template_error(err))
 end
 
 function M.planned(spec)
@@ -27,7 +27,7 @@ end
 
 function M.model_text(spec)
   local result = M.planned(spec)
-  return M.rendered(pytorch.derive_facts(result, M.RUN, project:network(result)))
+  return M.rendered(pytorch.derive_facts(result, M.RUN, project:build_network(result)))
 end
 
 function M.assert_has(text, ...)

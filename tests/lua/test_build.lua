@@ -127,7 +127,7 @@ TestStamps = {}
 
 -- A change of the device code does not change the stamp of the CPU half, and vice versa.
 function TestStamps.test_each_half_has_its_own_stamp()
-  local project = { runtime_digest = function() return "r" end }
+  local project = { digest_sources = function() return "r" end }
   local function compute_stamps(step, device)
     local cpu, cuda = build.make_stamps(project, { { path = "step.c", text = step }, device and { path = "device.cu",
       text = device, cuda = true } })
@@ -143,7 +143,7 @@ end
 -- Text that changes no code, and the study in a cell's banner, are in neither stamp; the bytes of loose text have a
 -- stamp of their own.
 function TestStamps.test_loose_text_has_its_own_stamp()
-  local project = { runtime_digest = function() return "r" end }
+  local project = { digest_sources = function() return "r" end }
   local function compute_stamps(steps, banner)
     return build.make_stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },
       { path = "defaults.inc", text = banner .. steps, counted = steps, loose = true } })
@@ -159,20 +159,20 @@ end
 function TestStamps.test_digests_of_files_do_not_depend_on_the_program_that_computes_them()
   local project = require("project").new(lfs.currentdir())
   local expected = require("base.sha256").hash(support.read("Makefile"))
-  lu.assertEquals(project:digests_of({ "Makefile" }), { expected })
-  lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], expected)
+  lu.assertEquals(project:hash_files({ "Makefile" }), { expected })
+  lu.assertEquals(project:hash_files({ "Makefile", "no such file" })[1], expected)
 end
 
 -- A change in a folder that is not in the digest would not cause a rebuild.
 function TestStamps.test_every_folder_of_hand_written_code_is_in_the_digest()
   local project, counted = require("project").new(lfs.currentdir()), {}
-  function project.digests_of(_, names)
+  function project.hash_files(_, names)
     for _, name in ipairs(names) do
       counted[name] = true
     end
     return names
   end
-  project:runtime_digest()
+  project:digest_sources()
   for _, name in ipairs({ "Makefile", "include/longhand/spec.h", "runtime/main.c", "kernels/cpu/vector.h" }) do
     lu.assertTrue(counted[name] or false, name)
   end

@@ -117,7 +117,7 @@ function TestNetwork.test_missing_device_code_is_reported_if_requested()
   }
   for _, case in ipairs(cases) do
     local plan = assert(own(case[1]))
-    local files, message = project:files(plan, true)
+    local files, message = project:render_files(plan, true)
     lu.assertNil(files)
     lu.assertStrContains(message, "there is no device code for " .. case[2])
     lu.assertStrContains(message, "expected: --target cpu")

@@ -19,7 +19,7 @@ return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { drop
   local spec, message = project:plan(path, {})
   assert(spec, message)
   local text = {}
-  for _, file in ipairs(assert(project:files(spec.plan, true))) do
+  for _, file in ipairs(assert(project:render_files(spec.plan, true))) do
     text[file.path] = file.text
   end
   return text["device.cu"], text["cuda.c"], spec.plan

@@ -126,7 +126,7 @@ function TestPytorch.test_an_encoder_decoder()
   for _, kind in ipairs({ "rope", "sinusoid", "alibi" }) do
     local spec = exports.planned(("{ task = { kind = 'reverse_string' }, encoding = { kind = %q, %s }%s }"):format(kind,
       "positions = { kind = 'randomized' }", sizes))
-    local facts, problem = pytorch.derive_facts(spec, exports.RUN, exports.project:network(spec))
+    local facts, problem = pytorch.derive_facts(spec, exports.RUN, exports.project:build_network(spec))
     lu.assertEquals({ facts, problem }, { nil, "does not know sampled positions of two streams" })
   end
 end

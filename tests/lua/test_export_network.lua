@@ -10,6 +10,7 @@ local lu = require("luaunit")
 local ops = require("network.graph.ops")
 local parameters = require("network.graph.parameters")
 local pytorch = require("lab.export.pytorch")
+local write = require("base.write")
 
 local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
 local planned, project, rendered = exports.planned, exports.project, exports.rendered
@@ -79,11 +80,10 @@ function TestNetworks.test_networks_are_the_golden_ones()
       norm = { kind = "rms", place = "pre" }, activation = "swiglu", bias = "none" } }]])
   for name, path in pairs({ decoder = large, own_network = "examples/own_network/own_network.lua" }) do
     local result = assert(project:plan(path))
-    local text = rendered(pytorch.derive_facts(result, RUN, project:network(result))):gsub("plan %x+,", "plan DIGEST,")
+    local facts = pytorch.derive_facts(result, RUN, project:build_network(result))
+    local text = rendered(facts):gsub("plan %x+,", "plan DIGEST,")
     if os.getenv("LH_UPDATE_GOLDEN") then
-      local file = assert(io.open(GOLDEN .. name .. ".py", "wb"))
-      file:write(text)
-      file:close()
+      assert(write.file(GOLDEN .. name .. ".py", text))
     end
     lu.assertEquals(text, support.read(GOLDEN .. name .. ".py"), name)
   end
@@ -463,7 +463,7 @@ function TestNetworks.test_random_networks()
     local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
     random_specs.describe(assert(load(description))(), function()
       local result = assert(project:plan(path))
-      local written = rendered(pytorch.derive_facts(result, RUN, project:network(result)))
+      local written = rendered(pytorch.derive_facts(result, RUN, project:build_network(result)))
       for line in written:gmatch("[^\n]+") do
         lu.assertTrue(#line <= 120, line)
       end

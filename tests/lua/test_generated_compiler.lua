@@ -122,7 +122,7 @@ end
 local function compile_random(id, cxx)
   random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
     local folder
-    for _, file in ipairs(assert(project:files(plan, plan.device and true))) do
+    for _, file in ipairs(assert(project:render_files(plan, plan.device and true))) do
       folder = support.write(id .. "/" .. file.path, file.text):match("^(.*)/")
     end
     local text, good = support.shell(table.concat({ CC, COMPILE.checked, require_level(), FLAGS, folder .. "/step.c" },

@@ -66,7 +66,7 @@ end
 
 function TestSame.test_the_showcase_is_up_to_date()
   local project = project_module.new(".")
-  local ids = project:showcase()
+  local ids = project:list_showcase()
   if #ids == 0 then
     lu.skip("generated/ is empty")
   end
@@ -74,7 +74,7 @@ function TestSame.test_the_showcase_is_up_to_date()
     local spec, message = project:plan("spec/runs/" .. id .. ".lua")
     assert(spec, message)
     local rendered
-    rendered, message = project:files(spec.plan, true)
+    rendered, message = project:render_files(spec.plan, true)
     lu.assertEquals(write.compare("generated/" .. id, assert(rendered, message)), {}, id)
   end
 end

@@ -181,7 +181,7 @@ end
 -- A task that solves a user's inputs has a second function, and no other task has one.
 function TestTasks.test_a_task_that_solves_has_its_function()
   local project = project_module.new(".")
-  for _, file in ipairs(project:files(assert(project:plan("abc_addition_vanilla", {})).plan)) do
+  for _, file in ipairs(project:render_files(assert(project:plan("abc_addition_vanilla", {})).plan)) do
     if file.path == "spec.c" then
       check_words(file.text, { "lh_task_collect lh_task_addition;\nlh_task_solve lh_solve_addition;\n\n",
         ".solve = lh_solve_addition,\n", '.literal = "12+345",\n' }, {})

@@ -236,7 +236,7 @@ function TestHostile.test_a_checkpoint_that_is_exported()
   local spec = assert(reports.project:plan("bucket_sort_sinusoid", {}))
   for _, text in ipairs(hostile.TEXTS) do
     local run = { info = { seed = 1, learning_rate = 0.1 }, metadata = { step = text } }
-    local facts = assert(pytorch.derive_facts(spec, run, reports.project:network(spec)))
+    local facts = assert(pytorch.derive_facts(spec, run, reports.project:build_network(spec)))
     lu.assertNil(facts.about[1]:find('["\\\n]'))
   end
 end

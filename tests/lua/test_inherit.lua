@@ -7,8 +7,8 @@ local lu = require("luaunit")
 local paths = require("base.paths")
 local plan_page = require("lab.pages.plan_page")
 local project = require("project").new(".")
-local tasks = project:task_facts(require("base.diagnostics").new()) -- read once for all specs
-function project.task_facts()
+local tasks = project:read_task_facts(require("base.diagnostics").new()) -- read once for all specs
+function project.read_task_facts()
   return tasks
 end
 local respec = require("lab.study.read.respec")

@@ -33,7 +33,7 @@ function TestListing.test_encodings_are_listed_once_with_their_models()
       seen[name] = description
     end
   end
-  for _, name in ipairs(project:names("spec/encodings", ".lua")) do
+  for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
     lu.assertNotNil(seen[name], name)
     local only, fits = seen[name]:match("%[models: (.-)%]$"), {}
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do

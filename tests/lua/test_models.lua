@@ -147,7 +147,7 @@ function TestFields.test_every_kind_of_model_may_have_a_linear_embedding()
     local plan = assert(project:plan("latin_square_learned", { "model.embedding=linear", "model.kind=" .. kind })).plan
     lu.assertEquals({ plan.tensors[1].name, plan.tensors[1].shape, plan.tensors[2].name, plan.tensors[2].shape },
       { "embed.token.weight", { rows, 160 }, "embed.token.bias", { 160 } }, kind)
-    lu.assertTrue(project:files(plan) ~= nil, kind)
+    lu.assertTrue(project:render_files(plan) ~= nil, kind)
   end
 end
 
@@ -173,7 +173,7 @@ end
 
 -- The small spec of a task, and the tokens of its decoder.
 local function try_every_task(kind, try)
-  for _, facts in ipairs(assert(project:tasks()).list) do
+  for _, facts in ipairs(assert(project:read_tasks()).list) do
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
     local spec, message = project:plan(base, { "task.kind=" .. facts.kind, "model.kind=" .. kind })
     lu.assertNotNil(spec, message)
@@ -215,7 +215,7 @@ end
 function TestFields.test_an_encoder_decoder_learns_every_task()
   try_every_task("encoder_decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
-    lu.assertTrue(project:files(spec.plan) ~= nil, facts.kind)
+    lu.assertTrue(project:render_files(spec.plan) ~= nil, facts.kind)
   end)
 end
 
@@ -243,7 +243,7 @@ end
 -- The branches of a decoder's layer share a buffer, as those of an encoder's do.
 function TestFields.test_branches_of_a_decoder_layer_share_a_buffer()
   local spec = assert(project:plan("tests/specs/parity_float64_encoder_decoder.lua", {}))
-  for _, file in ipairs(assert(project:files(spec.plan))) do
+  for _, file in ipairs(assert(project:render_files(spec.plan))) do
     if file.path == "layers.inc" then
       lu.assertStrContains(file.text, "w->target_branch")
       lu.assertStrContains(file.text, "w->dtarget_branch")
@@ -260,7 +260,7 @@ function TestFields.test_decoders_have_code_for_decoding()
   local function can_decode(id)
     local plan = assert(project:plan(id, {})).plan
     local words, file = {}, nil
-    for _, f in ipairs(assert(project:files(plan))) do
+    for _, f in ipairs(assert(project:render_files(plan))) do
       file = f.path == "decode.inc" and f.text or file
       for word in f.text:gmatch("decode_%w+") do
         words[word] = not f.cuda or nil
@@ -329,7 +329,7 @@ function TestFields.test_every_field_changes_the_code()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
     "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
     local spec = assert(project:plan("even_pairs_none", { set }))
-    local files, message = project:files(spec.plan)
+    local files, message = project:render_files(spec.plan)
     lu.assertTrue(files and true or false, ("%s: %s"):format(set, message))
   end
 end

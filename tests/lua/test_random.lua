@@ -13,7 +13,7 @@ local project = require("project").new(".")
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 5 -- number of narrow networks, and of wide ones
 
 local function render_files(plan)
-  local list, text = assert(project:files(plan, plan.device and true)), {}
+  local list, text = assert(project:render_files(plan, plan.device and true)), {}
   for _, file in ipairs(list) do
     text[file.path] = file.text
   end
@@ -115,7 +115,7 @@ local function check_random(id)
   random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
     check_names(render_files(plan), id)
     if plan.no_device_code then
-      local files, message = project:files(plan, true)
+      local files, message = project:render_files(plan, true)
       lu.assertNil(files)
       lu.assertStrContains(message, "there is no device code for " .. plan.no_device_code.what)
       lu.assertStrContains(message, "expected: --target cpu")

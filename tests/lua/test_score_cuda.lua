@@ -46,7 +46,7 @@ end
 
 local function each_preset(visit)
   local count = 0
-  for _, name in ipairs(project:names("spec/encodings", ".lua")) do
+  for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
     local scored = not name:find("^lst_") and not name:find("^abc_") -- some are for grids or encoder-decoders alone
     for _, reading in ipairs(scored and READINGS or {}) do
       local cuda, layout, code = render_device(("use = %q"):format(name), reading)

@@ -244,7 +244,7 @@ end
 TestStudies = {}
 
 local function studies()
-  return project:names("spec/studies", ".lua")
+  return project:list_names("spec/studies", ".lua")
 end
 
 -- Cells that two studies share have the same runs.
@@ -266,7 +266,7 @@ function TestStudies.test_that_share_a_cell_have_its_source_digest()
   for i, name in ipairs({ "ruoss_table1", "ruoss_figure4" }) do
     local spec = grid.plan_cell(project, name .. ":small:parity_check_rand_relative", {})
     local files
-    files, digests[i] = project:files(spec.plan, true)
+    files, digests[i] = project:render_files(spec.plan, true)
     for _, file in ipairs(files) do
       cuda[i] = file.path == "cuda.c" and file.text:match('source_digest = "(%x+)"') or cuda[i]
       if file.path == "step.c" then
@@ -285,7 +285,7 @@ function TestStudies.test_cells_of_other_names_have_one_source_digest()
   for seed = 0, 1 do
     local spec = grid.plan_cell(project, "duan_table1:small:successor_vanilla_" .. seed, {})
     local files
-    files, digests[seed] = project:files(spec.plan, true)
+    files, digests[seed] = project:render_files(spec.plan, true)
     for _, file in ipairs(files) do
       cuda[seed] = file.path == "cuda.c" and file.text:match('source_digest = "(%x+)"') or cuda[seed]
     end

@@ -83,7 +83,7 @@ local function files_with(values)
   local spec = assert(project:plan(SPEC, {}))
   spec.plan.tuned = tuning.derive(spec.plan, nil, { [levels[1].name] = { date = "2026-11-23", values = values } })
   local by_name = {}
-  local files, digest = project:files(spec.plan, false)
+  local files, digest = project:render_files(spec.plan, false)
   for _, file in ipairs(assert(files)) do
     by_name[file.path] = file.text
   end

@@ -76,10 +76,10 @@ local function add(name)
   write("spec.lua", (text:gsub("dropout = true", "dropout = false")))
   random_specs.describe(assert(load(description))(), function()
     local spec = assert(project:plan(folder .. "/spec.lua"))
-    local net = project:network(spec)
+    local net = project:build_network(spec)
     local facts = assert(pytorch.derive_facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} }, net))
     write(name .. ".py", assert(render.render("python/model.py.tpl", facts, function(...)
-      return project:template(...)
+      return project:read_template(...)
     end)))
     local shapes = {}
     for _, tensor in ipairs(spec.plan.tensors) do

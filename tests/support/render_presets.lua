@@ -26,9 +26,9 @@ local function add(name, encoding, model, task)
     encoding, model or "layers = 2", SIZES, task or 'kind = "reverse_string"', LENGTHS))
   local spec = assert(project:plan(path))
   local facts = assert(pytorch.derive_facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} },
-    project:network(spec)))
+    project:build_network(spec)))
   write(name .. ".py", assert(render.render("python/model.py.tpl", facts, function(...)
-    return project:template(...)
+    return project:read_template(...)
   end)))
 end
 

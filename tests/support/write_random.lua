@@ -9,7 +9,7 @@ local write = require("base.write")
 
 for _, id in ipairs({ table.unpack(arg, 2) }) do
   random_specs.with(project, id, arg[1], function(plan)
-    local files = assert(project:files(plan, plan.device and true))
+    local files = assert(project:render_files(plan, plan.device and true))
     local folder = ("%s/%s"):format(arg[1], id)
     assert(write.make_directory(folder))
     for _, file in ipairs(plan.device and {} or plan.cuda_files) do -- left by an earlier network with device code

@@ -19,5 +19,5 @@ for _, level in ipairs(levels) do
   found[level.name] = { date = "2026-11-23", values = values }
 end
 spec.plan.tuned = tuning.derive(spec.plan, nil, found)
-assert(write.files(arg[1], assert(project:files(spec.plan, false))))
+assert(write.files(arg[1], assert(project:render_files(spec.plan, false))))
 print(tuning.format(found[levels[1].name].values))

@@ -71,7 +71,7 @@ local function find(project, argument, out, d)
     expected = "a path, or one of the names that ./longhand list studies shows",
     hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
       argument, argument) or nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""),
-      project:names("spec/studies", ".lua"), "%s") })
+      project:list_names("spec/studies", ".lua"), "%s") })
 end
 
 local function is_combination(axes, point)
@@ -292,7 +292,7 @@ function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"
   local path = options.given and argument or find(project, argument, out, d)
-  local sets, facts = project_module.parse_sets(options.set, d), project:task_facts(d)
+  local sets, facts = project_module.parse_sets(options.set, d), project:read_task_facts(d)
   local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
     scale = options.scale, names = paths.list_base_names, given = options.given })
   if not study then

@@ -53,7 +53,7 @@ function M.read(project, name)
   if not text then
     local folder = FOLDER .. (name:match("^(.*)/") or "")
     return nil, ("there is no %s\n  expected: a name such as ruoss_2023/table1; there are: %s"):format(path,
-      table.concat(project:names(folder, ".csv"), ", "))
+      table.concat(project:list_names(folder, ".csv"), ", "))
   end
   local parsed, message = M.parse(text)
   if not parsed then

@@ -110,10 +110,10 @@ local function make_planner(project)
 end
 
 local function add_tasks(project, study)
-  local facts = project:tasks() or {}
+  local facts = project:read_tasks() or {}
   for _, cell in ipairs(study.cells) do
     local task = lists.get(cell.task_spec, "task") or {}
-    cell.task = cell.spec and cell.spec.plan.task or project:task_with(facts[task.kind or ""], task.options)
+    cell.task = cell.spec and cell.spec.plan.task or project:settle_task(facts[task.kind or ""], task.options)
   end
 end
 

@@ -30,7 +30,7 @@ function M.list(project, cells, request)
   return lists.map(cells, function(cell)
     local spec = cell.spec
     overview.warn(tuned.apply(project, spec.plan))
-    spec.files = must(INPUT, project:files(spec.plan, with_cuda))
+    spec.files = must(INPUT, project:render_files(spec.plan, with_cuda))
     local least = spec.plan.least_architecture
     if with_cuda and not words[least] then
       words[least] = must(ENVIRONMENT, build.find_cuda(project, request, least))

@@ -126,7 +126,7 @@ local function find(project, argument, d)
   elseif load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
     return path
   end
-  local known = project:names("spec/sites", ".lua")
+  local known = project:list_names("spec/sites", ".lua")
   d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
     .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
     hint = nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), known, "%s") })
