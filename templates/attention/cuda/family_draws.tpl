@@ -4,9 +4,7 @@
 % local take, width = signed and "lh_draw_or_copy_signed_distances" or "lh_draw_or_copy_distances", signed and "2 * T" or "T"
 % local given_distances = ("distances[%d], from, (uint32_t)d%s"):format(queries.stream, distance_site)
 % slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
-% if not terms.by_pair then
-static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; }
-% end
+static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; } % if not terms.by_pair
 
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {

@@ -75,11 +75,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         % slot("far", { from = from_key, to = to_key }) % if terms.again
         for (int j = ${from_key}; j < ${to_key}; j++) {
             vector logit = ${name}_logit(&queries, key, j); % if terms.again
-% if terms.drops then
-            % slot("weight_back", { gradient = gradient })
-% else
-            vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES);
-% end
+            % slot("weight_back", { gradient = gradient }) % if terms.drops
+            vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES); % else
             % slot("pair_back")
             if (${PREFIX}PAIRED) { % if paired then
                 store(${paired.pairs} + 2 * j * LANES,
