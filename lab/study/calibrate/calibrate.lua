@@ -182,7 +182,7 @@ local function write_tables(job, trace, parts)
   }
   local problem = draw.add(files, { "calibration" })
   must(ENVIRONMENT, write.files(out, files))
-  job.options.say(("%s: calibration.svg, .pdf and .png, lines.make_csv, attention.safetensors"):format(out))
+  job.options.say(("%s: calibration.svg, .pdf and .png, lines.csv, attention.safetensors"):format(out))
   return problem
 end
 
