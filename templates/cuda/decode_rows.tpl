@@ -1,12 +1,13 @@
 /* Functions that decode one token of each sequence: row number s of an array is the token of sequence s. */
 % for _, embedding in ipairs(device.embeddings) do
+% if embedding.stream == device.decoding.index then
 
-% include("cuda/embed.tpl", embedding) % if embedding.stream == device.decoding.index
+% include("cuda/embed.tpl", embedding)
+% end
 % end
 % for _, family in ipairs(attentions) do
 % if family.ranged then
 % slot("turn", family.on_device)
-
 % include("attention/cuda/attend_one.tpl", family.on_device)
 % end
 % end

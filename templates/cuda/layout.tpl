@@ -98,7 +98,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 
 /* Values of a group of sequences that are decoded: queries, keys and values of all layers, and the state of sequences. */
 typedef struct caches {
-    real *${c.block}_${c.name}; /* [${c.uses}][sequences][${c.T}][${c.width}] */ % for _, c in ipairs(device.decoding.caches)
+    real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */
     int *end; /* [sequences] number of labels up to the last requested answer; 0: none is requested */
 } caches;

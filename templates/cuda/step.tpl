@@ -63,7 +63,10 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 }
 
 % include("cuda/answers.tpl")
-% paragraph("cuda/decode.tpl") % if device.decoding
+% if device.decoding then
+
+% include("cuda/decode.tpl")
+% end
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
@@ -87,9 +90,13 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
             if (a.decodes) find_caches(b); % if device.decoding
         }
         __syncthreads();
+% local last_block = 0
+% for i, op in ipairs(device.pass.evaluate) do
+% if op.kind == "block" then last_block = i end
+% end
 % for i, op in ipairs(device.pass.evaluate) do
         % include(op.template, op)
-% if device.decoding and i == device.decoding.begins then
+% if device.decoding and i == last_block then
         if (a.decodes) {
             decode(a.ending, (real *)a.logits, a.classes);
             continue;

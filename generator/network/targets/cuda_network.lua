@@ -22,7 +22,7 @@
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false
 --   decoding   if a stream is decoded with cached keys and values, else false: each, records of a pass over a token
---              of each sequence, after the first `begins` records of pass.evaluate; decoding.list of blocks; caches
+--              of each sequence, and decoding.list of blocks; caches
 --              { block, name, uses, T, own, width }; own: a pass adds a row; tokens, index: of the decoded stream
 --   chained    whether pairs of products are chains (chains.lua); blocks have them in `chains`
 --   biased     whether products of a wide model have biases
@@ -104,20 +104,14 @@ local function decoded(device, scope, list)
   end)
 end
 
--- The index of the last block among records: decoding needs no more values of whole sequences.
-local function last_block(list)
-  local last = #list
-  while list[last].kind ~= "block" do
-    last = last - 1
-  end
-  return last
-end
-
 -- A block's records in decoding, and the queries, keys and values that all its repetitions cache.
 local function decoded_block(device, block, list)
-  local caches = lists.map(decoding.list_attentions(block, device.given.decoded), function(op)
-    return { block = block.name, name = op.kv.name, uses = block.uses, T = device.words[op.kv.stream].T,
-      own = op.q == op.kv, width = op.q == op.kv and "3 * WIDTH" or "2 * WIDTH" }
+  local caches = lists.collect(decoding.list_attentions(block, device.given.decoded), function(op)
+    local family, own = op.family, op.q == op.kv
+    local cache = { block = block.name, uses = block.uses, T = device.words[op.kv.stream].T }
+    return { lists.merge(cache, { name = op.kv.name, own = own, width = own and "3 * WIDTH" or "2 * WIDTH" }),
+      family.terms.biases and lists.merge(cache, { name = family.prefix .. "key_bias", own = false,
+        width = family.PREFIX .. "HEADS" }) or nil }
   end)
   return { list = decoded(device, block, list), caches = caches }
 end
@@ -387,8 +381,8 @@ function M.derive(net, executed, given)
     evaluate = device.made_of(device, net, false, forward) }
   local always, training = cuda_buffers.workspace(device)
   return {
-    decoding = given.decoded and { begins = last_block(pass.evaluate),
-      each = decoded(device, net, forward), tokens = device.words[given.decoded].tokens, index = given.decoded.index,
+    decoding = given.decoded and { each = decoded(device, net, forward),
+      tokens = device.words[given.decoded].tokens, index = given.decoded.index,
       caches = lists.collect(blocks, function(one) return one.decoding and one.decoding.caches or {} end) } or false,
     blocks = blocks, pass = pass, rows = device.rows.list,
     always = always, training = training,

@@ -1,2 +1,8 @@
-% paragraph("attention/cuda/pairs_loops.tpl") % if attends.in_fragments
+% if attends.in_fragments then
+
+% include("attention/cuda/pairs_loops.tpl")
+% else
+% slot("before_forward")
+% end
+
 % include("attention/cuda/attend_loops.tpl")

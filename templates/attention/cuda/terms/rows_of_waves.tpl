@@ -10,24 +10,37 @@ a.row_bias = v->shared.${prefix}row_bias + first_row;
 a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.S};
  + (a->key_bias[j] + a->row_bias[x]) % section("add_biases")
 % section("before_forward")
+% if not decodes or not cross then
 
+% if decodes then
+/* Computes the products of the new keys with the content bias; those of earlier keys are cached. */
+INLINE void ${prefix}bias_keys_one(void) {
+    % include("attention/cuda/opening.tpl")
+    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS; e += ${attends.tasks}) {
+        const int token = block()->at, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS;
+% else
 /* Computes the products of a shard's keys with the content bias. */
 INLINE void ${prefix}bias_keys(void) {
     % include("attention/cuda/opening.tpl")
     for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS * v->${attends.S}; e += ${attends.tasks}) {
         const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = e / v->${attends.S} / ${PREFIX}HEADS;
+% end
         const size_t row = (size_t)sequence * v->${attends.S} + token;
         const real *key = s->${attends.kv} + row * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         real x[${attends.head_part}], y[${attends.head_part}];
         ${prefix}load_head(x, key);
         ${prefix}load_head(y, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         const real key_bias = ${prefix}dot_head(x, y);
-        ${attends.once}s->${prefix}key_bias[e] = key_bias * ${PREFIX}LOGIT_SCALE;
+% local place = decodes and "e * v->" .. attends.S .. " + token" or "e"
+        ${attends.once}s->${prefix}key_bias[${place}] = key_bias * ${PREFIX}LOGIT_SCALE;
     }
     __syncthreads();
 }
-${prefix}bias_keys(); % section("begin_forward")
+% end
+% section("begin_forward")
+${prefix}bias_keys_one(); % if decodes and not cross
+${prefix}bias_keys(); % if not decodes
 , sum = 0 % section("sums_of_key")
 sum += dlogit; % section("add_to_key")
 % section("end_key_gradient")
