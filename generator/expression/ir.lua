@@ -169,7 +169,7 @@ function Builder:lookup(p, index)
   local inside = index
   if index.low < first or index.high > last then
     if p.outside == nil then
-      return refuse(("the index of x.%s can be %s, and its values are %d to %d"):format(p.name,
+      return refuse(("the index of x.%s can be %s, but the table has the indices %d to %d"):format(p.name,
         index.low < first and text.format_number(index.low) or text.format_number(index.high), first, last),
         "an index that stays inside the table", 'outside = "clip" or a number sets the value beyond the table')
     end
