@@ -39,7 +39,6 @@ function M.index_by(list, get_key)
   return items
 end
 
--- The words of a text as a set.
 function M.split_set(text)
   return M.to_set(M.find_all(text, "%S+"))
 end
@@ -126,7 +125,6 @@ function M.max(list, compute)
   return math.max(0, table.unpack(M.map(list, compute)))
 end
 
--- The items for which a predicate is true.
 function M.filter(list, fits)
   return M.map(list, function(item) return fits(item) and item or nil end)
 end
@@ -173,7 +171,6 @@ function M.append_to(map, key, item)
   table.insert(map[key], item)
 end
 
--- A list without repeated items.
 function M.drop_repeats(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end

@@ -2,7 +2,6 @@
 
 local M = { WIDEST = 16 }
 
--- Rounds a number of elements up to whole vectors.
 function M.round_up(count)
   return (count + M.WIDEST - 1) // M.WIDEST * M.WIDEST
 end

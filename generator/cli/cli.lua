@@ -97,7 +97,6 @@ local function add_other_verbs(parser)
     :argument("shell"):choices({ "bash", "zsh" })
 end
 
--- Adds the verbs for developers of Longhand.
 local function add_dev(parser)
   local dev = parser:command("dev"):summary("tools for work on Longhand itself: where, stale, manual")
     :command_target("what")

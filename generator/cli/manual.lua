@@ -11,7 +11,6 @@ local function escape(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end
 
--- Adds a paragraph about an item, under the item's name.
 local function add_item(lines, name, text)
   lists.append(lines, { ".TP", name, escape(text) })
 end

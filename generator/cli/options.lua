@@ -29,7 +29,6 @@ M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set 
 
 local SPEC = "a spec file, the name of a spec in spec/runs, or STUDY:CELL for a cell of a study"
 
--- Adds a verb whose argument is a spec.
 function M.add_spec_verb(parser, name, summary)
   local command = parser:command(name):summary(summary)
   command:argument("spec", SPEC)

@@ -216,7 +216,6 @@ function M.derive_tables(build, score, dscore)
   end)
 end
 
--- The gradient of the logit, derived from the score's gradient.
 function M.derive_logit(build, score, dscore)
   local b = build.builder
   local logit = b:number(0)

@@ -49,7 +49,6 @@ local function wrap_result(word, node, problem)
   return wrap(node)
 end
 
--- The traced result of an operation on nodes and numbers.
 local function build(word, op, ...)
   return wrap_result(word, session.builder:apply(op, ...))
 end

@@ -102,7 +102,7 @@ local function with_bench(cell, use)
     return rows
   end
   local results = table.pack(pcall(use))
-  estimate.bench = real
+  estimate.run_bench = real
   assert(results[1], results[2])
   return table.unpack(results, 2, results.n)
 end

@@ -145,7 +145,6 @@ end
 
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
--- The method of this name, as a description calls it.
 function Handles:make_method(name)
   local method = M.METHODS[name]
   local call = describe_call(name, method)

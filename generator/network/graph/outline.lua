@@ -24,7 +24,6 @@ local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
 
--- The name of a value as an operand.
 local function get_label(value)
   return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
@@ -93,7 +92,6 @@ end
 
 local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
 
--- The entry of a list with these streams.
 local function find_entry(list, queries, keys)
   local known = lists.find(list, function(entry) return entry.queries == queries and entry.keys == keys end)
   list[#list + 1] = not known and { queries = queries, keys = keys, count = 0, rows = 0 } or nil

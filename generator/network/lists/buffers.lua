@@ -36,7 +36,6 @@ function M.name_for_stream(name, value)
   return stream .. name .. width
 end
 
--- The values that a backward list reads.
 function M.find_read(backward)
   local read = {}
   for _, b in ipairs(backward) do

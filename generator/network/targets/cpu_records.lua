@@ -281,7 +281,6 @@ local function make_maker(cpu, scope, at, place, records, mode)
   end
 end
 
--- Records of a scope, one after the other.
 function M.list_forward(cpu, scope, mode)
   local at, records = names.make_scope_names(cpu, scope), {}
   local place = names.make_placer(cpu, scope, at, mode)

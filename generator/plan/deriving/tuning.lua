@@ -189,7 +189,6 @@ function M.derive(plan, machine, found)
   end)
 end
 
--- The default of every choice at a level, by name.
 function M.choose_defaults(plan, level, machine)
   local values = {}
   for _, choice in ipairs(choices) do

@@ -12,7 +12,6 @@ local M = {}
 
 local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks in literals, protected while other blanks are removed
 
--- The end of the literal that begins at a position.
 local function find_literal_end(text, from)
   local quote, last = text:sub(from, from), from
   repeat

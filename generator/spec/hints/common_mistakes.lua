@@ -23,7 +23,6 @@ local function starts_line(tokens, i)
   return i == 1 or tokens[i - 1].line < tokens[i].line
 end
 
--- The token that closes the bracket at token i, or nil.
 local function find_closing(tokens, i)
   local depth = 0
   for j = i, #tokens do
