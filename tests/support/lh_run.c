@@ -63,6 +63,14 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     return result;
 }
 
+lh_run_result lh_run_expect(const lh_spec *spec, const char *directory, int code, const char *command,
+                            const char *input) {
+    lh_run_result result = lh_run_main(spec, directory, command, input);
+    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
+    assert_int_equal(result.code, code);
+    return result;
+}
+
 void lh_assert_same_file(const char *directory, const char *a, const char *b) {
     size_t x, y;
     char *one = lh_test_read(lh_test_path(directory, a), &x), *two = lh_test_read(lh_test_path(directory, b), &y);

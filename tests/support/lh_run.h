@@ -14,6 +14,10 @@ typedef struct lh_run_result {
  * directory: an existing folder for the captured streams, and the working directory during the run. */
 lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char *command, const char *input);
 
+/* Calls lh_run_main, and fails unless `code` is the result. */
+lh_run_result lh_run_expect(const lh_spec *spec, const char *directory, int code, const char *command,
+                            const char *input);
+
 /* Asserts that two files below directory have the same bytes. */
 void lh_assert_same_file(const char *directory, const char *a, const char *b);
 

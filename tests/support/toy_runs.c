@@ -12,10 +12,7 @@ int make_toy(void **state) {
 }
 
 lh_run_result run_toy(void **state, int code, const char *command) {
-    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
-    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
-    assert_int_equal(result.code, code);
-    return result;
+    return lh_run_expect(&toy, *state, code, command, NULL);
 }
 
 char *read_text(void **state, const char *name) {

@@ -25,10 +25,7 @@ static int make_toy(void **state) {
 }
 
 static lh_run_result run_with(void **state, int code, const char *command, const char *input) {
-    lh_run_result result = lh_run_main(&toy, *state, command, input);
-    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
-    assert_int_equal(result.code, code);
-    return result;
+    return lh_run_expect(&toy, *state, code, command, input);
 }
 
 static void assert_text(void **state, int code, const char *command, const char *part) {

@@ -80,10 +80,7 @@ static int make_toy(void **state) {
 }
 
 static lh_run_result run(void **state, int code, const char *command) {
-    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
-    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
-    assert_int_equal(result.code, code);
-    return result;
+    return lh_run_expect(&toy, *state, code, command, NULL);
 }
 
 /* Runs are stopped during the warm-up, and while the rate falls. */

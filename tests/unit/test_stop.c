@@ -58,9 +58,7 @@ static int open_toy(void **state) {
 static lh_run_result run_until(void **state, int at, int code, const char *command) {
     calls = 0;
     signal_call = at;
-    lh_run_result result = lh_run_main(&toy, *state, command, NULL);
-    if (result.code != code) print_error("%s\n%s%s", command, result.out, result.err);
-    assert_int_equal(result.code, code);
+    lh_run_result result = lh_run_expect(&toy, *state, code, command, NULL);
     if (code == LH_STOPPED) assert_in_range(calls, at, at + THREADS - 1);
     assert_null(strstr(result.err, "warning: "));
     return result;
