@@ -63,9 +63,8 @@ static void decode(const decoded *d, lh_model_cut cut, int ending) {
 
 static bool has_decoding(void) { return SPEC->cuda->decode_bytes != NULL; }
 
-/* Compares requested logits with those of a pass over whole sequences that have the decoded answers. The bits may differ,
- * because attention in fragments is decoded by loops. */
-static void compare_logits(const decoded *d, const unsigned char *whole) {
+/* Compares requested logits with those of a pass over whole sequences that have the decoded answers. */
+static void compare_logits(const decoded *d, const unsigned char *whole, bool same_bits) {
     size_t classes = (size_t)SPEC->classes, row = classes * real_bytes();
     double scale = measure_scale(whole, d->all * classes);
     for (size_t i = 0; i < d->all; i++) {
@@ -78,12 +77,14 @@ static void compare_logits(const decoded *d, const unsigned char *whole) {
         for (size_t c = 1; c < classes; c++)
             if (read_element(actual, c) > read_element(actual, best)) best = c;
         assert_int_equal(d->classes[i], best);
-        assert_near("decoded logits", actual, expected, classes, scale);
+        if (same_bits) assert_memory_equal(actual, expected, row);
+        else assert_near("decoded logits", actual, expected, classes, scale);
     }
 }
 
 void test_decoded_logits_are_those_of_whole_passes(void **state) {
     static const int lengths[] = {2, 5, 9, 18};
+    bool has_fragments = strstr(SPEC->id, "_warps_") != NULL; /* this attention is decoded by loops */
     (void)state;
     for (size_t n = 0; has_decoding() && n < sizeof lengths / sizeof *lengths; n++) {
         decoded d = open_decoded(lengths[n]);
@@ -94,10 +95,10 @@ void test_decoded_logits_are_those_of_whole_passes(void **state) {
         for (size_t i = 0; i < d.all; i++)
             if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)(d.first_output + d.classes[i]);
         lh_model_evaluate(SPEC, d.p.parameters, d.p.tables, &d.step, 2, 2, 0, answers, whole);
-        compare_logits(&d, whole);
+        compare_logits(&d, whole, !has_fragments);
         cpu_side c = open_cpu_side(&d.p, LH_MODE_EVALUATE);
         run_each_block(&d.p, &c, NULL, of_cpu, &sums);
-        compare_logits(&d, of_cpu);
+        compare_logits(&d, of_cpu, false);
         close_cpu_side(&c);
         free(whole);
         free(of_cpu);
