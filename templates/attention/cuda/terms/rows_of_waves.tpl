@@ -12,20 +12,15 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
 % section("before_forward")
 % if not decodes or not cross then
 
-% if decodes then
-/* Computes the products of the new keys with the content bias; those of earlier keys are cached. */
-INLINE void ${prefix}bias_keys_one(void) {
+% local of_keys = decodes and "" or " * v->" .. attends.S
+/* Computes the products of the new keys with the content bias; those of earlier keys are cached. */ % if decodes
+/* Computes the products of a shard's keys with the content bias. */ % else
+INLINE void ${prefix}bias_keys${decodes and "_one" or ""}(void) {
     % include("attention/cuda/opening.tpl")
-    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS; e += ${attends.tasks}) {
-        const int token = block()->at, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS;
-% else
-/* Computes the products of a shard's keys with the content bias. */
-INLINE void ${prefix}bias_keys(void) {
-    % include("attention/cuda/opening.tpl")
-    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS * v->${attends.S}; e += ${attends.tasks}) {
-        const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS,
-                sequence = e / v->${attends.S} / ${PREFIX}HEADS;
-% end
+    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS${of_keys}; e += ${attends.tasks}) {
+        const int token = block()->at, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS; % if decodes
+        const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS, % else
+                sequence = e / v->${attends.S} / ${PREFIX}HEADS; % if not decodes
         const size_t row = (size_t)sequence * v->${attends.S} + token;
         const real *key = s->${attends.kv} + row * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         real x[${attends.head_part}], y[${attends.head_part}];
