@@ -160,7 +160,11 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
 /* With all weights zero all logits are zero and attention is uniform. */
 static void test_traces_uniform_attention_has_entropy_of_log_length(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_none, 1);
-    memset(engine->host_state->parameters, 0, (size_t)engine->spec->parameter_storage * (size_t)engine->real_bytes);
+    lh_error error = {""};
+    lh_state zeros;
+    lh_assert_ok(lh_state_open(&zeros, engine, false, &error), &error);
+    lh_assert_ok(engine->ops->write_state(engine, &zeros, 0, &error), &error);
+    lh_state_close(&zeros);
     lh_trace_request request = request_all(1, 18);
     lh_traces traces = run_traces(engine, &request);
     (void)state;
