@@ -184,7 +184,7 @@ function TestFamilies.test_each_of_two_streams_draws_independently()
     .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
   assert_in(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
-    "return v->cross_draws + CROSS_DRAWS * v->T.target + (l) * v->T.source;",
+    "return v->cross_draws + CROSS_DRAWS * v->T.target + l * v->T.source;",
     "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
     "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
   assert_in(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ",
