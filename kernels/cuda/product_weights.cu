@@ -1,17 +1,19 @@
 /* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards store the inputs
  * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
- * gradients in turn. Warp w of a block sums over the tokens of every WARPS-th shard, from shard w on. With fewer shards
- * than warps it sums over every WARPS-th group of each shard's tokens. Then the warps' sums are added in order, so the
- * order of sums depends on the number of shards alone. Lanes hold operands as in product_warps.cu, except that a group
- * consists of the tokens of one tensor instruction, and a lane has pairs of adjacent tokens, four pairs apart. Operands
- * are stored in blocks of two tokens (store_pair), so a lane's registers need no copies. */
+ * gradients in turn. The tokens of all shards are one axis. It is cut into as many equal parts as a block has quarters
+ * of warps: lane t of a group of four takes the tokens of one part in order, LANE_TOKENS at a time. So only the last
+ * tokens of a part are missing in a tensor instruction, not the last ones of every shard. Then the warps' sums are
+ * added in order. The order of sums depends on the shards and their sizes alone. Lanes hold operands as in
+ * product_warps.cu, except that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens
+ * (store_pair), so a lane's registers need no copies. */
 
 enum {
     HALVES = 2,
     TILE_WIDTH = HALVES * TILE,
-    PAIRS = DEPTH,           /* pairs of tokens that a lane has of a group */
-    STEP_TOKENS = 8 * PAIRS, /* tokens of a group */
-    LANE_QUADS = 2 * PAIRS   /* quads of a lane's four rows or columns in a group: block q % 2 of pair q / 2 */
+    PARTS = 4 * WARPS, /* parts of the tokens */
+    PAIRS = DEPTH,     /* pairs of tokens that a lane multiplies at a time */
+    LANE_TOKENS = 2 * PAIRS,
+    LANE_QUADS = 2 * PAIRS /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
 };
 
 /* The arguments of a gradient of weights, and of their bias (dbias NULL: none), in shared memory. x and dy: operands of
@@ -24,80 +26,101 @@ typedef struct weights_gradient {
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A lane's position among the tokens of all shards in all uses: `left` tokens of the shard from this group on; x and
- * dy: the bytes between the lane's operands of this group and those of the first group of the first shard and use. */
+/* A lane's position among the tokens of all shards in all uses: `left` tokens of the shard from this position on, 0
+ * behind the last token; x and dy: the lane's operands here, from the lane's first row and column of the gradient on.
+ * Behind the columns of an operand lies the next row, or a pad; results that depend on them are not written. */
 typedef struct token_cursor {
     int use, shard, left;
-    long long x, dy;
+    const real *x, *dy;
 } token_cursor;
 
-/* How a lane moves on: by `shards` shards to token first_k, or by `tokens` tokens, which are group_x and group_dy bytes
- * of the operands; a token is row_x and row_dy bytes. x and dy: the lane's first pair of tokens, from the lane's first
- * row and column of the gradient on. Behind the columns of an operand lies the next row, or a pad; results that depend
- * on them are not written. */
+/* Bytes between the operands of successive units of LANE_TOKENS tokens, and the first row and column of a tile. */
 typedef struct token_steps {
-    int shards, first_k, tokens;
-    long long row_x, row_dy, group_x, group_dy;
-    const real *x, *dy;
+    long long x, dy;
+    int row, column;
 } token_steps;
 
-/* Moves on to the next shard of the warp. Returns false at the end. */
-INLINE bool enter_shard(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
-    cursor->shard += steps->shards;
-    for (; cursor->shard >= w->shards; cursor->shard -= w->shards) cursor->use++;
-    if (cursor->use >= w->uses) return false;
-    const long long shard = cursor->shard * w->stride, rows = cursor->use * w->between;
-    cursor->left = w->tokens - steps->first_k + (cursor->shard < w->longer ? w->T : 0);
-    cursor->x = shard + rows * steps->row_x;
-    cursor->dy = shard + rows * steps->row_dy;
-    return true;
+INLINE int shard_tokens(const weights_gradient *w, int shard) { return w->tokens + (shard < w->longer ? w->T : 0); }
+
+/* The lane's operands of a shard, given those of the first one; column: the first row or column of the tile. */
+INLINE const real *find_operand(const real *first, long long distance, int row, int width, int column) {
+    return computed((const real *)((const char *)first + distance) + (row * width + 2 * column));
 }
 
-/* Moves on to a shard of the warp with tokens if no token of this shard is left; returns false at the end. */
-INLINE bool find_tokens(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
-    while (cursor->left <= 0)
-        if (!enter_shard(w, steps, cursor)) return false;
-    return true;
+/* Finds the operands of a shard in a use, from token `first` on. */
+INLINE void enter_shard(const weights_gradient *w, const token_steps *steps, int first, token_cursor *cursor) {
+    const long long shard = cursor->shard * w->stride;
+    const int row = cursor->use * w->between + first;
+    cursor->left = shard_tokens(w, cursor->shard) - first;
+    cursor->x = find_operand(w->x, shard, row, w->inner, steps->row + lane_row());
+    cursor->dy = find_operand(w->dy, shard, row, w->columns, steps->column + lane_column());
 }
 
-INLINE stored_quad load_stored(const real *from, long long bytes) {
+/* Moves on to the next shard with tokens; behind the last one the operands stay those of the last tokens. */
+INLINE void find_next_shard(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
+    const bool is_last = cursor->shard + 1 == w->shards || shard_tokens(w, cursor->shard + 1) == 0;
+    cursor->left = 0;
+    if (is_last && cursor->use + 1 == w->uses) return;
+    cursor->use += is_last;
+    cursor->shard = is_last ? 0 : cursor->shard + 1;
+    enter_shard(w, steps, 0, cursor);
+}
+
+/* A shard's tokens in units of LANE_TOKENS tokens, of which the last one may have fewer. */
+INLINE int shard_units(int tokens) { return (tokens + LANE_TOKENS - 1) / LANE_TOKENS; }
+
+/* Finds the first token of the lane's part. Returns the number of units of a part. */
+INLINE int find_part(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
+    const int longer = shard_units(w->tokens + w->T), shorter = shard_units(w->tokens), of_longer = w->longer * longer,
+              of_use = of_longer + (w->shards - w->longer) * shorter, units = (w->uses * of_use + PARTS - 1) / PARTS,
+              first = (int)(threadIdx.x / WARP * 4 + threadIdx.x % 4) * units, unit = first % of_use;
+    const bool has_tokens = first < w->uses * of_use, is_longer = unit < of_longer;
+    const int in_shards = is_longer ? unit : unit - of_longer, of_shard = is_longer ? longer : shorter;
+    cursor->use = has_tokens ? first / of_use : 0;
+    cursor->shard = has_tokens ? in_shards / of_shard + (is_longer ? 0 : w->longer) : 0;
+    enter_shard(w, steps, has_tokens ? in_shards % of_shard * LANE_TOKENS : 0, cursor);
+    if (!has_tokens) { /* without a next shard */
+        cursor->use = w->uses - 1;
+        cursor->shard = w->shards - 1;
+        cursor->left = 0;
+    }
+    return units;
+}
+
+INLINE stored_quad load_stored(const real *from) {
     is_global(from);
-    return *(const stored_quad *)((const char *)from + bytes);
+    return *(const stored_quad *)from;
 }
 
-/* The first token of a lane's pair i, counted from the group's first token. */
-INLINE int pair_token(const int i) { return (int)(threadIdx.x % 4) * 2 + 8 * i; }
-
-/* Prefetches a lane's quads of a group of tokens; in place of pairs beyond the last one it reads the last one. */
-INLINE void fetch_group(const token_steps *steps, const token_cursor *cursor, stored_quad a[LANE_QUADS],
-                        stored_quad b[HALVES][LANE_QUADS]) {
+/* Prefetches a lane's quads; in place of pairs of tokens beyond the shard's last one it reads the first one. */
+INLINE void fetch_tokens(const token_steps *steps, const token_cursor *cursor, stored_quad a[LANE_QUADS],
+                         stored_quad b[HALVES][LANE_QUADS]) {
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
-        long long x = cursor->x + 8 * i * steps->row_x, dy = cursor->dy + 8 * i * steps->row_dy;
-        if (cursor->left < STEP_TOKENS) { /* the shard's last group */
-            const int back = max(pair_token(i) - (cursor->left - 1) / 2 * 2, 0);
-            x -= back * steps->row_x;
-            dy -= back * steps->row_dy;
-        }
+        const bool exists = i > 0 && cursor->left > 2 * i;
+        const real *x = (const real *)((const char *)cursor->x + (exists ? steps->x / PAIRS * i : 0)),
+                   *dy = (const real *)((const char *)cursor->dy + (exists ? steps->dy / PAIRS * i : 0));
 #pragma unroll
         for (int q = 0; q < 2; q++) {
-            a[2 * i + q] = load_stored(steps->x + q * 4, x);
+            a[2 * i + q] = load_stored(x + q * 4);
 #pragma unroll
-            for (int h = 0; h < HALVES; h++) b[h][2 * i + q] = load_stored(steps->dy + q * 4 + h * 2 * TILE, dy);
+            for (int h = 0; h < HALVES; h++) b[h][2 * i + q] = load_stored(dy + q * 4 + h * 2 * TILE);
         }
     }
-}
-
-/* Sets inputs of tokens beyond the last one to 0; left: the number of tokens from the group's first one on. */
-INLINE void clear_beyond(int left, stored_quad a[LANE_QUADS]) {
-#pragma unroll
-    for (int i = 0; i < 4 * LANE_QUADS; i++)
-        if (pair_token(i / 8) + i % 4 / 2 >= left) a[i / 4].v[i % 4] = 0;
 }
 
 /* The element of row or column m, below 4, and of token k of a pair, 0 or 1, in the pair's blocks. */
 INLINE stored of_block(const order along, const stored_quad *pair, const int m, const int k) {
     return pair[m / 2].v[along == ROWS ? k * 2 + m % 2 : m % 2 * 2 + k];
+}
+
+/* Sets gradients of outputs to 0 from token `left` on. */
+INLINE void clear_beyond(int left, stored_quad b[HALVES][LANE_QUADS]) {
+#pragma unroll
+    for (int i = 0; i < HALVES * 4 * LANE_QUADS; i++) {
+        const int e = i % (4 * LANE_QUADS);
+        if (e / 8 * 2 + e % 2 >= left) b[i / (4 * LANE_QUADS)][e / 4].v[e % 4] = 0;
+    }
 }
 
 /* Packs the first two words of each of a lane's four m. The numbers in `part` are rounded already. */
@@ -152,81 +175,65 @@ INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *
     __syncthreads();
 }
 
-/* Adds a lane's tokens of a group to its column sums; left: as in clear_beyond. */
-INLINE void add_to_bias(int left, const stored_quad b[HALVES][LANE_QUADS], real bias[HALVES][4]) {
+/* Adds a lane's tokens to its column sums. */
+INLINE void add_to_bias(const stored_quad b[HALVES][LANE_QUADS], real bias[HALVES][4]) {
 #pragma unroll
-    for (int k = 0; k < 2 * PAIRS; k++) {
-        if (pair_token(k / 2) + k % 2 >= left) continue;
-#pragma unroll
-        for (int c = 0; c < HALVES * 4; c++)
-            bias[c / 4][c % 4] += stored_real(of_block(COLUMNS, b[c / 4] + k / 2 * 2, c % 4, k % 2));
+    for (int i = 0; i < 2 * PAIRS * HALVES * 4; i++) {
+        const int k = i / (HALVES * 4), h = i / 4 % HALVES;
+        bias[h][i % 4] += stored_real(of_block(COLUMNS, b[h] + k / 2 * 2, i % 4, k % 2));
     }
 }
 
-/* Adds the products of a group, and prefetches the next group into next_a and next_b. Returns false if there is no next
- * group. */
-INLINE bool add_group(const weights_gradient *w, const token_steps *steps, token_cursor *cursor, const bool adds_bias,
-                      stored_quad a[LANE_QUADS], const stored_quad b[HALVES][LANE_QUADS],
-                      stored_quad next_a[LANE_QUADS], stored_quad next_b[HALVES][LANE_QUADS], real sum[HALVES][2][4][4],
-                      real bias[HALVES][4]) {
+/* Adds the products of a lane's tokens, and prefetches the next tokens into next_a and next_b. */
+INLINE void add_tokens(const weights_gradient *w, const token_steps *steps, token_cursor *cursor, const bool adds_bias,
+                       const stored_quad a[LANE_QUADS], stored_quad b[HALVES][LANE_QUADS],
+                       stored_quad next_a[LANE_QUADS], stored_quad next_b[HALVES][LANE_QUADS],
+                       real sum[HALVES][2][4][4], real bias[HALVES][4]) {
     operand_word words_a[4][WORDS], words_b[4][WORDS];
-    if (adds_bias) add_to_bias(cursor->left, b, bias);
-    if (cursor->left < STEP_TOKENS) clear_beyond(cursor->left, a);
-    cursor->left -= steps->tokens;
-    cursor->x += steps->group_x;
-    cursor->dy += steps->group_dy;
-    const bool has_group = find_tokens(w, steps, cursor);
-    if (has_group) fetch_group(steps, cursor, next_a, next_b);
+    if (cursor->left <= LANE_TOKENS) {
+        clear_beyond(cursor->left, b);
+        find_next_shard(w, steps, cursor);
+    } else {
+        cursor->left -= LANE_TOKENS;
+        cursor->x = (const real *)((const char *)cursor->x + steps->x);
+        cursor->dy = (const real *)((const char *)cursor->dy + steps->dy);
+    }
+    fetch_tokens(steps, cursor, next_a, next_b);
+    if (adds_bias) add_to_bias(b, bias);
     pack_rounded(ROWS, a, words_a);
 #pragma unroll
     for (int h = 0; h < HALVES; h++) {
         pack_rounded(COLUMNS, b[h], words_b);
         multiply_words(0, words_a, words_b, sum[h]);
     }
-    return has_group;
 }
 
 INLINE int weight_tiles(int inner, int columns) {
     return (inner + TILE - 1) / TILE * ((columns + TILE_WIDTH - 1) / TILE_WIDTH);
 }
 
-/* The steps of a warp through the tokens, for a tile that begins at row and column; computed once. `by_shard`: each
- * warp takes whole shards. */
-INLINE token_steps find_steps(const weights_gradient *w, const bool by_shard, int row, int column) {
-    token_steps steps;
-    steps.shards = computed_number(by_shard ? WARPS : 1);
-    steps.first_k = computed_number(by_shard ? 0 : warp_number() * STEP_TOKENS);
-    steps.tokens = computed_number(by_shard ? STEP_TOKENS : WARPS * STEP_TOKENS);
-    steps.row_x = computed_distance(w->inner * (long long)sizeof(real));
-    steps.row_dy = computed_distance(w->columns * (long long)sizeof(real));
-    steps.group_x = computed_distance(steps.tokens * steps.row_x);
-    steps.group_dy = computed_distance(steps.tokens * steps.row_dy);
-    const int token = steps.first_k + pair_token(0);
-    steps.x = computed(w->x + (token * w->inner + 2 * (row + lane_row())));
-    steps.dy = computed(w->dy + (token * w->columns + 2 * (column + lane_column())));
-    return steps;
-}
-
 /* Computes one tile of a gradient, by its number. */
 NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const int tiles_per_row = (w->columns + TILE_WIDTH - 1) / TILE_WIDTH;
     const int row = tile / tiles_per_row * TILE, column = tile % tiles_per_row * TILE_WIDTH;
-    const bool by_shard = w->shards * w->uses >= WARPS, adds_bias = w->dbias && row == 0;
-    const token_steps steps = find_steps(w, by_shard, row, column);
-    token_cursor cursor = {0, (by_shard ? warp_number() : 0) - steps.shards, 0, 0, 0}; /* before the first shard */
+    const bool adds_bias = w->dbias && row == 0;
+    const token_steps steps = {computed_distance(LANE_TOKENS * w->inner * (long long)sizeof(real)),
+                               computed_distance(LANE_TOKENS * w->columns * (long long)sizeof(real)), row, column};
+    token_cursor cursor;
     real sum[HALVES][2][4][4], bias[HALVES][4];
-    stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* of this group and of the next one, in turn */
+    stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* of these tokens and of the next ones, in turn */
 #pragma unroll
     for (int i = 0; i < HALVES * 32; i++) sum[i / 32][i / 16 % 2][i / 4 % 4][i % 4] = 0;
 #pragma unroll
     for (int i = 0; i < HALVES * 4; i++) bias[i / 4][i % 4] = 0;
-    bool has_group = find_tokens(w, &steps, &cursor);
-    if (has_group) fetch_group(&steps, &cursor, a[0], b[0]);
+    int left = find_part(w, &steps, &cursor);
+    fetch_tokens(&steps, &cursor, a[0], b[0]);
 #pragma unroll 1
-    while (has_group) {
-        has_group = add_group(w, &steps, &cursor, adds_bias, a[0], b[0], a[1], b[1], sum, bias);
-        if (!has_group) break;
-        has_group = add_group(w, &steps, &cursor, adds_bias, a[1], b[1], a[0], b[0], sum, bias);
+    while (true) {
+        add_tokens(w, &steps, &cursor, adds_bias, a[0], b[0], a[1], b[1], sum, bias);
+        if (--left == 0) break;
+        add_tokens(w, &steps, &cursor, adds_bias, a[1], b[1], a[0], b[0], sum, bias);
+        if (--left == 0) break;
     }
 #pragma unroll
     for (int h = 0; h < HALVES; h++)
