@@ -11,7 +11,7 @@
 #define LH_CUDA_INTERFACE_H
 
 enum {
-    LH_CUDA_PIECE = 1024, /* elements of a vector that a block folds or updates at a time */
+    LH_CUDA_PIECE = 2048, /* elements of a vector that a block folds or updates at a time */
     LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
 };
 

@@ -9,32 +9,28 @@ INLINE double whole_power(double base, unsigned int n) {
     return result;
 }
 
-/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. shares:
- * learning rate * decay for each of a thread's elements. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and
- * then rounded. */
-INLINE void adamw_piece(const adam a, const quad shares, const real *gradient, real *moment1, real *moment2,
-                        real *parameter, double *parameters, double *changes) {
-    const int e = 4 * threadIdx.x;
-    is_global(gradient);
-    is_global(moment1);
-    is_global(moment2);
-    is_global(parameter);
-    const quad g = *(const quad *)(gradient + e);
-    quad m = *(const quad *)(moment1 + e), v = *(const quad *)(moment2 + e), p = *(const quad *)(parameter + e);
-    double square = 0, moved = 0;
+/* Updates a piece. The first thread gets in squares the sums of squares of its parameters and of their change. shares: learning rate *
+ * decay for each of a thread's elements. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
+INLINE void adamw_piece(const adam a, const real shares[PIECE_PART], const real *gradient, real *moment1, real *moment2,
+                        real *parameter, double squares[2]) {
+    real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];
+    load_piece(gradient, g);
+    load_piece(moment1, m);
+    load_piece(moment2, v);
+    load_piece(parameter, p);
+    squares[0] = squares[1] = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const real clipped = g.v[i] * a.clip;
-        m.v[i] = m.v[i] * BETA1 + clipped * REST1;
-        v.v[i] = v.v[i] * BETA2 + clipped * clipped * REST2;
-        const real change = m.v[i] * a.rate / (sqrt(v.v[i] * a.correct2) + EPSILON) + p.v[i] * shares.v[i];
-        p.v[i] -= change;
-        square += (double)p.v[i] * p.v[i];
-        moved += (double)change * change;
+    for (int i = 0; i < PIECE_PART; i++) {
+        const real clipped = g[i] * a.clip;
+        m[i] = m[i] * BETA1 + clipped * REST1;
+        v[i] = v[i] * BETA2 + clipped * clipped * REST2;
+        const real change = m[i] * a.rate / (sqrt(v[i] * a.correct2) + EPSILON) + p[i] * shares[i];
+        p[i] -= change;
+        squares[0] += (double)p[i] * p[i];
+        squares[1] += (double)change * change;
     }
-    *(quad *)(moment1 + e) = m;
-    *(quad *)(moment2 + e) = v;
-    *(quad *)(parameter + e) = p;
-    *parameters = block_sum(square);
-    *changes = block_sum(moved);
+    store_piece(m, moment1);
+    store_piece(v, moment2);
+    store_piece(p, parameter);
+    block_sums(squares);
 }

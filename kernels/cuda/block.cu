@@ -48,6 +48,24 @@ INLINE real *staging(void) {
     return memory;
 }
 
+/* Two sums over a block's threads in place, for the threads of the first warp. The halves of a warp add up one sum each:
+ * a lane gives away its summand of the other half's sum. */
+INLINE void block_sums(double x[2]) {
+    double *partials = (double *)staging();
+    const int half = (int)(threadIdx.x % WARP / (WARP / 2));
+    double sum = half ? x[1] : x[0];
+    sum += __shfl_xor_sync(0xffffffffu, half ? x[0] : x[1], WARP / 2);
+#pragma unroll
+    for (int distance = WARP / 4; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    __syncthreads();
+    if (threadIdx.x % (WARP / 2) == 0) partials[threadIdx.x / (WARP / 2)] = sum;
+    __syncthreads();
+    if (threadIdx.x >= WARP) return;
+    x[0] = x[1] = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * WARPS; i++) x[i % 2] += partials[i];
+}
+
 /* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
     double *partials = (double *)staging(), sum = 0;

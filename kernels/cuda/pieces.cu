@@ -1,9 +1,36 @@
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment, and each thread of a block has one quad of it. Gradients of shards are added as
- * `real`, in the order of shards; squares are added in double, in an order that depends only on THREADS. */
+ * vector, or of a gradient or moment, and each thread of a block has PIECE_PART of them, in quads. Gradients of shards are
+ * added as `real`, in the order of shards; squares are added in double, in an order that depends only on THREADS. */
 
-static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
-enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
+static_assert(LH_CUDA_PIECE % (4 * THREADS) == 0, "a thread has whole quads of a piece");
+enum {
+    PIECE = LH_CUDA_PIECE,
+    PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
+    PIECES = PARAMETER_STORAGE / PIECE,
+    CHUNK_PIECES = 4096 / PIECE
+};
+
+/* The place in a piece of the thread's element i. */
+INLINE int piece_element(const int i) { return 4 * (i / 4 * THREADS + (int)threadIdx.x) + i % 4; }
+
+INLINE void load_piece(const real *x, real part[PIECE_PART]) {
+    is_global(x);
+#pragma unroll
+    for (int i = 0; i < PIECE_PART; i += 4) {
+        const quad q = *(const quad *)(x + piece_element(i));
+#pragma unroll
+        for (int e = 0; e < 4; e++) part[i + e] = q.v[e];
+    }
+}
+
+INLINE void store_piece(const real part[PIECE_PART], real *x) {
+    is_global(x);
+#pragma unroll
+    for (int i = 0; i < PIECE_PART; i += 4) {
+        const quad q = {{part[i], part[i + 1], part[i + 2], part[i + 3]}};
+        *(quad *)(x + piece_element(i)) = q;
+    }
+}
 
 /* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
  * first + step, ... */
@@ -24,11 +51,11 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
 
 /* The sum of squares of a piece; every thread of the block gets it. */
 INLINE double piece_squares(const real *x) {
-    is_global(x);
-    const quad part = *(const quad *)(x + 4 * threadIdx.x);
+    real part[PIECE_PART];
     double sum = 0;
+    load_piece(x, part);
 #pragma unroll
-    for (int i = 0; i < 4; i++) sum += (double)part.v[i] * part.v[i];
+    for (int i = 0; i < PIECE_PART; i++) sum += (double)part[i] * part[i];
     return block_sum(sum);
 }
 

@@ -6,46 +6,39 @@ typedef struct sgd {
     real clip, rate;
 } sgd;
 
-/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. */
-INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double *parameters, double *changes) {
-    const int e = 4 * threadIdx.x;
-    is_global(gradient);
-    is_global(parameter);
-    const quad g = *(const quad *)(gradient + e);
-    quad p = *(const quad *)(parameter + e);
-    double square = 0, moved = 0;
+/* Updates a piece. The first thread gets in squares the sums of squares of its parameters and of their change. */
+INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double squares[2]) {
+    real g[PIECE_PART], p[PIECE_PART];
+    load_piece(gradient, g);
+    load_piece(parameter, p);
+    squares[0] = squares[1] = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const real change = g.v[i] * a.clip * a.rate;
-        p.v[i] -= change;
-        square += (double)p.v[i] * p.v[i];
-        moved += (double)change * change;
+    for (int i = 0; i < PIECE_PART; i++) {
+        const real change = g[i] * a.clip * a.rate;
+        p[i] -= change;
+        squares[0] += (double)p[i] * p[i];
+        squares[1] += (double)change * change;
     }
-    *(quad *)(parameter + e) = p;
-    *parameters = block_sum(square);
-    *changes = block_sum(moved);
+    store_piece(p, parameter);
+    block_sums(squares);
 }
 
 /* Updates a piece along a running sum of gradients; returns the same sums as sgd_piece. */
-INLINE void momentum_piece(const sgd a, const real *gradient, real *running, real *parameter, double *parameters,
-                           double *changes) {
-    const int e = 4 * threadIdx.x;
-    is_global(gradient);
-    is_global(running);
-    is_global(parameter);
-    const quad g = *(const quad *)(gradient + e);
-    quad s = *(const quad *)(running + e), p = *(const quad *)(parameter + e);
-    double square = 0, moved = 0;
+INLINE void momentum_piece(const sgd a, const real *gradient, real *running, real *parameter, double squares[2]) {
+    real g[PIECE_PART], s[PIECE_PART], p[PIECE_PART];
+    load_piece(gradient, g);
+    load_piece(running, s);
+    load_piece(parameter, p);
+    squares[0] = squares[1] = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        s.v[i] = s.v[i] * MOMENTUM + g.v[i] * a.clip;
-        const real change = s.v[i] * a.rate;
-        p.v[i] -= change;
-        square += (double)p.v[i] * p.v[i];
-        moved += (double)change * change;
+    for (int i = 0; i < PIECE_PART; i++) {
+        s[i] = s[i] * MOMENTUM + g[i] * a.clip;
+        const real change = s[i] * a.rate;
+        p[i] -= change;
+        squares[0] += (double)p[i] * p[i];
+        squares[1] += (double)change * change;
     }
-    *(quad *)(running + e) = s;
-    *(quad *)(parameter + e) = p;
-    *parameters = block_sum(square);
-    *changes = block_sum(moved);
+    store_piece(s, running);
+    store_piece(p, parameter);
+    block_sums(squares);
 }

@@ -19,16 +19,9 @@ INLINE real decay_share(void) {
 INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimizer.decay)}); }
 % end
 
-/* The share for each of a thread's four elements of a piece. */
-% define("INLINE quad decay_of_piece", "int piece", "real share")
-    quad shares;
-% if optimizer.spared then
-    const int first = piece * PIECE + 4 * (int)threadIdx.x;
+/* The share for each of a thread's elements of a piece. */
+% define("INLINE void decay_of_piece", "int piece", "real share", "real shares[PIECE_PART]")
 #pragma unroll
-    for (int i = 0; i < 4; i++) shares.v[i] = is_spared(first + i) ? 0 : share;
-% else
-#pragma unroll
-    for (int i = 0; i < 4; i++) shares.v[i] = share;
-% end
-    return shares;
+    for (int i = 0; i < PIECE_PART; i++) shares[i] = is_spared(piece * PIECE + piece_element(i)) ? 0 : share; % if optimizer.spared
+    for (int i = 0; i < PIECE_PART; i++) shares[i] = share; % else
 }

@@ -18,9 +18,8 @@ INLINE bool is_constant(int e) {
  * thread clears the elements that it reads next. */
 INLINE void clear_constants(int piece, real *gradient) {
     is_global(gradient);
-    const int first = piece * PIECE + 4 * (int)threadIdx.x;
-    for (int e = first; e < first + 4; e++)
-        if (is_constant(e)) gradient[e] = 0;
+    for (int i = 0; i < PIECE_PART; i++)
+        if (is_constant(piece * PIECE + piece_element(i))) gradient[piece * PIECE + piece_element(i)] = 0;
 }
 
 % end
@@ -44,7 +43,7 @@ INLINE double mask_factor(double counted) {
 /* Scales the gradient of a piece; a thread scales the elements that it reads next. */
 INLINE void scale_piece(real factor, real *gradient) {
     is_global(gradient);
-    for (int e = 4 * (int)threadIdx.x; e < 4 * (int)threadIdx.x + 4; e++) gradient[e] *= factor;
+    for (int i = 0; i < PIECE_PART; i++) gradient[piece_element(i)] *= factor;
 }
 
 % end
@@ -61,9 +60,16 @@ INLINE void finish_piece(real factor, int piece, real *gradient) {
 /* Folds the shards' parts of a piece. */
 INLINE void fold_piece(int piece, real *gradient) {
     const block_state *b = block();
-    if (is_of_products(piece * PIECE + 4 * (int)threadIdx.x)) return; /* add_up_products writes these elements */ % if cuda.by_team
+% if cuda.by_team then
+    for (int i = 0; i < PIECE_PART; i += 4) {
+        const int e = piece * PIECE + piece_element(i);
+        if (is_of_products(e)) continue; /* add_up_products writes these elements */
+        fold(b->train.shards, b->replica.partials + e * sizeof(real), b->train.partial_stride, 0, 1, 4, gradient + e);
+    }
+% else
     fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
             THREADS, PIECE, gradient + piece * PIECE);
+% end
 }
 
 /* Computes the step's gradient and the sums of squares of its pieces. */
@@ -198,13 +204,16 @@ INLINE void keep_parameters(void) {
 % if device.rounds then
 /* Rounds a thread's weights of a piece for the products that read them. */
 INLINE void round_weights(int piece) {
-    const int e = piece * PIECE + 4 * (int)threadIdx.x;
     const lh_cuda_replica *r = &block()->replica;
-    if (!is_of_products(e)) return;
-    quad weights = *(const quad *)((const real *)r->parameters + e);
 #pragma unroll
-    for (int i = 0; i < 4; i++) weights.v[i] = rounded_real(weights.v[i]);
-    *(quad *)((real *)r->partials + e) = weights;
+    for (int i = 0; i < PIECE_PART; i += 4) {
+        const int e = piece * PIECE + piece_element(i);
+        if (!is_of_products(e)) continue;
+        quad weights = *(const quad *)((const real *)r->parameters + e);
+#pragma unroll
+        for (int c = 0; c < 4; c++) weights.v[c] = rounded_real(weights.v[c]);
+        *(quad *)((real *)r->partials + e) = weights;
+    }
 }
 
 % end
@@ -224,12 +233,16 @@ INLINE bool update(double squares, double loss, double counted) {
     const real share = decay_share(); % if optimizer.decay
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
-        double parameters, changes;
-        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and invoke("decay_of_piece", "piece", "share"), "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "&parameters", "&changes")
+        double of_piece[2];
+% if optimizer.decay then
+        real shares[PIECE_PART];
+        % call("decay_of_piece", "piece", "share", "shares")
+% end
+        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and "shares", "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "of_piece")
         round_weights(piece); % if device.rounds
         if (threadIdx.x == 0) {
-            r->piece_sums[PIECES + piece] = parameters;
-            r->piece_sums[2 * PIECES + piece] = changes;
+            r->piece_sums[PIECES + piece] = of_piece[0];
+            r->piece_sums[2 * PIECES + piece] = of_piece[1];
         }
     }
     return true;

@@ -30,10 +30,9 @@ INLINE void add_up_products(void) {
 % end
 }
 
-/* Whether element e, counted from `first`, belongs to a member of `size` elements. */
-INLINE bool is_in(int e, const real *first, const real *member, const int size) {
-    const int from = (int)(member - first);
-    return e >= from && e < from + size;
+/* Whether element e, counted from `first`, belongs to the `size` elements from `from` on. */
+INLINE bool is_in(int e, const real *first, const real *from, const int size) {
+    return (unsigned int)(e - (int)(from - first)) < (unsigned int)size;
 }
 
 /* Whether add_up_products writes element e of the gradient; shards have no part of such elements. */
@@ -45,17 +44,16 @@ INLINE bool is_of_products(int e) {
     const real *${part.block}s = (const real *)g->${part.block};
     const int of_${part.block} = sizeof(${part.parameters_type}) / sizeof(real);
     if (is_in(e, (const real *)g, ${part.block}s, ${part.count} * of_${part.block})) {
-        int in_${part.block} = e - (int)(${part.block}s - (const real *)g);
-        for (int l = 1; l < ${part.count}; l++)
-            if (in_${part.block} >= of_${part.block}) in_${part.block} -= of_${part.block};
-% for _, m in ipairs(part.members) do
-        if (is_in(in_${part.block}, ${part.block}s, g->${part.block}->${m.name}, ${m.size})) found = true;
+        const int in_${part.block} = (int)((unsigned int)(e - (int)(${part.block}s - (const real *)g)) % of_${part.block});
+% for _, run in ipairs(part.runs) do
+        if (is_in(in_${part.block}, ${part.block}s, g->${part.block}->${run.first}, ${run.size})) found = true;
 % end
     }
 % else
-    if (is_in(e, (const real *)g, g->${m.name}, ${m.size})) found = true; % for _, m in ipairs(part.members)
+% for _, run in ipairs(part.runs) do
+    if (is_in(e, (const real *)g, g->${run.first}, ${run.size})) found = true;
+% end
 % end
 % end
     return found;
 }
-

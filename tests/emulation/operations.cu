@@ -49,35 +49,44 @@ static __global__ void total_kernel(int count, int stride, const double *x, doub
     total[threadIdx.x] = total_of(x, count, stride);
 }
 
-/* Updates one piece; the last thread writes sums: squares of the parameters and of their change. */
+/* The first thread writes the sums of squares that an update returns: of the parameters and of their change. */
+static void write_squares(const double squares[2], double *sums) {
+    for (int i = 0; i < 2 && threadIdx.x == 0; i++) sums[i] = squares[i];
+}
+
+/* Updates one piece. */
 static __global__ void adam_kernel(double clip, double rate, double correct2, const real *gradient, real *moment1,
                                    real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};
-    double parameters, changes;
-    adam_piece(a, gradient, moment1, moment2, parameter, &parameters, &changes);
-    if (threadIdx.x != THREADS - 1) return;
-    sums[0] = parameters;
-    sums[1] = changes;
+    double squares[2];
+    adam_piece(a, gradient, moment1, moment2, parameter, squares);
+    write_squares(squares, sums);
 }
 
 /* Updates one piece with AdamW, in which every third element does not decay; both forms of gradient descent follow. */
 static __global__ void adamw_kernel(double clip, double rate, double correct2, double decay, const real *gradient,
                                     real *moment1, real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};
-    quad shares;
-    for (int i = 0; i < 4; i++) shares.v[i] = (4 * (int)threadIdx.x + i) % 3 == 0 ? 0 : (real)decay;
-    adamw_piece(a, shares, gradient, moment1, moment2, parameter, &sums[0], &sums[1]);
+    real shares[PIECE_PART];
+    double squares[2];
+    for (int i = 0; i < PIECE_PART; i++) shares[i] = piece_element(i) % 3 == 0 ? 0 : (real)decay;
+    adamw_piece(a, shares, gradient, moment1, moment2, parameter, squares);
+    write_squares(squares, sums);
 }
 
 static __global__ void sgd_kernel(double clip, double rate, const real *gradient, real *parameter, double *sums) {
     const sgd a = {(real)clip, (real)rate};
-    sgd_piece(a, gradient, parameter, &sums[0], &sums[1]);
+    double squares[2];
+    sgd_piece(a, gradient, parameter, squares);
+    write_squares(squares, sums);
 }
 
 static __global__ void momentum_kernel(double clip, double rate, const real *gradient, real *running, real *parameter,
                                        double *sums) {
     const sgd a = {(real)clip, (real)rate};
-    momentum_piece(a, gradient, running, parameter, &sums[0], &sums[1]);
+    double squares[2];
+    momentum_piece(a, gradient, running, parameter, squares);
+    write_squares(squares, sums);
 }
 
 /* base^n, where n is the number of the thread. */

@@ -344,16 +344,33 @@ local function new_state(net, executed, given)
   return device
 end
 
--- The parameters whose gradients products compute, as members by block: { block, size }, members { name, size }.
+-- Neighbouring members of a scope's struct whose gradients products compute, as runs: { first, size }. sizes: by name.
+local function runs_of(scope, sizes)
+  local runs, run = {}, nil
+  for _, p in ipairs(scope.parameters) do
+    for _, name in ipairs({ p.name, p.bias and p.name .. "_bias" or nil }) do
+      local size = sizes[name]
+      if size and run then
+        run.size = run.size .. " + " .. size
+      else
+        run = size and { first = name, size = size } or nil
+        runs[#runs + 1] = run
+      end
+    end
+  end
+  return runs
+end
+
+-- The parameters whose gradients products compute, by block: { block, count, parameters_type, runs }.
 local function members_of_products(device)
   return lists.map(lists.group(device.operands, function(one) return one.scope end), function(group)
-    local members = lists.collect(group, function(one)
-      return { { name = one.weight, size = one.inner .. " * " .. one.columns },
-        one.bias and { name = one.bias, size = one.columns } or nil }
-    end)
-    local scope = group.key
+    local scope, sizes = group.key, {}
+    for _, one in ipairs(group) do
+      sizes[one.weight] = one.inner .. " * " .. one.columns
+      sizes[one.bias or false] = one.columns
+    end
     return { block = scope ~= device.net and scope.name, count = scope.count_name or false,
-      parameters_type = scope.parameters_type or false, members = members }
+      parameters_type = scope.parameters_type or false, runs = runs_of(scope, sizes) }
   end)
 end
 
