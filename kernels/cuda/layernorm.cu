@@ -5,9 +5,9 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     real sum[NORM_ROWS];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        sum[r] = 0;
+        sum[r] = z[r][0];
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
+        for (int u = 1; u < ROW_PART; u++) sum[r] += z[r][u];
     }
     row_sums(sum, NORM_ROWS);
 #pragma unroll
@@ -46,7 +46,7 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        const real shift = -rstd[r] * (sum[r] / WIDTH), slope = -rstd[r] * (sum[NORM_ROWS + r] / WIDTH);
+        const real shift = rstd[r] * (sum[r] / -WIDTH), slope = rstd[r] * (sum[NORM_ROWS + r] / -WIDTH);
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);
     }

@@ -118,11 +118,15 @@ INLINE void share_norm_sums(const real part[ROW_PART], real *sums) {
     }
 }
 
-/* The sum of a channel over the rows in shared memory, in order. */
-INLINE real add_norm_sums(const real *sums) {
-    real sum = sums[0];
+/* The sums of four channels over the rows in shared memory, in order. */
+INLINE quad add_norm_sums(const real *sums) {
+    quad sum = *(const quad *)sums;
 #pragma unroll
-    for (int row = 1; row < NORM_STEP; row++) sum += sums[row * NORM_SUMS];
+    for (int row = 1; row < NORM_STEP; row++) {
+        const quad summand = *(const quad *)(sums + row * NORM_SUMS);
+#pragma unroll
+        for (int i = 0; i < 4; i++) sum.v[i] += summand.v[i];
+    }
     return sum;
 }
 
@@ -133,11 +137,10 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     share_norm_sums(sums->slope, staging());
     share_norm_sums(sums->total, staging() + NORM_SUMS / 2);
     __syncthreads();
-    for (int c = threadIdx.x; c < 2 * WIDTH; c += THREADS) {
+    for (int c = 4 * (int)threadIdx.x; c < 2 * WIDTH; c += 4 * THREADS) {
         const bool is_slope = c < WIDTH;
-        const real sum = add_norm_sums(staging() + (is_slope ? c : c - WIDTH + NORM_SUMS / 2));
-        if (is_slope) dscale[c] = sum;
-        else doffset[c - WIDTH] = sum;
+        const quad sum = add_norm_sums(staging() + (is_slope ? c : c - WIDTH + NORM_SUMS / 2));
+        *(quad *)(is_slope ? dscale + c : doffset + (c - WIDTH)) = sum;
     }
     __syncthreads();
 }
@@ -147,6 +150,7 @@ INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
     is_global(dscale);
     share_norm_sums(sums->slope, staging());
     __syncthreads();
-    for (int c = threadIdx.x; c < WIDTH; c += THREADS) dscale[c] = add_norm_sums(staging() + c);
+    for (int c = 4 * (int)threadIdx.x; c < WIDTH; c += 4 * THREADS)
+        *(quad *)(dscale + c) = add_norm_sums(staging() + c);
     __syncthreads();
 }
