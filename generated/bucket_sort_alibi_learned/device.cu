@@ -33,7 +33,7 @@ typedef float real;
 #define LH_CUDA_INTERFACE_H
 
 enum {
-    LH_CUDA_PIECE = 1024, /* elements of a vector that a block folds or updates at a time */
+    LH_CUDA_PIECE = 2048, /* elements of a vector that a block folds or updates at a time */
     LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
 };
 
@@ -274,6 +274,24 @@ INLINE double warp_sum_double(double x) {
 INLINE real *staging(void) {
     DYNAMIC_SHARED(real, memory);
     return memory;
+}
+
+/* Two sums over a block's threads in place, for the threads of the first warp. The halves of a warp add up one sum
+ * each: a lane gives away its summand of the other half's sum. */
+INLINE void block_sums(double x[2]) {
+    double *partials = (double *)staging();
+    const int half = (int)(threadIdx.x % WARP / (WARP / 2));
+    double sum = half ? x[1] : x[0];
+    sum += __shfl_xor_sync(0xffffffffu, half ? x[0] : x[1], WARP / 2);
+#pragma unroll
+    for (int distance = WARP / 4; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    __syncthreads();
+    if (threadIdx.x % (WARP / 2) == 0) partials[threadIdx.x / (WARP / 2)] = sum;
+    __syncthreads();
+    if (threadIdx.x >= WARP) return;
+    x[0] = x[1] = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * WARPS; i++) x[i % 2] += partials[i];
 }
 
 /* The sum over a block's threads, in the order of warps; every thread gets it. */
@@ -820,9 +838,9 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     real sum[NORM_ROWS];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        sum[r] = 0;
+        sum[r] = z[r][0];
 #pragma unroll
-        for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
+        for (int u = 1; u < ROW_PART; u++) sum[r] += z[r][u];
     }
     row_sums(sum, NORM_ROWS);
 #pragma unroll
@@ -861,7 +879,7 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
-        const real shift = -rstd[r] * (sum[r] / WIDTH), slope = -rstd[r] * (sum[NORM_ROWS + r] / WIDTH);
+        const real shift = rstd[r] * (sum[r] / -WIDTH), slope = rstd[r] * (sum[NORM_ROWS + r] / -WIDTH);
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);
     }
@@ -960,11 +978,39 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment, and each thread of a block has one quad of it. Gradients of shards are added as
- * `real`, in the order of shards; squares are added in double, in an order that depends only on THREADS. */
+ * vector, or of a gradient or moment, and each thread of a block has PIECE_PART of them, in quads. Gradients of shards
+ * are added as `real`, in the order of shards; squares are added in double, in an order that depends only on
+ * THREADS. */
 
-static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
-enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
+static_assert(LH_CUDA_PIECE % (4 * THREADS) == 0, "a thread has whole quads of a piece");
+enum {
+    PIECE = LH_CUDA_PIECE,
+    PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
+    PIECES = PARAMETER_STORAGE / PIECE,
+    CHUNK_PIECES = 4096 / PIECE
+};
+
+/* The place in a piece of the thread's element i. */
+INLINE int piece_element(const int i) { return 4 * (i / 4 * THREADS + (int)threadIdx.x) + i % 4; }
+
+INLINE void load_piece(const real *x, real part[PIECE_PART]) {
+    is_global(x);
+#pragma unroll
+    for (int i = 0; i < PIECE_PART; i += 4) {
+        const quad q = *(const quad *)(x + piece_element(i));
+#pragma unroll
+        for (int e = 0; e < 4; e++) part[i + e] = q.v[e];
+    }
+}
+
+INLINE void store_piece(const real part[PIECE_PART], real *x) {
+    is_global(x);
+#pragma unroll
+    for (int i = 0; i < PIECE_PART; i += 4) {
+        const quad q = {{part[i], part[i + 1], part[i + 2], part[i + 3]}};
+        *(quad *)(x + piece_element(i)) = q;
+    }
+}
 
 /* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
  * first + step, ... */
@@ -985,11 +1031,11 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
 
 /* The sum of squares of a piece; every thread of the block gets it. */
 INLINE double piece_squares(const real *x) {
-    is_global(x);
-    const quad part = *(const quad *)(x + 4 * threadIdx.x);
+    real part[PIECE_PART];
     double sum = 0;
+    load_piece(x, part);
 #pragma unroll
-    for (int i = 0; i < 4; i++) sum += (double)part.v[i] * part.v[i];
+    for (int i = 0; i < PIECE_PART; i++) sum += (double)part[i] * part[i];
     return block_sum(sum);
 }
 
@@ -1008,33 +1054,30 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. REST1
+/* Updates a piece. The first thread gets in squares the sums of squares of its parameters and of their change. REST1
  * and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
-                       double *parameters, double *changes) {
-    const int e = 4 * threadIdx.x;
-    is_global(gradient);
-    is_global(moment1);
-    is_global(moment2);
-    is_global(parameter);
-    const quad g = *(const quad *)(gradient + e);
-    quad m = *(const quad *)(moment1 + e), v = *(const quad *)(moment2 + e), p = *(const quad *)(parameter + e);
-    double square = 0, moved = 0;
+                       double squares[2]) {
+    real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];
+    load_piece(gradient, g);
+    load_piece(moment1, m);
+    load_piece(moment2, v);
+    load_piece(parameter, p);
+    squares[0] = squares[1] = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const real clipped = g.v[i] * a.clip;
-        m.v[i] = m.v[i] * BETA1 + clipped * REST1;
-        v.v[i] = v.v[i] * BETA2 + clipped * clipped * REST2;
-        const real change = m.v[i] * a.rate / (sqrt(v.v[i] * a.correct2) + EPSILON);
-        p.v[i] -= change;
-        square += (double)p.v[i] * p.v[i];
-        moved += (double)change * change;
+    for (int i = 0; i < PIECE_PART; i++) {
+        const real clipped = g[i] * a.clip;
+        m[i] = m[i] * BETA1 + clipped * REST1;
+        v[i] = v[i] * BETA2 + clipped * clipped * REST2;
+        const real change = m[i] * a.rate / (sqrt(v[i] * a.correct2) + EPSILON);
+        p[i] -= change;
+        squares[0] += (double)p[i] * p[i];
+        squares[1] += (double)change * change;
     }
-    *(quad *)(moment1 + e) = m;
-    *(quad *)(moment2 + e) = v;
-    *(quad *)(parameter + e) = p;
-    *parameters = block_sum(square);
-    *changes = block_sum(moved);
+    store_piece(m, moment1);
+    store_piece(v, moment2);
+    store_piece(p, parameter);
+    block_sums(squares);
 }
 
 typedef global<real> reals;
@@ -1895,12 +1938,12 @@ INLINE bool update(double squares, double loss) {
     const adam constants = {(real)clip, (real)block()->step.rate, (real)block()->step.correct2};
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
-        double parameters, changes;
+        double of_piece[2];
         adam_piece(constants, (const real *)r->gradient + e, (real *)r->moment1 + e, (real *)r->moment2 + e,
-                (real *)r->parameters + e, &parameters, &changes);
+                (real *)r->parameters + e, of_piece);
         if (threadIdx.x == 0) {
-            r->piece_sums[PIECES + piece] = parameters;
-            r->piece_sums[2 * PIECES + piece] = changes;
+            r->piece_sums[PIECES + piece] = of_piece[0];
+            r->piece_sums[2 * PIECES + piece] = of_piece[1];
         }
     }
     return true;

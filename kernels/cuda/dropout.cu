@@ -22,6 +22,12 @@ INLINE bool kept(const unsigned char *keep, int element) {
     return keep[element / 8] >> element % 8 & 1;
 }
 
+/* The mask of elements `element` to element + 3, a multiple of four, in the lowest four bits. */
+INLINE unsigned int kept_quad(const unsigned char *keep, int element) {
+    is_global(keep);
+    return keep[element / 8] >> element % 8;
+}
+
 /* x = kept ? x * keep_scale : 0, `count` elements in place. */
 NOINLINE void drop_rows(int count, real *x, const unsigned char *keep, real keep_scale) {
     is_global(x);

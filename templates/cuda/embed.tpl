@@ -41,6 +41,8 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropou
 % end
         }
 % end
+        const unsigned int bits = kept_quad(${keep}, e); % if drops and eval_dropout
+        const unsigned int bits = training ? kept_quad(${keep}, e) : 0; % elseif drops
 #pragma unroll
         for (int i = 0; i < 4; i++) {
 % if linear then
@@ -52,8 +54,8 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropou
             x.v[i] *= ${scale};
 % end
             x.v[i] += deviation * normal.v[i]; % if noise
-            x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0; % if drops and eval_dropout
-            if (training) x.v[i] = kept(${keep}, e + i) ? x.v[i] * ${drops}_KEEP_SCALE : 0; % elseif drops
+            x.v[i] = bits & 1u << i ? x.v[i] * ${drops}_KEEP_SCALE : 0; % if drops and eval_dropout
+            if (training) x.v[i] = bits & 1u << i ? x.v[i] * ${drops}_KEEP_SCALE : 0; % elseif drops
         }
         *(quad *)(w->${value} + e) = x;
     }

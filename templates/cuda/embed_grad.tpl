@@ -17,8 +17,13 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     const int sequences = block()->sequences, rows = sequences * v->${T};
     const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
 % if drops then
-    for (int e = threadIdx.x; e < rows * WIDTH; e += THREADS)
-        w->${gradient}[e] = kept(${keep}, e) ? w->${gradient}[e] * ${drops}_KEEP_SCALE : 0;
+    for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
+        const unsigned int bits = kept_quad(${keep}, e);
+        quad dx = *(const quad *)(w->${gradient} + e);
+#pragma unroll
+        for (int i = 0; i < 4; i++) dx.v[i] = bits & 1u << i ? dx.v[i] * ${drops}_KEEP_SCALE : 0;
+        *(quad *)(w->${gradient} + e) = dx;
+    }
     __syncthreads();
 % end
 % if linear then
