@@ -29,6 +29,10 @@ INLINE void enter_${name}(int ${index}) {
         b->use = use; % if loops > 1
         lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
         b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${first};
+% for _, stream in ipairs(cuda.by_team and device.streams or {}) do
+% local kept = stream.T:gsub("^T", "kept")
+        b->${kept} = (int)kept_rows(${index}, b->view.${stream.T});
+% end
     }
     __syncthreads();
 }

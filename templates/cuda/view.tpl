@@ -50,6 +50,7 @@ typedef struct block_state {
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */
     int most_sequences;       /* sequences of the largest shard */
+    ${device.lengths} kept; /* rows of a stored operand before those of the current use of a layer */
 % end
     lh_cuda_step step;
     lh_cuda_train train;

@@ -15,12 +15,15 @@ local function operands_name(device, op)
   return op.scope == device.net and op.weight or op.scope.name .. "_" .. op.weight
 end
 
--- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it stores none.
+-- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it stores none. In a
+-- block, it lies kept rows behind the operand of the first use.
 local function place_of_operand(device, op, side)
-  local width = side == "x" and op.x.width.text or op.out.width.text
-  local use = op.scope == device.net and "0" or "block()->" .. op.scope.index
-  return device.given.by_team and ("block()->held.%s_%s + kept_rows(%s, block()->view.%s) * %s"):format(
-    operands_name(device, op), side, use, device.words[op.x.stream].T, width) or nil
+  if not device.given.by_team then
+    return nil
+  end
+  local first = ("block()->held.%s_%s"):format(operands_name(device, op), side)
+  return op.scope == device.net and first or ("%s + block()->%s * %s"):format(first,
+    (device.words[op.x.stream].T:gsub("^T", "kept")), side == "x" and op.x.width.text or op.out.width.text)
 end
 
 -- The struct of an operation's weights: in training, the struct of rounded copies if there is one.
