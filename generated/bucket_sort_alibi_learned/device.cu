@@ -706,6 +706,13 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
  * of example b at a site takes 16 bits, piece e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
  * and is kept if they are at least round(65536 p). A mask has one bit per element. */
 
+/* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
+ * 15 bits of both halves at once never borrows from the neighbouring half. */
+INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
+    const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
+    return ((word & ~limit) | ((word | ~limit) & difference)) & high;
+}
+
 /* The mask of elements 8 * block .. 8 * block + 7. */
 INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                                unsigned int block, unsigned int drop_below) {
@@ -713,11 +720,8 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     philox(key, block, site, example, step, word);
     unsigned int keep = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        keep |= ((word[i] & 0xffffu) >= drop_below ? 1u : 0u) << (2 * i);
-        keep |= ((word[i] >> 16) >= drop_below ? 1u : 0u) << (2 * i + 1);
-    }
-    return (unsigned char)keep;
+    for (int i = 0; i < 4; i++) keep |= compare_halves(word[i], drop_below << 16 | drop_below) >> (15 - 2 * i);
+    return (unsigned char)(keep | keep >> 15);
 }
 
 /* Whether the mask keeps an element. */
@@ -1534,7 +1538,7 @@ INLINE void draw_masks(void) {
     const unsigned int key[2] = {in->key[0], in->key[1]};
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
-        const int site = e / (sequences * bytes), row = e % (sequences * bytes);
+        const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
         unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
         block()->work.keep[e] = keep_byte(key, in->step, block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);

@@ -8,11 +8,11 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if streams[2] then
     const int most = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most; e += THREADS) {
-        const int site = e / (sequences * most), row = e % (sequences * most);
+        const int site = e / (sequences * most), row = e - site * (sequences * most);
 % else
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
-        const int site = e / (sequences * bytes), row = e % (sequences * bytes);
+        const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
 % end
 % for i, mask in ipairs(device.masks) do
 % local at = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
