@@ -11,21 +11,20 @@ INLINE void find_caches(block_state *b) {
 /* Finds the answers that sequences need, and the token from which the group's first answer is predicted. */
 INLINE void begin_decoding(void) {
     block_state *b = block();
-    const int label_count = b->view.label_count;
-    int *begin = (int *)staging(); /* [sequences] first requested answer */
+    const int label_count = b->view.label_count, unlabelled = b->view.${device.labelled} - label_count;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
         const unsigned char *mask = b->mask + sequence * label_count;
         int first = 0, end = label_count;
         while (first < label_count && !mask[first]) first++;
         while (end > 0 && !mask[end - 1]) end--;
-        begin[sequence] = first;
+        b->cached.begin[sequence] = unlabelled + first;
         b->cached.end[sequence] = end;
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        int first = label_count;
-        for (int sequence = 0; sequence < b->sequences; sequence++) first = min(first, begin[sequence]);
-        b->at = b->view.${device.labelled} - label_count + first;
+        int at = unlabelled + label_count;
+        for (int sequence = 0; sequence < b->sequences; sequence++) at = min(at, b->cached.begin[sequence]);
+        b->at = at;
     }
     __syncthreads();
 }

@@ -100,6 +100,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 typedef struct caches {
     real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */
+    int *begin; /* [sequences] the token that predicts the first requested answer */
     int *end; /* [sequences] number of labels up to the last requested answer; 0: none is requested */
 } caches;
 
@@ -109,6 +110,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
     c->${c.block}_${c.name} = take_reals(memory, &used, (size_t)${c.uses} * sequences * ${c.T} * ${c.width});
 % end
     c->next = (unsigned short *)take(memory, &used, sequences * sizeof *c->next);
+    c->begin = (int *)take(memory, &used, sequences * sizeof *c->begin);
     c->end = (int *)take(memory, &used, sequences * sizeof *c->end);
     return used;
 }
