@@ -15,14 +15,14 @@ local write = require("base.write")
 
 local M, new = {}, project.new
 
-function M.template(name, folder)
+function M.read_template(name, folder)
   return write.read("tests/facets/" .. name) or write.read((folder or "templates") .. "/" .. name)
 end
 
 function project.new(root)
   local copy = new(root)
-  function copy.template(_, name, folder)
-    return M.template(name, folder)
+  function copy.read_template(_, name, folder)
+    return M.read_template(name, folder)
   end
   return copy
 end

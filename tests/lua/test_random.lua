@@ -49,7 +49,8 @@ end
 local function list_functions(text, place, known)
   for line in remove_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
-    if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef") then
+    if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef")
+      and not line:find("^struct") then
       add_once(known, name, place)
     end
   end

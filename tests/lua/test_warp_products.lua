@@ -209,8 +209,8 @@ end
 function TestWarpProducts.test_the_plan_shows_shared_memory()
   local warps, tiles = choice(make_plan("none", "warps"), "gpu shared memory"), choice(make_plan("none", "tiles"),
     "gpu shared memory")
-  lu.assertEquals(warps.value, ("%d bytes"):format(2 * 8 * 32 * 32 * 4 + 1024))
-  lu.assertStrContains(warps.why, "65536 that operations use in turn, most of all chains of products (width 64)")
+  lu.assertEquals(warps.value, ("%d bytes"):format(2 * 24 * 256 * 4 + 1024))
+  lu.assertStrContains(warps.why, "49152 that operations use in turn, most of all chains of products (width 64)")
   lu.assertStrContains(warps.why, "attention: 8 heads of 8 channels, fragments of 32 rows")
   lu.assertEquals(tiles.value, ("%d bytes"):format(6 * 32 * 64 * 4 + 1024))
   lu.assertStrContains(tiles.why, "most of all products (width 64)")

@@ -27,7 +27,7 @@ M.cases = {
 M.identifiers = {
   { "self_score_pair", function(case) return case.family.score.kind ~= "none" end },
   { "self_score_pair_grad", function(case) return case.family.score.grads or false end },
-  { "make_self_score", function(case)
+  { "make_self_score_set", function(case)
     return case.family.score.kind ~= "none" and case.family.score.making[1] ~= nil
   end },
   { "end_self_score", function(case) return case.family.score.trains or false end },
@@ -37,7 +37,7 @@ M.identifiers = {
   { "SCORE_SETS", function(case) return case.family.score.per_layer or false end },
 }
 
-local FUNCTIONS = { "make_self_score", "self_score_pair", "self_score_pair_grad", "end_self_score" }
+local FUNCTIONS = { "make_self_score_set", "self_score_pair", "self_score_pair_grad", "end_self_score" }
 
 M.sections = {
   { "score.alibi", "alibi, learned", "score_self.inc", FUNCTIONS },

@@ -25,7 +25,7 @@ sums->${prefix}score = (char *)take(memory, used,
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
-    const ${prefix}score_tables tables = ${prefix}score_tables_of(v, ${set});
+    const ${prefix}score_tables tables = ${prefix}score_tables_of(v, ${set}); % if scalar.cuda.finish.uses.s
     ${prefix}${scalar.cuda.gradient_set.type} d;
     used = 0;
     ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${of_set}, &used, ${attends.T_of_view}, ${attends.S_of_view});
