@@ -20,7 +20,8 @@ local KERNELS = {
   float32 = "products in tiles that a block stages in shared memory; warps multiply on tensor cores, not in float32",
   tiles = 'by default: products in tiles that a block stages in shared memory; device_products = "warps" issues fewer '
     .. "instructions, but no GPU has timed it yet",
-  warps = "as the spec asks: a warp computes a part of a result from fragments that it loads itself; no GPU has timed it yet",
+  warps = "as the spec asks: a warp computes a part of a result from operands that it loads itself; no GPU has timed "
+    .. "it yet",
 }
 
 -- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
