@@ -67,7 +67,7 @@ class Tensors(Mapping):
         except ValueError as error:
             raise LonghandError(f"{self.path}: the header is no JSON: {error}") from None
         if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
-            raise LonghandError(f"{self.path}: the header is no JSON object, or has none as its __metadata__")
+            raise LonghandError(f"{self.path}: the header, or its __metadata__, is no JSON object")
         return header
 
     def _check_entry(self, name):
@@ -145,29 +145,34 @@ class Trace(Tensors):
     def sites(self, length, kind="attention", outputs=None):
         """Names of the traced sites of a kind, in the order of the forward pass. kind: "attention", "scores" or
         "entropy" (sites are attentions, such as "layers.0"), or "activations" ("embedding", "layers.0.output")."""
-        front = self._make_prefix(length, outputs)
-        found = [self._get_site_name(name[len(front):]) for name in self if name.startswith(front)]
-        return [site for site, of in found if of == kind]
+        prefix = self._make_prefix(length, outputs)
+        found = [self._split_name(name[len(prefix):]) for name in self if name.startswith(prefix)]
+        return [site for site, site_kind in found if site_kind == kind]
 
     @staticmethod
     def _make_prefix(length, outputs):
         return f"n{length}{'' if outputs is None else f'o{outputs}'}."
 
     @staticmethod
-    def _get_site_name(name):
+    def _split_name(name):
+        """The site and the kind of a tensor, from its name without the prefix. Tensors that are no attention are
+        sites themselves."""
         site, _, kind = name.rpartition(".")
         if kind in ("attention", "scores", "entropy"):
             return site, kind
         if name in ("answers", "targets"):
             return name, name
-        return name, "tokens" if "tokens" in (name, site) else "activations"
+        is_tokens = name == "tokens" or site == "tokens"  # with several streams: "tokens.source"
+        return name, "tokens" if is_tokens else "activations"
 
-    def _get_site_tensor(self, length, site, kind, outputs):
-        """A tensor by the name of its site, or by the site's index among the sites of the kind."""
+    def _get_site_tensor(self, length, site, kind, outputs, skipped=0):
+        """A tensor by the name of its site, or by the site's index among the sites of the kind without the first
+        `skipped` ones."""
         if isinstance(site, int):
-            sites = self.sites(length, kind, outputs)
+            sites = self.sites(length, kind, outputs)[skipped:]
             if not 0 <= site < len(sites):
-                raise KeyError(f"{self.path}: {len(sites)} of {kind} at length {length}, none is number {site}")
+                raise KeyError(f"{self.path}: {kind} at length {length}: there are {len(sites)} layers, and none has the "
+                               f"index {site}")
             site = sites[site]
         return self._get_tensor(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
@@ -196,5 +201,6 @@ class Trace(Tensors):
     def activations(self, length, layer=None, outputs=None):
         """The output of a layer, [examples][T][width]. layer: index from 0, or the name of a site; None: the
         embedding."""
-        site = 0 if layer is None else layer + 1 if isinstance(layer, int) else layer
-        return self._get_site_tensor(length, site, "activations", outputs)
+        if layer is None:
+            return self._get_site_tensor(length, 0, "activations", outputs)
+        return self._get_site_tensor(length, layer, "activations", outputs, skipped=1)

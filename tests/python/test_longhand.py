@@ -317,8 +317,10 @@ class TestTensors(Files):
             self.assertEqual(trace.sites(8), ["layers.0", "layers.1"])
             self.assertEqual(trace.sites(4, "activations"), ["embedding", "layers.0.output", "layers.1.output"])
             self.assertEqual(listed(trace.attention(8, "layers.1")), listed(attention))
-            with self.assertRaisesRegex(KeyError, "2 of attention at length 8, none is number 2"):
-                trace.attention(8, 2)
+            for read in trace.attention, trace.activations:
+                for index in -1, 2:
+                    with self.assertRaisesRegex(KeyError, f"there are 2 layers, and none has the index {index}"):
+                        read(8, index)
 
     def test_a_trace_of_two_streams_is_read(self):
         sites = [("tokens.source", 2), ("tokens.target", 3), ("memory", 2), ("encoder.0.attention", 4), ("input", 3),
