@@ -49,7 +49,7 @@ function M.find_meant(word, flags, root)
   local field = meant.fields[1]
   local near = not field and nearest.find(word, flags) or nil
   return near, not near and (field and ("%s is a field of the spec: --set %s=... before the --"):format(field, field)
-    or meant.why)
+    or meant.hint)
 end
 
 local function describe_unknown(word, flags, root)

@@ -128,12 +128,12 @@ local fields = index_words(M.FIELDS, function(row) return { row[1], row[3] } end
 local without = index_words(WITHOUT, function(row) return row[1] end)
 local flags = {} -- rows of usual_flags.c, by the repository's root
 
--- Returns the fields that a word means, the likeliest first; flags with their values ("--device cuda"); and the reason
--- (why), if Longhand has no such setting.
+-- Returns the fields that a word means, the likeliest first; flags with their values ("--device cuda"); and a hint, if
+-- Longhand has no such setting.
 function M.find_meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
   flags[root] = flags[root] or M.read_flags(root)
-  local found = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, why = without[word] }
+  local found = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, hint = without[word] }
   for _, meaning in ipairs(flags[root][word] or {}) do
     table.insert(meaning:find("^%-%-") and found.flags or found.fields, meaning)
   end

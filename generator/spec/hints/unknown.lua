@@ -10,20 +10,21 @@ local foreign_names = require("spec.hints.foreign_names")
 
 local M = {}
 
-local function suggest(path, is_near)
-  local name = is_near and path:match("[^%.]*$") or path
-  return ('did you mean "%s"? Meaning: %s'):format(name, schema.at[path].doc)
-end
-
 local function get_table(path)
   return path:match("^(.*)%.[^%.]*$")
 end
 
+-- A hint that names a field: by its name alone in the user's table, otherwise by its path.
+local function suggest(path, table_path)
+  local name = get_table(path) == table_path and path:match("[^%.]*$") or path
+  return ('did you mean "%s"? Meaning: %s'):format(name, schema.at[path].doc)
+end
+
 -- The first field of this name in another table, or nil. If the trainer has a flag of the name, only a field that names
--- a file or has a flag counts.
+-- a file or has a flag counts. None is suggested for `kind`, a field of many tables.
 local function find_namesake(name, has_flag)
   local field = lists.find(schema.fields, function(entry)
-    return entry.name == name and name ~= "kind" and not (has_flag and entry.type ~= "file" and not entry.flag)
+    return entry.name == name and name ~= "kind" and (not has_flag or entry.type == "file" or entry.flag)
   end)
   return field and field.path
 end
@@ -33,23 +34,22 @@ function M.make_hint(path, legal, root)
   local meant = foreign_names.find_meanings(name, root)
   local field = lists.find(meant.fields, function(meant_path) return get_table(meant_path) == parent end)
     or meant.fields[1]
-  if field and meant.why and get_table(field) ~= parent then
-    return meant.why
+  if field and meant.hint and get_table(field) ~= parent then
+    return meant.hint
   end
   local flags = trainer_flags.read(root)
   local own = "--" .. name:gsub("_", "-")
   local flag = flags[own] and own or meant.flags[1]
-  local near = not field and not flag and not meant.why and nearest.find(name, legal)
-  field = field or near and (parent and parent .. "." or "") .. near or find_namesake(name, flags[own])
+  local similar = not field and not flag and not meant.hint and nearest.find(name, legal)
+  local similar_path = similar and parent and parent .. "." .. similar or similar
+  field = field or similar_path or find_namesake(name, flags[own])
+  local of_flag = not field and flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
+  field = field or of_flag and of_flag.path
   if field then
-    return suggest(field, get_table(field) == parent)
+    return suggest(field, parent)
   end
-  local other = flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
-  if other then
-    return suggest(other.path)
-  end
-  return flag and flags[flag:match("^%S+")] and ("a flag of the trainer sets this: ./longhand train SPEC -- %s"):format(
-    flag) or meant.why
+  local is_known = flag and flags[flag:match("^%S+")] -- a value may follow the flag's name
+  return is_known and ("a flag of the trainer sets this: ./longhand train SPEC -- %s"):format(flag) or meant.hint
 end
 
 return M
