@@ -225,13 +225,13 @@ end
 
 -- The remaining time follows from the work done since the start; before any is done, from the rate.
 function TestProgressText.test_time_left()
-  local clock = progress_text.make_clock()
+  local estimate = progress_text.make_time_estimator()
   local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
-  lu.assertEquals(clock(sums, 50), 100)
+  lu.assertEquals(estimate(sums, 50), 100)
   sums.gone = 200
-  lu.assertEquals(clock(sums, 60), 80)
+  lu.assertEquals(estimate(sums, 60), 80)
   sums.unknown, sums.is_known = 3, false
-  lu.assertNil(clock(sums, 70))
+  lu.assertNil(estimate(sums, 70))
 end
 
 -- The test has no terminal.

@@ -152,7 +152,7 @@ end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
 -- the function's first call, or, before any is done, from the pace of running runs. It returns nil if both are unknown.
-function M.make_clock()
+function M.make_time_estimator()
   local first, since, unknown
   return function(total, now)
     now = now or os.time()

@@ -125,9 +125,9 @@ function Sweep:show()
     end
   end
   local lines, columns = self.display:size()
-  local shown, total = progress_text.format(self.study, { title = title_of(self.study), seconds_left = self.clock,
-    failures = {}, lines = lines and lines - 1, columns = columns })
-  self.display:show(lines and shown or { progress_text.format_total(total, self.clock(total)) })
+  local shown, total = progress_text.format(self.study, { title = title_of(self.study), failures = {},
+    seconds_left = self.estimate_seconds_left, lines = lines and lines - 1, columns = columns })
+  self.display:show(lines and shown or { progress_text.format_total(total, self.estimate_seconds_left(total)) })
 end
 
 local function describe_failure(job, failed, status)
@@ -285,7 +285,7 @@ local function train_round(options, study, tried)
   end
   local display = progress_text.open_display(2)
   local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
-    clock = progress_text.make_clock(), code = DONE }, Sweep)
+    estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Sweep)
   local how = trainers.build(options.project, items)
   if how == "done" then
     how = is_over(options) and "drained" or sweep:train(items, most, threads)

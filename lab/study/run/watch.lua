@@ -1,9 +1,9 @@
 -- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their states.
 --
--- Input: the options of the verb sweep with seconds and once. For runs outside their own folders also place(out, run),
--- which returns { dir } of the attempt with the most progress, or nil, and words(out, run, dir), which returns the
--- reason for a failure from the log. Output: an exit code; the view on stdout. Only files are read, since processes and
--- clocks of other machines are unknown. A finished run is not read again.
+-- Input: the options of the verb sweep with seconds and once; two functions, hooks, for runs outside their own folders:
+-- find_attempt(out, run), the attempt with the most progress, { dir }, and find_error(out, run, dir), the reason for a
+-- failure in the log; both may return nil. Output: an exit code; the view on stdout. Only files are read, since
+-- processes and clocks of other machines are unknown. A finished run is not read again.
 
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
@@ -22,7 +22,7 @@ local DONE, INPUT = 0, 1
 local SECONDS = 5
 local SIGNAL = 128 -- the least exit code that stands for a signal
 
--- Sets scale and settings to the values of the study's sweep into this folder, unless the options set them.
+-- Sets scale and settings as in the sweep into this folder, unless options have them or a study's text (given).
 local function set_as_swept(options)
   if options.scale or #options.set > 0 or options.given then
     return
@@ -50,7 +50,7 @@ local function exists(path)
   return lfs.attributes(path, "mode") ~= nil
 end
 
-local function has_new_spec(options, study)
+local function has_awaited_calibration(options, study)
   return lists.find(study.cells, function(cell)
     local file = not cell.spec and cell.source and cell.source.file
     return file and exists(options.out .. "/" .. file)
@@ -62,19 +62,19 @@ local function read_cell(options, cell, hooks, locks, now)
   for _, run in ipairs(cell.runs) do
     if run.state ~= "done" then
       local dir = options.out .. "/" .. run.dir
-      local attempt = attempts and not exists(dir .. "/run.json") and hooks.place(options.out, run)
+      local attempt = attempts and not exists(dir .. "/run.json") and hooks.find_attempt(options.out, run)
       run_progress.read(cell, run, attempt and attempt.dir or dir, locks, now)
     end
   end
 end
 
 local function find_reason(options, run, hooks, logs)
-  local seen = run.seen
-  if seen.told ~= seen["run.json"] then
+  local seen = run.seen -- seen["run.json"] changes with the file (run_progress.lua)
+  if seen.explained ~= seen["run.json"] then
     local log = ("%s/%s/log.txt"):format(options.out, run.dir:match("^(.*)/"))
     logs[log] = logs[log] or failures.read_last_lines(log)
-    seen.told = seen["run.json"]
-    seen.why = hooks.words(options.out, run, seen.dir) or failures.find_error(logs[log], run)
+    seen.explained = seen["run.json"]
+    seen.why = hooks.find_error(options.out, run, seen.dir) or failures.find_error(logs[log], run)
       or ("exit code %d"):format(seen.exit)
   end
   return seen.why
@@ -90,10 +90,10 @@ local function list_failed(options, study, hooks)
   end)
 end
 
-local function show(options, study, display, clock, failed, said)
+local function show(options, study, display, estimate_seconds_left, failed, said)
   local lines, columns = display:size()
   local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,
-    columns = columns, lines = lines and lines - 1, seconds_left = clock })
+    columns = columns, lines = lines and lines - 1, seconds_left = estimate_seconds_left })
   if lines or options.once then
     display:show(shown)
     return total.done == total.runs
@@ -105,7 +105,7 @@ local function show(options, study, display, clock, failed, said)
     end
     said[text] = true
   end
-  local text = progress_text.format_total(total, clock(total))
+  local text = progress_text.format_total(total, estimate_seconds_left(total))
   if text ~= said.last then
     display:say(text)
   end
@@ -116,16 +116,16 @@ end
 function M.run(options, hooks)
   set_as_swept(options)
   local study = overview.must(INPUT, expand(options))
-  local display, clock, said = progress_text.open_display(1), progress_text.make_clock(), {}
+  local display, estimate_seconds_left, said = progress_text.open_display(1), progress_text.make_time_estimator(), {}
   while true do
-    if has_new_spec(options, study) then
+    if has_awaited_calibration(options, study) then
       study = expand(options) or study
     end
     local locks, now = ledger.read_locks(), os.time()
     for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
       read_cell(options, cell, hooks, locks, now)
     end
-    local all = show(options, study, display, clock, list_failed(options, study, hooks), said)
+    local all = show(options, study, display, estimate_seconds_left, list_failed(options, study, hooks), said)
     if all or options.once then
       return DONE
     end

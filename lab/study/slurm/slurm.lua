@@ -180,7 +180,7 @@ end
 
 local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = status, cancel = cancel,
   watch = function(options) -- reads files only: runs of tasks are in the folders of their attempts
-    return watch.run(options, { place = attempts.find_best, words = attempts.find_error })
+    return watch.run(options, { find_attempt = attempts.find_best, find_error = attempts.find_error })
   end }
 
 function M.run(options)
