@@ -1843,7 +1843,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, cha
     v->p = (const parameters *)p;
     v->T = in->T[0];
     v->label_count = in->label_count;
-    lay_out_shared(&v->shared, shared, in->T[0]);
+    lay_out_shared(&v->shared, shared, v->T);
 }
 
 /* Assigns `sequences` examples, from `first` on, to the block. Called by one thread. */
@@ -1856,7 +1856,8 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The first sequence of a shard; the first sequences % shards shards have one sequence more than the others. */
+/* The first sequence of a shard. Every shard has sequences / shards sequences, and each of the first
+ * (sequences % shards) shards has one more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);

@@ -1657,7 +1657,8 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The first sequence of a shard; the first sequences % shards shards have one sequence more than the others. */
+/* The first sequence of a shard. Every shard has sequences / shards sequences, and each of the first
+ * (sequences % shards) shards has one more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);

@@ -1,4 +1,4 @@
-% local drawing = cuda.drawing
+% local step_draws = cuda.step_draws
 % local of_longest = streams[2] and "lengths_of(longest)" or "longest->length[0]"
 % include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
 #include "config.h"
@@ -9,7 +9,7 @@
 #include "longhand/cuda_interface.h"
 #include "longhand/cuda_place.h" % if cuda.products == "library"
 #include "longhand/math.h" % if tables
-#include "longhand/positions.h" % if drawing[1]
+#include "longhand/positions.h" % if step_draws[1]
 
 #define INLINE static inline
 % for _, family in ipairs(attentions) do
@@ -37,7 +37,7 @@ static lengths lengths_of(const lh_shape *shape) { return (lengths){shape->lengt
 
 % include("parts/position_tables.tpl")
 % end
-% if drawing[1] then
+% if step_draws[1] then
 
 % include("cuda/draws.tpl")
 % end
@@ -122,8 +122,8 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,
 % end
-% if drawing[1] then
-% local only = drawing[2] and "" or drawing[1].prefix
+% if step_draws[1] then
+% local only = step_draws[2] and "" or step_draws[1].prefix
         .draw_count = ${only}draw_count,
         .draw_scratch = ${cuda.draw_scratch},
         .draw = ${only}draw,

@@ -5,13 +5,10 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     b->step = *in;
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables; % if tables
-% if attentions[2] then
     v->${stream.T} = in->T[${stream.index}]; % for _, stream in ipairs(device.streams)
-% end
-    v->${one.member} = ${one.at}; % for _, one in ipairs(cuda.drawing)
-    v->T = in->T[0]; % if not attentions[2]
+    v->${draw.member} = ${draw.at}; % for _, draw in ipairs(cuda.step_draws)
     v->label_count = in->label_count;
-    lay_out_shared(&v->shared, shared, ${streams[2] and "v->T" or "in->T[0]"}); % if cuda.shared
+    lay_out_shared(&v->shared, shared, v->T); % if cuda.shared
 }
 
 % if cuda.products == "generated" then
@@ -29,7 +26,8 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
 }
 
 % end
-/* The first sequence of a shard; the first sequences % shards shards have one sequence more than the others. */
+/* The first sequence of a shard. Every shard has sequences / shards sequences, and each of the first
+ * (sequences % shards) shards has one more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -40,9 +38,10 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 % end
 % if cuda.by_team then
 
-/* Sets the addresses of a shard's stored operands. Called by one thread. */
+/* Sets the addresses of a shard's stored operands. partial: the memory of the shard, which begins with its gradient.
+ * Called by one thread. */
 INLINE void find_operands(block_state *b, char *partial) {
-    b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1);
+    b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1); /* shard 0 is a largest one */
     lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);
 }
 % end

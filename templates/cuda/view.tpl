@@ -12,7 +12,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
-    global<const int> ${one.member}; /* ${one.about} */ % for _, one in ipairs(cuda.drawing)
+    global<const int> ${draw.member}; /* ${draw.about} */ % for _, draw in ipairs(cuda.step_draws)
     shared_tables shared; % if cuda.shared
 % if streams[2] then
     lengths T;
@@ -82,10 +82,10 @@ INLINE size_t kept_rows(int use, int T) { return (size_t)use * ((block()->most_s
  * have none. */
 INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
 % end
-% for _, one in ipairs(cuda.drawing) do
-% if one.sequences then
+% for _, draw in ipairs(cuda.step_draws) do
+% if draw.sequences then
 
 /* The positions of the block's sequences, [sequences][T]. */
-INLINE const int *${one.sequences}(void) { return block()->view.${one.member} + (size_t)block()->first * block()->view.${one.T}; }
+INLINE const int *${draw.sequences}(void) { return block()->view.${draw.member} + (size_t)block()->first * block()->view.${draw.T}; }
 % end
 % end

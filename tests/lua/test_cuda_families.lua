@@ -228,7 +228,7 @@ end
 function TestFamilies.test_names_of_the_only_family_that_draws_contain_its_name()
   local _, host, plan = generate('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
   assert_in(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
-  lu.assertEquals(#plan.cuda.drawing, 1)
+  lu.assertEquals(#plan.cuda.step_draws, 1)
 end
 
 -- The host's list of launches has no names for such a product.

@@ -14,7 +14,7 @@
 --   gradients          the type of a shard's sums
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
---   drawing            random numbers that come with a step, in the order in which they lie: { template, names, prefix
+--   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
 --                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
 --                      its own positions, also sequences, the function that finds the positions, and T, its tokens
 --   draw_scratch       ints of workspace that sampling needs
@@ -330,18 +330,18 @@ local function draw_family(family)
 end
 
 -- Ints of workspace for sampling: the largest need of any draw.
-local function count_scratch(drawing)
+local function count_scratch(draws)
   local most = { "0", 0 }
-  for _, need in lists.iterate_nested(drawing, "scratch") do
+  for _, need in lists.iterate_nested(draws, "scratch") do
     most = need[2] > most[2] and need or most
   end
   return most[1]
 end
 
 -- All draws, one after another.
-local function list_drawing(plan, device)
-  local list = lists.collect({ draw_input, draw_sequences }, function(drawing)
-    return lists.map(device.streams, function(words) return drawing(plan, words) end)
+local function list_step_draws(plan, device)
+  local list = lists.collect({ draw_input, draw_sequences }, function(describe)
+    return lists.map(device.streams, function(words) return describe(plan, words) end)
   end)
   lists.append(list, lists.map(plan.attentions, function(family)
     return family.attends.draws and draw_family(family) or nil
@@ -400,8 +400,8 @@ function M.derive(plan, net, executed)
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and plan.precision ~= "bf16" or false })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or CHAIN_STAGING
-  cuda.drawing = device and list_drawing(plan, device) or nil
-  cuda.draw_scratch = device and count_scratch(cuda.drawing) or nil
+  cuda.step_draws = device and list_step_draws(plan, device) or nil
+  cuda.draw_scratch = device and count_scratch(cuda.step_draws) or nil
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE
   cuda.kernels = device and list_kernels(plan, device, multiplies, by_team) or {}
   name_families(plan)
