@@ -53,7 +53,7 @@ local function derive(plan, score)
 end
 
 local function read_template(name)
-  return name:find("^families") and support.read("tests/families/" .. name) or facets.template(name)
+  return name:find("^families") and support.read("tests/families/" .. name) or facets.read_template(name)
 end
 
 function TestFamilies.test_facets_of_a_family_replace_those_of_all()
