@@ -75,7 +75,8 @@ begin() {
     until_true both_train && halt $(trainers) || { cat "$work/output" && return 1; }
 }
 
-# run.sh also passes on Ctrl-C as SIGTERM.
+# A SIGTERM to run.sh reaches the trainers, which write checkpoints and end. run.sh handles SIGINT (Ctrl-C) by the same
+# trap.
 stops() {
     begin && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
@@ -119,6 +120,7 @@ comes_home() {
             done
         done
         ./longhand report "$work/$where" --out "$work/report" || return
+        # Reports are compared without lines that have a duration, and without the names of the folders.
         sed -e '/[0-9] s\|[0-9] h\|[0-9] min/d' -e "s|$work/$where||g" "$work/report/report.txt" >"$work/report.txt"
         [ -e "$work/report.first" ] || cp "$work/report.txt" "$work/report.first"
         cmp "$work/report.txt" "$work/report.first" || return
@@ -181,7 +183,8 @@ some_cells() {
         ends_with 1 'did you mean parity?' ./longhand bundle "$work/packed.lua:party" "$@"
 }
 
-# A study from flags is identified at home by the file of its bundle.
+# A study from flags (--axis) becomes a file in the bundle's folder of runs. A report of these runs, copied back, reads
+# this file.
 from_flags() {
     cat >"$work/flags.lua" <<'END'
 return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1, feedforward = 32 },
@@ -194,10 +197,12 @@ END
         cp -R "$work/flagged/runs" "$work/flags" && ends_with 0 'flags: encoding' ./longhand report "$work/flags"
 }
 
-# A machine whose package manager knows none of the archives, and one whose packages come from rpm.
+# Licences of the static libraries (lib*.a) in a trainer: on a machine whose package manager knows none of these files,
+# and on one whose packages come from rpm. Both package managers are scripts written here.
 licences() {
     mkdir "$work/managers" || return
-    # Other commands build the trainer with other defaults, before the bundle is made and at the same time.
+    # Other commands build the trainer with other defaults, before the bundle is made and at the same time: dpkg-query,
+    # which the bundle calls for each library, starts one the first time. It always fails: it knows no file.
     other="./longhand build $work/packed.lua:parity --levels $level --set"
     printf '#!/bin/sh\n[ -d "%s" ] || { mkdir "%s" && %s train.steps=8; } >/dev/null\nexit 1\n' "$work/called" "$work/called" \
         "$other" >"$work/managers/dpkg-query" && $other train.steps=7 || return
