@@ -48,7 +48,7 @@ enum {
 enum { LH_REF_SCALE, LH_REF_OFFSET }; /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
 enum {                                                 /* attention: the tensors that its family has */
-       LH_REF_RELATIVE,                                /* the map of sinusoids, or the table of rows */
+       LH_REF_RELATIVE,                                /* the projection of sinusoids, or the table of rows */
        LH_REF_CONTENT_BIAS,
        LH_REF_POSITION_BIAS,
        LH_REF_LOGIT_SCALE,
@@ -94,9 +94,9 @@ typedef struct lh_ref_scope {
     int site;                       /* layer in dropout's counter of the first repetition */
 } lh_ref_scope;
 
-/* A line of query-key pairs (i, j) for S keys: `line` equals j - i, (S - 1) - (i + j) or j for direction 1, -1 or 0. */
+/* A line of query-key pairs (i, j) for S keys: `number` equals j - i, (S - 1) - (i + j) or j for direction 1, -1 or 0. */
 typedef struct lh_ref_line {
-    int head, direction, line;
+    int head, direction, number;
     double value; /* added to the scaled logit */
 } lh_ref_line;
 
@@ -108,7 +108,7 @@ typedef struct lh_ref_family {
     lh_ref_rope rotation;
     int period; /* period of the positions in rotations; 0: unchanged */
     lh_ref_relative relative;
-    int clip, farthest;                      /* Shaw: distances -clip .. farthest have rows */
+    int clip, farthest;                      /* Shaw: distances -clip .. farthest have rows of the table */
     bool scored;                             /* the batch's score is added to the logits */
     double temperature;                      /* divisor of the softmax's logits */
     bool geometric, directional, normalised; /* geometric attention has no rotation, relative vectors and score */

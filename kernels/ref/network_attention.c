@@ -11,12 +11,12 @@ static const lh_ref_family *get_family(const run *r, const tape_entry *entry) {
 /* The number of keys. */
 static int count_keys(const tape_entry *entry) { return read(entry, 1)->rows; }
 
-/* The positions of the attention's family; NULL: the batch has positions for all families. */
+/* The positions of the attention's family; NULL: the family has those of the batch. */
 static const lh_ref_places *get_places(const run *r, const tape_entry *entry) {
     return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
 }
 
-/* The row of `places` for an attention. */
+/* The row of `places` for an attention: that of its block's repetition, or row 0, which all share. */
 static int choose_row(const lh_ref_places *places, const tape_entry *entry) {
     return places->layers > 1 ? entry->use : 0;
 }
@@ -35,7 +35,8 @@ static int get_distance(const run *r, const tape_entry *entry, int query, int ke
     return distances ? distances[query * count_keys(entry) + key] : key - query;
 }
 
-/* The row of Shaw's table. */
+/* The row of Shaw's table for a pair. Farther distances have the row of -clip, or of `farthest`, which is clip, or 0 if
+ * all keys after the query share the row of distance 0. */
 static int table_row(const run *r, const tape_entry *entry, int query, int key) {
     int clip = get_family(r, entry)->clip, farthest = get_family(r, entry)->farthest;
     int distance = get_distance(r, entry, query, key);
@@ -61,7 +62,7 @@ static void make_relative(const run *r, tape_entry *entry) {
     free(sinusoid);
 }
 
-/* Converts the gradients of all pairs' vectors to gradients of the map or the table. */
+/* Adds the gradients of all pairs' vectors to the gradient of Transformer-XL's projection or of Shaw's table. */
 static void relative_grad(const run *r, const tape_entry *entry, const double *drelative) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry), C = get_output(entry)->width, D = C / family->heads;
@@ -82,6 +83,8 @@ static bool in_window(const lh_ref_family *family, int query, int key) {
     return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
 }
 
+/* Whether a query sees a key by the mask of an anti-diagonal: counted from the right, query i has the keys number
+ * stride * i to stride * (i + 1) - 1, and `width` keys on either side of these. */
 static bool near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
     if (family->stride == 0) return true;
     int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
@@ -89,9 +92,9 @@ static bool near_antidiagonal(const lh_ref_family *family, int query, int key, i
 }
 
 static bool on_line(const lh_ref_family *family, const lh_ref_line *line, int query, int key, int S) {
-    if (line->direction == 1) return key - query == line->line;
-    if (line->direction == -1) return S - 1 - (query + key) == line->line;
-    return (family->from_right ? S - 1 - key : key) == line->line;
+    if (line->direction == 1) return key - query == line->number;
+    if (line->direction == -1) return S - 1 - (query + key) == line->number;
+    return (family->from_right ? S - 1 - key : key) == line->number;
 }
 
 static bool has_corner(const lh_ref_family *family, int head) {
@@ -146,6 +149,7 @@ static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = batch_score(r, entry);
+    /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
     if (!score && !masked) return;
     entry->attention.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
@@ -154,8 +158,8 @@ static void make_score(const run *r, tape_entry *entry) {
             mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
-/* Sets attention.keep if weights have dropout; the element of a head's query and key is its index in
- * [heads][query][key]. */
+/* Sets attention.keep if weights have dropout. The dropout's number of the element of a weight is the weight's index in
+ * [heads][queries][keys]. */
 static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
     if (entry->op->rate <= 0) return;
     entry->attention.keep = doubles(pairs);
