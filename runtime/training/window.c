@@ -25,7 +25,7 @@ static const struct {
     {"update_norm", offsetof(lh_window, update_norm)},
     {"seconds", offsetof(lh_window, seconds)},
 };
-enum { OF_LABELS = 3 /* number of first fields to which steps without a counted label add nothing */ };
+enum { LABEL_FIELDS = 3 /* the first fields; steps without a counted label add nothing to them */ };
 enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* seconds are not a sum over the window */ };
 
 static double *get_field(lh_window *window, int index) {
@@ -89,7 +89,8 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
     return status;
 }
 
-/* The name of a mean in metrics.jsonl: a generative model reads its target before it answers. */
+/* The name of a mean in metrics.jsonl. A teacher-forced accuracy has a name of its own, because each answer was
+ * predicted from the right tokens before it, not from the model's own answers. */
 static const char *metric_key(int index, bool teacher_forced) {
     bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
     return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
@@ -100,18 +101,18 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
-    lh_window sums = *window;
+    const int first = window->masked < window->steps ? 0 : LABEL_FIELDS; /* no label counts: no means of label fields */
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
-    for (int i = sums.masked < sums.steps ? 0 : OF_LABELS; i < MEANS; i++)
+    for (int i = first; i < MEANS; i++)
         lh_json_number(&line, metric_key(i, teacher_forced),
-                       i < OF_LABELS ? lh_window_mean(&sums, *get_field(&sums, i))
-                                     : *get_field(&sums, i) / (double)sums.steps);
+                       i < LABEL_FIELDS ? lh_window_mean(window, *get_field(window, i))
+                                        : *get_field(window, i) / (double)window->steps);
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);
-    lh_json_number(&line, "seconds", sums.seconds);
-    put_epoch(&line, &sums.epoch);
+    lh_json_number(&line, "seconds", window->seconds);
+    put_epoch(&line, &window->epoch);
     lh_json_end(&line);
     window->metrics_lines++;
     return append(&text, path, error);
@@ -121,7 +122,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
-    lh_window sums = *window;
+    lh_window sums = *window; /* get_field needs a window that is not const */
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
@@ -140,7 +141,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     return append(&text, path, error);
 }
 
-/* A count of an object; -1: it is missing. */
+/* The count that a line has under this key; -1: the key is missing, or its value is no count. */
 static int64_t read_count(const json_t *line, const char *key) {
     const json_t *value = json_object_get(line, key);
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
