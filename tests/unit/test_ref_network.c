@@ -82,7 +82,7 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
 enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2, NETWORK_DRAWS = 64 /* at least one per layer */ };
 
 /* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. The positions of layer l are 0, 1,
- * ..., without two that follow number l modulo T. */
+ * ..., without the two after number l modulo T. */
 static lh_ref_batch make_batch(void) {
     static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
     static const uint16_t label[] = {0, 2, 1, 1};
