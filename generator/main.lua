@@ -64,8 +64,8 @@ local function find(project, arguments)
   return project:plan(arguments.spec, arguments.set)
 end
 
--- Finds a spec and prints its warnings; here: also applies choices that were tuned on this machine. Returns nil and an
--- exit code after an error.
+-- Finds a spec and prints its warnings; is_local: also applies choices that were tuned on this machine. Returns nil and
+-- an exit code after an error.
 local function open(project, arguments, is_local)
   local spec, message = find(project, arguments)
   if not spec then
@@ -100,7 +100,7 @@ function verbs.check(project, arguments)
 end
 
 -- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
--- has device code. here: as for open; sources that `gen` writes are for any machine.
+-- has device code. is_local: as for open; sources that `gen` writes are for any machine.
 local function render(project, arguments, target, is_local)
   local spec, code = open(project, arguments, is_local)
   if not spec then

@@ -24,8 +24,6 @@ local HUGE = math.huge
 local TINY = 1e-30 -- the least argument of a logarithm, where the factor of the logarithm is 0
 local KEPT_AWAY = "max keeps it away from there; both branches of select are computed"
 
--- ---- on plain numbers ----
-
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
 local function compute_expm1(x)
   local u = math.exp(x)
@@ -54,8 +52,6 @@ local function compute_erf(x)
   end
   return sum
 end
-
--- ---- simplification of calls ----
 
 function M.refuse(what, expected, hint)
   return nil, { what = what, expected = expected, hint = hint }

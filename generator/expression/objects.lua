@@ -31,9 +31,7 @@ function M.wrap(node)
   return object
 end
 
--- ---- the border: strings have methods in our code, none in a spec's ----
-
-local STRINGS = debug.getmetatable("")
+local STRINGS = debug.getmetatable("") -- methods of strings: our code has them, code of a spec has none
 
 M.is_ours = false -- whether our code runs that a spec's code has called
 
@@ -57,8 +55,6 @@ end
 function M.import(f)
   return function(...) return (call_as(false, f, ...)) end
 end
-
--- ---- arguments ----
 
 -- Refuses a table where one number is needed.
 function M.refuse_table(object)

@@ -62,8 +62,6 @@ local function build_chain(word, op, arguments)
   return chain
 end
 
--- ---- functions of numbers ----
-
 local function compute_plain(word, op, arguments)
   local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
@@ -92,8 +90,6 @@ end
 local function compute(name, ...)
   return apply(name, name, ...)
 end
-
--- ---- truth values ----
 
 -- The result of `all` or `any`: a plain truth value decides the result or drops out.
 local function join_truths(name, ...)
@@ -126,8 +122,6 @@ local function choose(name, condition, a, b)
   end
   return build(name, name, condition, nodes[a] or a, nodes[b] or b)
 end
-
--- ---- tables, buckets, sums ----
 
 local function lookup(name, object, index)
   local p = tables[object]
@@ -210,8 +204,6 @@ for name, row in next, FUNCTIONS do
     return row[3](name, ...)
   end)
 end
-
--- ---- operators ----
 
 local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*", "mul" }, __div = { "/", "div" },
   __pow = { "^", "pow" }, __mod = { "%", "mod" } }
@@ -298,8 +290,6 @@ TABLE.__index, TABLE.__call = export(objects.refuse_table), export(objects.refus
 TABLE.__newindex = export(function(object)
   refuse(tables[object].local_name, "a table parameter is set", "its values stand in the field parameters")
 end)
-
--- ---- x ----
 
 local function read_parameter(p)
   session.used[p.local_name] = true

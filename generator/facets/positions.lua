@@ -95,8 +95,6 @@ M.fields = {
     } },
 }
 
--- ---- valid combinations ----
-
 local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local NO_WORDS = "x.query_index and x.key_index, or positions by index"
@@ -175,8 +173,6 @@ function M.check(view, report)
   end
 end
 
--- ---- unlikely settings ----
-
 local FAR = 32 -- positions per token: twice the largest of Ruoss et al.'s figure 3, 8192 for 501 tokens, which trains
 
 -- Warns about a range far above the lengths in use: training would hardly meet most of its positions.
@@ -238,8 +234,6 @@ function M.explain_length(resolved, sides)
       and "draws as many random positions as a sequence has tokens"
   end
 end
-
--- ---- the plan ----
 
 -- The fields for sampled positions: their range, and the way of sampling.
 local function plan_sampled(positions)
@@ -312,8 +306,6 @@ function M.plan(encoding, family, given)
   drawn.layer_index = not per_layer and "0" or shared and "l + 1" or "l"
   return drawn
 end
-
--- ---- words ----
 
 local DISTANCES = {
   drawn = "ascending distances drawn from 1 .. %d",

@@ -260,8 +260,6 @@ function M.plan(_, family, given)
   return M.derive(formula, family, given.precision)
 end
 
--- ---- words ----
-
 function M.describe_details(family)
   return family.score_text and "score = " .. family.score_text
 end

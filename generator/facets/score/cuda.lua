@@ -76,8 +76,6 @@ local function describe_gradients(members, tables)
   return layout(members) == layout(tables) and OF_TABLES or OF_GRADIENTS
 end
 
--- ---- declarations of functions ----
-
 local BY_KEYS = { key = true, distance = true, sum = true } -- with cross-attention, these loops have bounds with S
 
 local function find_uses(build, nest)
@@ -105,8 +103,6 @@ local function merge_uses(build, list)
   set.S = build.cross and (set.S or set.w and depends_on(build.work, "S")) or false
   return set
 end
-
--- ---- loop nests ----
 
 local RESULTS = { assign = true, add = true, add_element = true }
 
@@ -163,8 +159,6 @@ local function make_gradients(build, tables)
   local needs = uses.w and uses.staging and room .. ", " .. shared or uses.w and room or uses.staging and shared
   return list, { uses = uses, needs = needs and ", with " .. needs or "" }
 end
-
--- ---- a pair ----
 
 local function describe_pair(out, build, score)
   out.pair = nests.score_pair(build, score)

@@ -58,8 +58,6 @@ local function derive(net)
   return executed
 end
 
--- ---- a walk through the forward pass ----
-
 -- holds: buffer -> its last written value; shapes: buffer -> its shape.
 local Walk = {}
 Walk.__index = Walk

@@ -94,8 +94,6 @@ local function recorded(device, scope, training, list, decodes)
   return made
 end
 
--- ---- decoding ----
-
 -- The records of a scope that process one token of each sequence of the decoded stream.
 local function decoded(device, scope, list)
   local each = lists.filter(list, function(entry) return entry.one.out.stream == device.given.decoded end)
@@ -115,8 +113,6 @@ local function decoded_block(device, block, list)
   end)
   return { list = decoded(device, block, list), caches = caches }
 end
-
--- ---- dropout ----
 
 local function drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
@@ -178,8 +174,6 @@ local function derive_masks(device, scope)
     device.sites = device.sites + #of_width * scope.count * scope.loops
   end
 end
-
--- ---- a wide model ----
 
 -- The arguments of a function that its list reads.
 local function reads(list)

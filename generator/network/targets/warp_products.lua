@@ -44,8 +44,6 @@ local function records_of_modes(device, op, training, make)
   return lists.merge(make(true), { asked = "training" }), lists.merge(make(false), { asked = "else" })
 end
 
--- ---- operands that are rounded when they are stored ----
-
 local ACTIVATIONS = { activation = true, gate = true } -- products before them can be chains, which round nothing
 
 -- The product that alone makes or alone reads a value, if the value is stored as the product makes it.

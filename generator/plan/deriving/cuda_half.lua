@@ -294,8 +294,6 @@ local function name_families(plan)
   end
 end
 
--- ---- random numbers ----
-
 -- The draw of positions for vectors added to a stream's tokens, where several streams sample them apart from families.
 local function draw_input(plan, words)
   local draw, prefix = plan.input_draw, words.at .. "input_"

@@ -83,8 +83,6 @@ function M.derive_shared(plan)
     tables = added or sinusoids or has_any("rotates") }
 end
 
--- ---- random positions ----
-
 -- In the counter, the draws of each stream begin at the site of the first family that reads the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do

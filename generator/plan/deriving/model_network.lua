@@ -111,8 +111,6 @@ local function describe_given(plan, model, families, additive)
   }
 end
 
--- ---- a network of the user's own ----
-
 -- Refuses a field that the spec states and the network does not read, instead of ignoring the field silently.
 local function refuse_unread(field, file, expected)
   error({ problem = true, field = field, what = "is read by nothing in " .. file.path,

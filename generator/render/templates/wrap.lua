@@ -102,8 +102,6 @@ fit = function(line)
   return break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
--- ---- comments ----
-
 local function closes(line)
   return line:find("*/", 1, true) ~= nil
 end

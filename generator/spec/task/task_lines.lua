@@ -211,8 +211,6 @@ function M.read(facts, named, key, value)
   return result, what, expected
 end
 
--- ---- checks of several lines ----
-
 -- Calls try(value, n) for a formula at its options' extremes and every n, and returns the first problem or nil.
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.list_trials(formula, options)) do
@@ -362,8 +360,6 @@ function M.has_one_output(facts)
     return formulas.compute(facts.output_length, n) ~= 1
   end)
 end
-
--- ---- options of a spec ----
 
 -- The first `count` symbols; nil if the list is shorter or `count` is invalid.
 local function take_first(symbols, count, numbers)
