@@ -78,7 +78,6 @@ local function open(project, arguments, is_local)
   return spec
 end
 
--- Prints the result of a verb.
 local function print_result(text)
   io.stdout:write(text)
   return DONE

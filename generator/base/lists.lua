@@ -3,12 +3,7 @@
 local M = {}
 
 function M.has(list, value)
-  for _, item in ipairs(list) do
-    if item == value then
-      return true
-    end
-  end
-  return false
+  return M.any(list, function(item) return item == value end)
 end
 
 -- Appends the items of another list to a list and returns the list.

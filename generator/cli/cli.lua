@@ -153,10 +153,8 @@ end
 
 -- The valid names: the verbs, or the flags of the verb.
 local function list_names(parser, kind)
-  local names = {}
-  for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
-    lists.append(names, element._aliases)
-  end
+  local elements = kind == "command" and parser._commands or parser._options
+  local names = lists.collect(elements, function(element) return element._aliases end)
   return lists.merge(names, lists.to_set(names))
 end
 

@@ -9,11 +9,7 @@ local M = {}
 
 -- Names of options, or of verbs.
 local function list_names(list)
-  local words = {}
-  for _, entry in ipairs(list) do
-    lists.append(words, entry.names or { entry.name })
-  end
-  return table.concat(words, " ")
+  return table.concat(lists.collect(list, function(entry) return entry.names or { entry.name } end), " ")
 end
 
 -- A line that offers the values of a kind; nil for kinds without known values.

@@ -61,9 +61,7 @@ function M.find_needs(state, node)
     set[node] = true
   end
   for _, argument in ipairs(node) do
-    for letter in next, M.find_needs(state, argument) do
-      set[letter] = true
-    end
+    lists.update(set, M.find_needs(state, argument))
   end
   if node.op == "sum" then
     set[node.index] = nil

@@ -48,7 +48,6 @@ local function make_nest(build, class, found)
   return nest
 end
 
--- The loop nest that fills all tables of a class.
 function M.make_filling(build, class, tables)
   return make_nest(build, class, { effects = lists.map(tables, function(t)
     return lists.merge(build.target.make_filling(build, t, class), { node = t.value, per_head = t.per_head })

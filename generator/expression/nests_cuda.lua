@@ -191,8 +191,7 @@ function M.scatter(build, nest, class, effect, p)
   local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, turns .. count, index_heads))
   local list = turns .. write_stride(build, class, "s")
   table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), heads = of_head and build.heads or "1",
-    size = p.size,
-    index = indices, index_stride = index_heads and of_head and list or "0", value = values,
+    size = p.size, index = indices, index_stride = index_heads and of_head and list or "0", value = values,
     count = value_heads and not of_head and build.heads .. " * " .. list or list })
   return {
     { kind = "assign", node = effect.index_node, integer = true, per_head = index_heads, loops = loops, wide = true,

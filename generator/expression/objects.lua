@@ -19,11 +19,9 @@ M.TRACED, M.TABLE, M.ROOT = {}, {}, {} -- metatables of tracing objects, which t
 local nodes, tables, roots = M.nodes, M.tables, M.roots
 
 -- Raises a mistake of the spec; word: the text of the spec at the mistake.
-local function refuse(word, what, expected, hint)
+function M.refuse(word, what, expected, hint)
   error({ problem = true, word = word, what = what, expected = expected, hint = hint })
 end
-
-M.refuse = refuse
 
 function M.wrap(node)
   local object = setmetatable({}, M.TRACED)
@@ -59,7 +57,7 @@ end
 -- Refuses a table where one number is needed.
 function M.refuse_table(object)
   local p = tables[object]
-  refuse(p.local_name, ("x.%s has %d values: read one with lookup(x.%s, index)"):format(p.local_name, p.size,
+  M.refuse(p.local_name, ("x.%s has %d values: read one with lookup(x.%s, index)"):format(p.local_name, p.size,
     p.local_name), "a single number")
 end
 
@@ -73,18 +71,18 @@ function M.read_number(word, value)
     return nodes[value]
   elseif type(value) == "number" then
     if not M.is_finite(value) then
-      refuse(word, ("%s takes %s, which is not a finite number"):format(word,
+      M.refuse(word, ("%s takes %s, which is not a finite number"):format(word,
         value ~= value and "NaN" or tostring(value)), "finite numbers", "was something divided by zero?")
     end
     return value
   elseif tables[value] then
     M.refuse_table(value)
   elseif roots[value] then
-    refuse(word, ("%s takes x itself, which holds all symbols"):format(word), "one of them, such as x.score")
+    M.refuse(word, ("%s takes x itself, which holds all symbols"):format(word), "one of them, such as x.score")
   elseif type(value) == "boolean" then
-    refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) makes a number of one")
+    M.refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) makes a number of one")
   end
-  refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
+  M.refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
     or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, and what x holds")
 end
 
@@ -98,7 +96,7 @@ function M.read_truth(word, value)
   if not nodes[value] then
     M.read_number(word, value)
   end
-  refuse(word, ("%s takes a number for a truth value"):format(word),
+  M.refuse(word, ("%s takes a number for a truth value"):format(word),
     "what less, less_equal, equal, all, any and negate give")
 end
 

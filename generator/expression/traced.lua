@@ -66,8 +66,7 @@ local function compute_plain(word, op, arguments)
   local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
     refuse(word, ("%s(%s) is not a finite number"):format(word:find("%a") and word or op,
-      table.concat(lists.map(arguments, diagnostics.show), ", ")),
-      row and row.expected or "arguments for which it is")
+      table.concat(lists.map(arguments, diagnostics.show), ", ")), row and row.expected or "arguments for which it is")
   end
   return value
 end

@@ -144,8 +144,7 @@ function M.export(family, given)
   given.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
     or { "matches", "outwards" })
   given.calls.indices = geometric and true or given.calls.indices
-  return { geometric = geometric,
-    temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
+  return { geometric = geometric, temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 
 function M.request_value(family)

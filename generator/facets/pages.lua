@@ -64,10 +64,8 @@ local M = {
 local SPEC_ORDER = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-M.by_name, placement.pages = {}, M
-for _, page in ipairs(M) do
-  M.by_name[page.name] = page
-end
+placement.pages = M
+M.by_name = lists.index_by(M, function(page) return page.name end)
 M.in_spec_order = lists.map(SPEC_ORDER, function(name) return M.by_name[name] end)
 
 -- Adds a page after all others; callers must do so before the schema is made, which happens only once.

@@ -13,12 +13,7 @@ end
 
 -- Whether the text of a score reads one of these names (a set) of its argument.
 function M.mentions(formula, names)
-  for word in formula:gmatch("%f[%w_]x%.([%w_]+)") do
-    if names[word] then
-      return true
-    end
-  end
-  return false
+  return lists.any(lists.find_all(formula, "%f[%w_]x%.([%w_]+)"), function(word) return names[word] end)
 end
 
 local DRAWN = { distance = true, query = true, key = true }
@@ -31,12 +26,10 @@ function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
 
--- Whether any facet reads the position of a single token.
 function M.reads_positions(resolved)
   return reads_any(resolved, "positions")
 end
 
--- Whether any facet reads the signed distance of a pair.
 function M.reads_distances(resolved)
   return reads_any(resolved, "distances")
 end

@@ -120,8 +120,7 @@ local function check_grid(view, report)
   refuse("encoding.additive.kind", encoding.additive.kind == "none", "nothing reads the rows and columns of the grid",
     '"sinusoid", or positions by index')
   refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
-    "a rotation needs one number per position, and a cell has two",
-    BY_INDEX)
+    "a rotation needs one number per position, and a cell has two", BY_INDEX)
   refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
     "a vector belongs to one signed distance, and two cells have two distances", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),

@@ -30,8 +30,7 @@ local function resolve_formula(context, texts, encoding, family, user)
     layers = families.count_layers(model, user), cross = user == "cross",
     causal = families.is_causal(model, user, encoding) }))
   if formula and encoding.positions.kind == "randomized"
-    and placement.score_reads_positions(encoding)
-    and is_default(context, path .. ".positions.draw") then
+    and placement.score_reads_positions(encoding) and is_default(context, path .. ".positions.draw") then
     encoding.positions.draw = "layer"
   end
   return formula
@@ -112,8 +111,7 @@ function M.settle_sides(context)
       own, path = encoding[name] or {}, ("encoding.%s.relative.sides"):format(name)
     end
     local relative = own.relative
-    if relative and relative.kind == "shaw" and is_default(context, path)
-      and families.is_causal(model, name, own) then
+    if relative and relative.kind == "shaw" and is_default(context, path) and families.is_causal(model, name, own) then
       relative.sides = "left"
     end
   end

@@ -280,10 +280,7 @@ function readers.names(context, field, node)
       given[name or i], list[#list + 1] = true, not field.choices and name or nil
     end
   end
-  for _, name in ipairs(field.choices or {}) do
-    list[#list + 1] = given[name] and name or nil
-  end
-  return list
+  return lists.append(list, lists.filter(field.choices or {}, function(name) return given[name] end))
 end
 
 function readers.keep(context, field, node)
@@ -388,8 +385,7 @@ function readers.settings(context, field, node)
     if not base_names.is_valid(name) then
       add(context, inner, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
     elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
-      report_misfit(context, inner, path,
-        "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
+      report_misfit(context, inner, path, "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
     elseif type(value) == "function" then
       report_wrong_type(context, field, inner)
     else

@@ -29,7 +29,6 @@ local COUNT = { uniform = "1", query = "s->tokens", key = "s->tokens", distance 
   sum = "s->distances", pair = "s->pairs" }
 local CROSS_COUNT = setmetatable({ key = "s->keys" }, { __index = COUNT })
 
--- A table as a member of a struct.
 local function make_member(build, t, per_head)
   local count = (build.cross and CROSS_COUNT or COUNT)[t.class]
   return { name = t.name, class = t.class, declared = "reals ", type = "real",
@@ -38,13 +37,9 @@ end
 
 -- Members for gradients: each head has its own member, whether or not the heads share the table.
 local function list_gradients(build, gathers)
-  local list = {}
-  for _, class in ipairs(classes) do
-    for _, entry in ipairs(gathers[class] or {}) do
-      list[#list + 1] = make_member(build, entry.table, true)
-    end
-  end
-  return list
+  return lists.collect(classes, function(class)
+    return lists.map(gathers[class] or {}, function(entry) return make_member(build, entry.table, true) end)
+  end)
 end
 
 -- Counts of tokens that a struct of such members needs, { type, name, value, about }; even a struct without members has

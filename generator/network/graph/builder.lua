@@ -74,8 +74,7 @@ local function number_dropout(scope, op)
   op.place = scope.places
   scope.places = scope.places + 1
   if scope.places > M.MOST_PLACES then
-    checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d",
-      M.MOST_PLACES)
+    checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d", M.MOST_PLACES)
   end
 end
 

@@ -39,7 +39,6 @@ function M.check_name(net, name, of_what)
   end
 end
 
--- Checks that a kind is in a table of kinds (ops.lua).
 function M.check_kind(net, kinds, kind, what)
   if not kinds[kind] then
     fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.format_names(kinds))

@@ -237,11 +237,9 @@ local function describe_struct(scope, name, gradients_type, block, count)
   local panels = list_panels(scope)
   local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
-    article = block and wording.choose_article(block), count = count,
-    repetitions = scope.count, panels = panels, packed = packed,
-    lines = write_lines(scope, list_members, "parameters_type", "count_name"), small = describe_small(scope),
-    from_tables = list_table_members(scope),
-    first_use = scope.first_use or false }
+    article = block and wording.choose_article(block), count = count, repetitions = scope.count, panels = panels,
+    packed = packed, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
+    small = describe_small(scope), from_tables = list_table_members(scope), first_use = scope.first_use or false }
 end
 
 function M.count(p)

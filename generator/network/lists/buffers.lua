@@ -49,9 +49,7 @@ function M.find_read(backward)
     elseif op and b.kind == op.kind .. "_grad" and op.about.kernel then
       read[op.x] = true
     elseif b.kind == "attention_grad" then
-      for _, value in ipairs(lists.append(ops.list_read(op), { op.out })) do
-        read[value] = true
-      end
+      lists.update(read, lists.to_set(lists.append(ops.list_read(op), { op.out })))
     end
   end
   return read

@@ -29,9 +29,7 @@ local function find_partial(found, executed, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
     found.per_token, found.partial[op] = found.per_token + (flops.token or 0), true
-    for _, value in ipairs(ops.list_results(op)) do
-      found.values[value] = true
-    end
+    lists.update(found.values, lists.to_set(ops.list_results(op)))
   elseif op.kind == "attention" then
     found.per_pair, found.pairs[op.family.name] = found.per_pair + flops.pair, flops.pair
     found.partial[op] = true
@@ -55,9 +53,7 @@ function find(found, executed, scope)
       find_partial(found, executed, op)
     end
     local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
-    for _, value in ipairs(by_row and {} or ops.list_read(op)) do
-      whole[value] = true
-    end
+    lists.update(whole, lists.to_set(by_row and {} or ops.list_read(op)))
   end
 end
 

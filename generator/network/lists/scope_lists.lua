@@ -170,9 +170,7 @@ local function find_reserved(net, executed)
   end
   for _, scope in ipairs(executed.order) do
     names[scope.name], names[scope.name .. "s"] = true, true
-    for name in pairs(executed[scope].writes) do
-      names[name] = true
-    end
+    lists.update(names, executed[scope].writes)
     for _, op in ipairs(scope.ops) do
       if op.out.carried and op.kind ~= "block" then
         names[op.out.name] = true

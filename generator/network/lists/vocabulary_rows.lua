@@ -39,9 +39,7 @@ local function select(block, list, part, barred)
     whole = whole or lists.any(ops.list_read(op), function(value) return not values[value] end)
     if not whole and not barred[op] then
       done[op] = true
-      for _, value in ipairs(ops.list_results(op)) do
-        values[value] = true
-      end
+      lists.update(values, lists.to_set(ops.list_results(op)))
     end
   end
   return done
@@ -58,9 +56,7 @@ local function bar_readers(block, list, done, barred)
   local found = lists.filter(list, function(op)
     return done[op] and lists.any(ops.list_read(op), function(value) return value ~= block.entry and read[value] end)
   end)
-  for _, op in ipairs(found) do
-    barred[op] = true
-  end
+  lists.update(barred, lists.to_set(found))
   return found[1] ~= nil
 end
 

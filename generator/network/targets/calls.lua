@@ -133,7 +133,6 @@ function M.add_row_records(forward, back, routine, with_dropout)
   end
 end
 
--- The kernel of both targets for the gradient of a norm.
 function M.name_norm_grad(b)
   local op, rms = b.op, b.op.norm == "rms"
   if op.kind == "norm" then

@@ -80,13 +80,6 @@ local function find_index(list, chain)
   end
 end
 
--- Removes from a set of names the buffers that an entry of a backward list writes.
-local function remove_written(names, b)
-  for _, buffer in ipairs(buffers.list_written(b)) do
-    names[buffer.name] = nil
-  end
-end
-
 -- The entries of a forward and a backward list with their chains, and the unused buffers.
 function M.chain(forward, backward, keeps)
   local readers = fuse.find_readers(lists.map(forward, function(entry)
@@ -121,8 +114,8 @@ function M.chain(forward, backward, keeps)
     end
     i = i + 1
   end
-  for _, entry in ipairs(made_back) do
-    remove_written(unused.gradients, entry.one)
+  for _, buffer in ipairs(lists.collect(made_back, function(entry) return buffers.list_written(entry.one) end)) do
+    unused.gradients[buffer.name] = nil
   end
   return made, made_back, unused
 end

@@ -142,16 +142,12 @@ end
 function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.list_taken(), net.classified.op.tied
   local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, part_taken = {},
-    vocabulary = vocabulary, eval_dropout = eval_dropout,
-    products = calls.make_functions(taken), gradients = calls.make_functions(taken),
-    rows = calls.make_functions(taken) }
+    vocabulary = vocabulary, eval_dropout = eval_dropout, products = calls.make_functions(taken),
+    gradients = calls.make_functions(taken), rows = calls.make_functions(taken) }
   rows.add_buffers(cpu)
-  local panels_of = {}
-  for _, struct in ipairs(structs) do
-    panels_of[struct.name] = struct.panels
-  end
+  local structs_by_name = lists.index_by(structs, function(struct) return struct.name end)
   local blocks = lists.map(net.scopes, function(block)
-    return make_block(cpu, block, panels_of[block.parameters_type])
+    return make_block(cpu, block, structs_by_name[block.parameters_type].panels)
   end)
   local pass = { train = records.list_forward(cpu, net, "train"), evaluate = records.list_forward(cpu, net, "evaluate"),
     backward = records.list_backward(cpu, net), trace = make_trace(cpu) }
@@ -165,8 +161,8 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     tied = tied and tied.name or false, places = builder.count_places(net),
     masks = #lists.map(net.order, function(scope) return next(scope.masks) end) > 0,
-    embeddings = list_embeddings(cpu),
-    attended = name_attended(net), decoding = stream and make_decoding(cpu, stream) or false,
+    embeddings = list_embeddings(cpu), attended = name_attended(net),
+    decoding = stream and make_decoding(cpu, stream) or false,
     labelled = cpu_buffers.get_prefix(net, net.classified.op.x.stream) }
 end
 

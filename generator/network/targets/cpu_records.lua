@@ -103,7 +103,6 @@ function forward.add_norm(cpu, at, op)
   return make_sum(cpu, at, op, record)
 end
 
--- The function that adds rows of a width.
 local function make_adding(cpu, width, drops, call)
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(width)
@@ -253,8 +252,7 @@ function back.place_grad(cpu, at, b)
   local learned = op.p ~= nil and not op.p.frozen
   local elements = count_elements(at, cpu_buffers.get_prefix(cpu.net, op.out.stream))
   return op.dropout and make_drop(at, op, at.dy, elements) or false,
-    learned and (make_place(cpu, at, op, "place_grad", at.g .. op.p.name,
-      "routine(self, positions, dy, vectors)"))
+    learned and (make_place(cpu, at, op, "place_grad", at.g .. op.p.name, "routine(self, positions, dy, vectors)"))
 end
 
 function back.block_grad(_, _, b)

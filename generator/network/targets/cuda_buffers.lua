@@ -133,8 +133,7 @@ local function family_work(sides, family, list)
     add(of_heads(sides.queries, family, "delta", PLAIN,
       "[sequences][HEADS][T] product of each output with its gradient"))
     if attends.pairs then
-      add(of_pairs(sides, family, "pairs", PLAIN,
-        "[sequences at a time][HEADS][queries][keys] gradients of logits"))
+      add(of_pairs(sides, family, "pairs", PLAIN, "[sequences at a time][HEADS][queries][keys] gradients of logits"))
     end
   end
   if attends.pair_scores then
@@ -168,8 +167,7 @@ function M.kept(device, block)
       list[#list + 1] = member_of(device, buffer, plain)
     end
   end
-  list[#list + 1] = rows(device.words[block.last.stream], "output", GLOBAL, block.last.width,
-    "input of the next layer")
+  list[#list + 1] = rows(device.words[block.last.stream], "output", GLOBAL, block.last.width, "input of the next layer")
   return list
 end
 

@@ -317,8 +317,7 @@ local function place_sums(device, net)
     local op = of_kind(device.lists[block].forward, "place")
     local member, words = op and records.sums_of_places(op), op and device.words[op.out.stream]
     list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
-      times = block.count_name .. " * ", T = words.T, drawn = cuda_names.drawn_places(words, op, "l") }
-      or nil
+      times = block.count_name .. " * ", T = words.T, drawn = cuda_names.drawn_places(words, op, "l") } or nil
   end
   return list
 end
@@ -326,9 +325,8 @@ end
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.make_functions({}), masks = {},
     mask_of = {}, slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
-    rounded_values = {},
+    rounded_values = {}, buffers = buffers.derive(net, executed, given.evaluates),
     contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
-    buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie

@@ -108,10 +108,9 @@ function forward.product(device, at, op, training)
   if device.given.chains then
     return warp_products.product(device, at, op, training)
   end
-  return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)",
-    columns = op.out.width.text, inner = op.x.width.text, x = at.x, weight = at.p .. op.weight,
-    bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
-    out = at.out }
+  return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)", columns = op.out.width.text,
+    inner = op.x.width.text, x = at.x, weight = at.p .. op.weight, rectified = tostring(op.relu or false), out = at.out,
+    bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS }
 end
 
 -- The record that adds the bias and applies the rectifier to a product that a library has computed.
@@ -181,8 +180,7 @@ local function rotated(device, op, way, q, kv, one)
     return { kind = "rotate", call = "routine(way, positions, T, stride, x)", routine = routine, way = way, x = x,
       T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
-        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn)
-        or false }
+        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
   end
   return side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions")
 end

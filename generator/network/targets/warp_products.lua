@@ -70,8 +70,7 @@ function M.find_rounded_values(device)
     if family.attends.in_fragments and family.rotation.kind ~= "rope" and alone and only_product(makers[q])
       and only_product(makers[kv]) then
       device.rounded_values[kv] = {}
-      device.rounded_values[q] = { scaled = "WIDTH",
-        scale = family.PREFIX .. "LOGIT_SCALE" .. family.attends.to_bits }
+      device.rounded_values[q] = { scaled = "WIDTH", scale = family.PREFIX .. "LOGIT_SCALE" .. family.attends.to_bits }
     end
     local reader = only_product(readers[attended])
     local activated = reader and lists.any(readers[reader.out] or {}, function(one) return ACTIVATIONS[one.kind] end)
@@ -124,8 +123,7 @@ local function product_in_mode(device, at, op, training)
     routine = product_routine(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
       order = "ROWS", keeps = kept ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
       rounded = tostring(training and device.rounds), extra = bias and "bias", finish = finish,
-      form = form_of(device, op.out, finish) },
-      op.x.width.text, op.out.width.text) }
+      form = form_of(device, op.out, finish) }, op.x.width.text, op.out.width.text) }
 end
 
 function M.product(device, at, op, training)
@@ -139,13 +137,11 @@ function M.input_grad(device, at, b)
   local op, kept = b.op, place_of_operand(device, b.op, "dy") or false
   local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
   return { call = "routine(rows, dy, kept, weight, other, to)", kept = kept,
-    other = b.relu and at.x or b.adds and at.to,
-    weight = weights_struct(device, at, op, true) .. op.weight,
+    other = b.relu and at.x or b.adds and at.to, weight = weights_struct(device, at, op, true) .. op.weight,
     routine = product_routine(device, { name = "product_%s_grad", order = "COLUMNS", keeps = kept ~= false,
       x_rounded = is_rounded(device, b.dy), rounded = tostring(device.rounds),
       extra = b.relu and "x" or b.adds and "other", finish = finish,
-      form = form_of(device, op.x, finish, true) },
-      op.out.width.text, op.x.width.text) }
+      form = form_of(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
 end
 
 -- Has the team sum the gradient of a product's weights over the batch (templates/cuda/weights.tpl).

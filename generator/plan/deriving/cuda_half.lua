@@ -336,7 +336,6 @@ local function count_scratch(draws)
   return most[1]
 end
 
--- All draws, one after another.
 local function list_step_draws(plan, device)
   local list = lists.collect({ draw_input, draw_sequences }, function(describe)
     return lists.map(device.streams, function(words) return describe(plan, words) end)

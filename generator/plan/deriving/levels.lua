@@ -3,6 +3,8 @@
 -- A list of levels, each also by its name, with fields name; tag: the suffix of level.h's LH_LEVEL_; vector: bytes of a
 -- vector; registers: the number of vector registers; key_tile: KEY_TILE.
 
+local lists = require("base.lists")
+
 local levels = {
   { name = "x86-64-v4", tag = "X86_64_V4", vector = 64, registers = 32, key_tile = 8 },
   { name = "x86-64-v3", tag = "X86_64_V3", vector = 32, registers = 16, key_tile = 4 },
@@ -10,8 +12,4 @@ local levels = {
   { name = "aarch64", tag = "AARCH64", vector = 16, registers = 32, key_tile = 8 },
 }
 
-for _, level in ipairs(levels) do
-  levels[level.name] = level
-end
-
-return levels
+return lists.update(levels, lists.index_by(levels, function(level) return level.name end))

@@ -208,9 +208,7 @@ function M.list_values(plan, level)
   local all = {}
   for i, choice in ipairs(choices) do
     local list = choice.values(plan, level)
-    for j = 1, #list do
-      list[list[j]] = true
-    end
+    lists.update(list, lists.to_set(list))
     all[i], all[choice.name] = choice.name, list
   end
   return all

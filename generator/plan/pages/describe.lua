@@ -136,8 +136,7 @@ function M.make_comments(plan)
     cuda = wrap("The device code's description for the runtime: kernels, memory, draws, position tables."),
     layers = wrap(("The %s's layers over one block of sequences, forward and backward."):format(
       (plan.resolved.model.kind:gsub("_", "-"))), size),
-    trace = wrap("One forward pass that stores activations, scores and attention.", size,
-      encoding),
+    trace = wrap("One forward pass that stores activations, scores and attention.", size, encoding),
     decode = wrap("Decoding: a few tokens of each sequence at a time pass through all layers, which cache keys "
       .. "and values.", size, encoding),
     flops = make_flops_comment(plan),

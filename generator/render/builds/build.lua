@@ -74,8 +74,7 @@ function M.find_cuda(project, request, least)
   if code ~= 0 then
     return nil, words
   elseif not escape.make((words:gsub(" ", ","))) then
-    return nil, ("make cannot handle the toolkit's path: %s; expected %s"):format(escape.plain(words),
-      escape.MAKE_TEXT)
+    return nil, ("make cannot handle the toolkit's path: %s; expected %s"):format(escape.plain(words), escape.MAKE_TEXT)
   end
   return (words .. " " .. text):gsub(" $", "")
 end
@@ -323,8 +322,7 @@ function M.finish(work, code)
   local job, staging = work.job, work.staging
   local log = write.read(work.log) or ""
   local text = log:find("%S") and M.annotate(log, get_path_from_root(work.project, staging) .. "/src", job.files,
-    job.id)
-    or nil
+    job.id) or nil
   if code ~= 0 then
     local failure, lack = text or "make failed without a word\n", M.find_lack(log, staging)
     if lack then

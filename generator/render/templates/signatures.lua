@@ -28,8 +28,7 @@ end
 -- Splits words into parameters or arguments: commas in brackets and strings are no separators.
 function M.split(text)
   local list = {}
-  local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask)
-    :gsub("%b{}", mask)
+  local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask):gsub("%b{}", mask)
   for from, to in masked:gmatch("%s*()[^,]+()") do
     list[#list + 1] = text:sub(from, to - 1)
   end
@@ -44,7 +43,6 @@ local function remove_comments(text)
   return (text:gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", ""))
 end
 
--- Adds the occurrences of names in a text to counts.
 local function count(counts, text, step)
   for name in remove_comments(text):gmatch("[%a_][%w_]*") do
     counts[name] = (counts[name] or 0) + step

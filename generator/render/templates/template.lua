@@ -68,8 +68,7 @@ local function read_keyword(reader, token, line)
   elseif top and not top.ready and word == BLOCK[top.word] then
     top.ready = true
   elseif BLOCK[word] then
-    table.insert(reader.blocks, { word = word, line = line, col = token.col,
-      ready = word == "do" or word == "repeat" })
+    table.insert(reader.blocks, { word = word, line = line, col = token.col, ready = word == "do" or word == "repeat" })
   elseif word == "elseif" or word == "else" then
     if not top or top.word ~= "if" or top.last then
       fail(reader, line, token.col, ("'%s' without 'if'"):format(word))

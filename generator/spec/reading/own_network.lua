@@ -32,8 +32,7 @@ for _, name in ipairs({ "abs", "cos", "exp", "floor", "log", "max", "min", "sin"
   functions[name] = plain[name]
 end
 
-local DIALECT = { functions = functions, names = canonical.sort_keys(functions), noun = "a network",
-  returns = RETURNS }
+local DIALECT = { functions = functions, names = canonical.sort_keys(functions), noun = "a network", returns = RETURNS }
 
 M.NAMES = DIALECT.names -- names of the functions that a description may call
 

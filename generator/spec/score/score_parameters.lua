@@ -259,8 +259,7 @@ function M.read(context, name, node, path)
   local start_path = path .. (fields.init and ".init" or start.origin ~= node.origin and ".values" or "")
   return read_initial(context, start, start_path, p, whole)
     and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
-    and check_size(context, outside, path .. ".outside", { math.type(p.outside) and p.outside })
-    and p or nil
+    and check_size(context, outside, path .. ".outside", { math.type(p.outside) and p.outside }) and p or nil
 end
 
 -- The fields of a parameter in the resolved spec.
