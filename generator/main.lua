@@ -191,10 +191,9 @@ local function provide(project, arguments, request)
 end
 
 function verbs.build(project, arguments)
-  local trainer, code = provide(project, arguments, {
-    levels = arguments.levels:gsub(",", " "), dir = arguments.out, linking = arguments.static and "static" or "dynamic",
-    target = arguments.target, arch = arguments.arch, jit = arguments.jit, cuda_root = arguments.cuda_root,
-  })
+  local trainer, code = provide(project, arguments, { levels = arguments.levels:gsub(",", " "), dir = arguments.out,
+    linking = arguments.static and "static" or "dynamic", target = arguments.target, arch = arguments.arch,
+    jit = arguments.jit, cuda_root = arguments.cuda_root })
   if not trainer then
     return code
   end
@@ -222,10 +221,8 @@ local function replace_process(words)
 end
 
 function verbs.train(project, arguments)
-  local built, code = provide(project, arguments, {
-    levels = "best", target = arguments.target, jit = arguments.jit, cuda_root = arguments.cuda_root,
-    arch = arguments.arch or not arguments.jit and "here" or nil,
-  })
+  local built, code = provide(project, arguments, { levels = "best", target = arguments.target, jit = arguments.jit,
+    cuda_root = arguments.cuda_root, arch = arguments.arch or not arguments.jit and "here" or nil })
   if not built then
     return code
   end

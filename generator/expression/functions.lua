@@ -57,20 +57,16 @@ function M.refuse(what, expected, hint)
   return nil, { what = what, expected = expected, hint = hint }
 end
 
-local refuse = M.refuse
-
 -- Whether a node is the number `value`; without `value`, whether the node is any number.
 function M.is_number(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end
 
-local is_number = M.is_number
-
 -- The smaller of two nodes (sign -1: the larger): one of the two if their ranges decide, otherwise a new node.
 local function make_extreme(op, sign)
   return function(b, x, y)
     local pick = sign > 0 and math.min or math.max
-    if is_number(x) and is_number(y) then
+    if M.is_number(x) and M.is_number(y) then
       return b:number(pick(x.value, y.value))
     elseif x == y or (sign > 0 and x.high <= y.low) or (sign < 0 and x.low >= y.high) then
       return x
@@ -89,7 +85,7 @@ local function make_extreme_gradient(first, second)
 end
 
 local function simplify_abs(b, x)
-  if is_number(x) then
+  if M.is_number(x) then
     return b:number(math.abs(x.value))
   elseif x.low >= 0 then
     return x
@@ -102,7 +98,7 @@ local function simplify_abs(b, x)
 end
 
 local function simplify_floor(b, x)
-  if is_number(x) then
+  if M.is_number(x) then
     return b:number(math.floor(x.value))
   elseif x.type == "integer" then
     return x
@@ -114,9 +110,9 @@ local function simplify_floor(b, x)
 end
 
 local function simplify_mod(b, x, n)
-  if not is_number(n) or n.value <= 0 then
-    return refuse("the second argument of mod is " .. text.format_briefly(n), "a positive constant")
-  elseif is_number(x) then
+  if not M.is_number(n) or n.value <= 0 then
+    return M.refuse("the second argument of mod is " .. text.format_briefly(n), "a positive constant")
+  elseif M.is_number(x) then
     return b:number(x.value - n.value * math.floor(x.value / n.value))
   elseif x.low >= 0 and x.high < n.value then
     return x
@@ -134,28 +130,28 @@ local constant_powers = {
 }
 
 local function simplify_pow(b, x, y)
-  if is_number(x) and is_number(y) then
+  if M.is_number(x) and M.is_number(y) then
     local value = x.value ^ y.value
     if value ~= value or math.abs(value) == HUGE then
-      return refuse(("pow(%s, %s) is no number"):format(text.format_briefly(x), text.format_briefly(y)),
+      return M.refuse(("pow(%s, %s) is no number"):format(text.format_briefly(x), text.format_briefly(y)),
         "a finite power")
     end
     return b:number(value)
-  elseif is_number(y) and constant_powers[y.value] then
+  elseif M.is_number(y) and constant_powers[y.value] then
     return constant_powers[y.value](b, x)
-  elseif is_number(x) and x.value > 0 then
+  elseif M.is_number(x) and x.value > 0 then
     return b:apply("exp", b:apply("mul", math.log(x.value), y))
   end
-  local whole = is_number(y) and y.value == math.floor(y.value)
-  if not b.trusted and (is_number(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0
+  local whole = M.is_number(y) and y.value == math.floor(y.value)
+  if not b.trusted and (M.is_number(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0
     and x.high >= 0)) then
-    return refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
+    return M.refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
       "a base above 0", KEPT_AWAY)
   end
   local low, high = -HUGE, HUGE
   if x.low >= 0 then
     low = 0.0
-    if is_number(y) and y.value > 0 then
+    if M.is_number(y) and y.value > 0 then
       low, high = x.low ^ y.value, x.high ^ y.value
     end
   end
@@ -212,7 +208,7 @@ local function find_outside(name, row, x)
     return row.from and v < limit or row.above and v <= limit
   end
   local bound = ("a number %s %g"):format(row.from and "from" or "above", limit)
-  if is_number(x) and is_outside(x.value) or is_outside(x.high) then
+  if M.is_number(x) and is_outside(x.value) or is_outside(x.high) then
     return { what = ("%s of %s"):format(name, text.format_briefly(x)), expected = bound }
   elseif x.sure and is_outside(x.low) then
     return { what = ("the argument of %s can be %s: %s"):format(name, text.format_number(x.low),
@@ -226,7 +222,7 @@ local function make_elementary(name, row)
     local message = (row.above or row.from) and not b.trusted and find_outside(name, row, x)
     if message then
       return nil, message
-    elseif is_number(x) then
+    elseif M.is_number(x) then
       return b:number(row.value(x.value))
     elseif row.bounded then
       return b:result(name, { x }, false, row.low, row.high)

@@ -83,13 +83,6 @@ local function write_literals(build, values)
   return wording.fill_lines(words, 82, ", ")
 end
 
-local function add_constants(build, parameters)
-  build.constants = lists.map(parameters, function(p)
-    local name = build.prefix .. p.name .. "_values"
-    return not p.learned and { name = name, lines = write_literals(build, p.values) } or nil
-  end)
-end
-
 local function write_values(values, count)
   if not values then
     return nil
@@ -201,7 +194,10 @@ local function start_build(source, family, precision)
     end
     return names[text]
   end
-  add_constants(build, source.parameters)
+  build.constants = lists.map(source.parameters, function(p)
+    local name = build.prefix .. p.name .. "_values"
+    return not p.learned and { name = name, lines = write_literals(build, p.values) } or nil
+  end)
   return build
 end
 

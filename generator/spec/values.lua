@@ -80,9 +80,7 @@ local function find_fault(field, value)
   end
 end
 
-local readers = {
-  boolean = function(_, _, node) return node.value end,
-}
+local readers = { boolean = function(_, _, node) return node.value end }
 
 function readers.number(context, field, node)
   local value = node.value

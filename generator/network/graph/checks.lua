@@ -31,17 +31,15 @@ function M.fail(net, what, ...)
   fail_at(M.find_line(net), what, ...)
 end
 
-local fail = M.fail
-
 function M.check_name(net, name, of_what)
   if not names.is_valid(name) then
-    fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
+    M.fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
   end
 end
 
 function M.check_kind(net, kinds, kind, what)
   if not kinds[kind] then
-    fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.format_names(kinds))
+    M.fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.format_names(kinds))
   end
 end
 
@@ -54,7 +52,7 @@ function M.check_parameter(scope, parameter)
   for _, ending in ipairs(MEMBERS) do
     local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
     if other and other ~= parameter then
-      fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
+      M.fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
         "different names, also with _bias, _scale, _offset or _transposed behind them")
     end
   end
@@ -62,7 +60,7 @@ function M.check_parameter(scope, parameter)
   for _, tensor in ipairs(parameter.kind == "weight" and parameter.tensors or {}) do
     local own = tensor .. ".weight"
     if taken[own] then
-      fail(scope.net, ("two tensors of %s are named %s"):format(scope.title, tensor), "different names")
+      M.fail(scope.net, ("two tensors of %s are named %s"):format(scope.title, tensor), "different names")
     end
     taken[own] = parameter
   end
@@ -76,7 +74,7 @@ function M.check_prefix(net, known, name, what)
     local alike = other == name or (other .. "_"):find(name .. "_", 1, true) == 1
       or (name .. "_"):find(other .. "_", 1, true) == 1
     if alike and known[other] ~= title then
-      fail(net, ("%s and %s"):format(known[other], title), "names of which none begins with the other and _")
+      M.fail(net, ("%s and %s"):format(known[other], title), "names of which none begins with the other and _")
     end
   end
   known[name] = title
@@ -85,7 +83,7 @@ end
 -- Checks that an operation may read a value: the value was made earlier in the same scope, or brought in from outside.
 function M.check_readable(scope, value, role)
   if value.scope ~= scope then
-    fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
+    M.fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
       "a value of %s: block:input(value) and block:external(value) bring one in, block.result is what it gives",
       scope.title)
   end
@@ -99,10 +97,10 @@ end
 
 function M.check_widths(scope, a, b, doing)
   if a.width.count ~= b.width.count then
-    fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
+    M.fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
       "equal widths")
   elseif a.stream ~= b.stream then
-    fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(doing, a.name, a.stream.name, b.name,
+    M.fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(doing, a.name, a.stream.name, b.name,
       b.stream.name), "values of one stream")
   end
 end
@@ -112,20 +110,20 @@ local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
   if op.kind == "product" and op.x == block.entry then
-    fail(block.net, ("the output of %s is a product of its input"):format(block.title),
+    M.fail(block.net, ("the output of %s is a product of its input"):format(block.title),
       "another operation behind it, such as block:add(input, product)")
   end
 end
 
 function M.check_output(block, value)
   if not block.first then
-    fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")
+    M.fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")
   end
   M.check_widths(block, block.entry, value, "handing on")
   if value == block.entry then
-    fail(block.net, ("%s gives what it takes"):format(block.title), "an operation between input and output")
+    M.fail(block.net, ("%s gives what it takes"):format(block.title), "an operation between input and output")
   elseif value.reads > 1 then
-    fail(block.net, ("the output of %s, %s, is read inside as well"):format(block.title, value.name),
+    M.fail(block.net, ("the output of %s, %s, is read inside as well"):format(block.title, value.name),
       "an operation that gives the output alone")
   end
   check_in_place(block, value)
@@ -173,7 +171,7 @@ end
 
 function M.check_all(net)
   if not net.classified then
-    fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
+    M.fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
   end
   for _, scope in ipairs(net.order) do
     if scope ~= net and not scope.last then

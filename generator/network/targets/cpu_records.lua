@@ -17,9 +17,7 @@ local M = {}
 
 local function_for, suffix = calls.find_function, calls.make_suffix
 
-local forward = {
-  classify = function() return { call = "classify(self, x, 'sums')" } end,
-}
+local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
 -- The function of a norm in a form; drops: the name of the dropout rate in the norm, or false.
 local function name_norm(cpu, op, form, drops, new)

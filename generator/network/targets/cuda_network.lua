@@ -273,14 +273,11 @@ local function block_of(device, op)
   local members = cuda_buffers.kept(device, block)
   local one = {
     name = block.name, article = wording.choose_article(block.name), comment = block.comment,
-    state = block.name .. "_state",
-    count = block.count_name, loops = block.loops, uses = block.uses, index = block.index,
-    layer = block.loops > 1 and "use % " .. block.count_name or "l",
-    first_use = block.first_use,
+    state = block.name .. "_state", count = block.count_name, loops = block.loops, uses = block.uses,
+    index = block.index, layer = block.loops > 1 and "use % " .. block.count_name or "l", first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = cuda_buffers.lines(members),
-    row_words = cuda_buffers.row_words(streams_of(device, members)),
-    mask = device.mask_of[block] or false,
+    row_words = cuda_buffers.row_words(streams_of(device, members)), mask = device.mask_of[block] or false,
     drops = lists.any(executed.forward, function(each) return each.dropout ~= nil end),
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
@@ -393,8 +390,7 @@ function M.derive(net, executed, given)
     decoding = given.decoded and { each = decoded(device, net, forward),
       tokens = device.words[given.decoded].tokens, index = given.decoded.index,
       caches = lists.collect(blocks, function(one) return one.decoding and one.decoding.caches or {} end) } or false,
-    blocks = blocks, pass = pass, rows = device.rows.list,
-    always = always, training = training,
+    blocks = blocks, pass = pass, rows = device.rows.list, always = always, training = training,
     lines = { always = cuda_buffers.lines(always), training = cuda_buffers.lines(training) },
     masks = device.masks, sites = device.sites, places = builder.count_places(net), bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
@@ -408,8 +404,7 @@ function M.derive(net, executed, given)
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, rounds = device.rounds, chained = lists.any(blocks, function(block) return block.chains end),
-    phases = given.wide and phase_names(pass, blocks) or false,
-    biased = device.biased or false,
+    phases = given.wide and phase_names(pass, blocks) or false, biased = device.biased or false,
     most_launches = given.wide and most_launches(blocks, pass.train) or false,
   }
 end

@@ -18,10 +18,6 @@ local FAMILIES = {
     more = { "relative, lines and a score that reads positions or indices apply to it only if they are given here" } },
 }
 
-local fields = {
-  { path = "encoding", type = "table", doc = "the positional encoding; absent: none" },
-}
-for _, page in ipairs(pages.in_spec_order) do
-  lists.append(fields, page.fields)
-end
+local fields = lists.collect(pages.in_spec_order, function(page) return page.fields end)
+table.insert(fields, 1, { path = "encoding", type = "table", doc = "the positional encoding; absent: none" })
 return lists.append(fields, FAMILIES)

@@ -375,11 +375,9 @@ end
 -- ranges.
 local function find_problem(own)
   for _, name in ipairs({ "input_length", "output_length" }) do
-    for _, n in ipairs(LENGTHS_TRIED) do
-      local value, message = formulas.compute(own[name], n)
-      if not value or value < 1 then
-        return ("%s: %s"):format(name:gsub("_", " "), message or ("%s is %d at n = %d"):format(own[name], value, n))
-      end
+    local problem = try_formula(own[name], {}, LENGTHS_TRIED, check_positive)
+    if problem then
+      return name:gsub("_", " ") .. ": " .. problem
     end
   end
   for _, axis in ipairs(own.axes or {}) do
