@@ -7,7 +7,6 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Names of options, or of verbs.
 local function list_names(list)
   return table.concat(lists.collect(list, function(entry) return entry.names or { entry.name } end), " ")
 end

@@ -28,9 +28,7 @@ function M.collect_words(...)
   for _, list in ipairs({ ... }) do
     for _, statement in ipairs(list) do
       for _, text in next, statement do
-        for word in (type(text) == "string" and text or ""):gmatch("[%a_][%w_]*") do
-          words[word] = true
-        end
+        lists.update(words, lists.to_set(lists.find_all(type(text) == "string" and text or "", "[%a_][%w_]*")))
       end
     end
   end

@@ -48,9 +48,7 @@ end
 local leaves = {
   number = function(_, node) return text.format_number(node.value), node.value < 0 and UNARY or PRIMARY end,
   neg = function(self, node) return "-" .. self:print(node[1], UNARY), UNARY end,
-  pow = function(self, node)
-    return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER
-  end,
+  pow = function(self, node) return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER end,
 }
 
 function leaves.symbol(self, node)

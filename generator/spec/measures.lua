@@ -11,8 +11,7 @@ M.NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced", "loss" }
 M.of = {
   exact_match = { title = "exact match", unit = "percent", factor = 100, form = "%.1f",
     higher = true, guessed = false },
-  accuracy = { title = "accuracy", unit = "percent", factor = 100, form = "%.1f",
-    higher = true, guessed = true },
+  accuracy = { title = "accuracy", unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true },
   accuracy_teacher_forced = { title = "teacher-forced accuracy", unit = "percent", factor = 100, form = "%.1f",
     higher = true, guessed = true },
   loss = { title = "loss", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },

@@ -68,9 +68,7 @@ M.fields = {
     doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
     more = { "false: no checkpoint, although the spec that is extended has one" } },
 }
-for _, section in ipairs(SECTIONS) do
-  lists.append(M.fields, section)
-end
+lists.append(M.fields, lists.collect(SECTIONS, function(fields) return fields end))
 
 M.at = {}
 M.children = { [""] = {} }

@@ -43,9 +43,7 @@ M.product = {
   method = { { "name", "name" }, { "value", "value" }, { "width", "count" },
     options = { parts = "names", bias = "flag" } },
   words = function(op) return op.p.bias and "product and bias" or "product" end,
-  flops = function(op)
-    return { token = 2 * op.x.width.count * #op.p.tensors * (op.p.shown or op.p.width.count) }
-  end,
+  flops = function(op) return { token = 2 * op.x.width.count * #op.p.tensors * (op.p.shown or op.p.width.count) } end,
 }
 
 local function make_row_operation(about)

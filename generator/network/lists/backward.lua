@@ -272,7 +272,7 @@ function rules.block(tape, op)
     tape:settle(value)
   end
   tape:emit({ kind = "block_grad", op = op, dy = d }, d)
-  for name in pairs(tape.writes(op.block)) do
+  for name in pairs(tape.executed[op.block].writes) do
     if tape.buffers[name] then
       tape:note_change(tape.buffers[name])
     end
@@ -290,9 +290,9 @@ function rules.embed(tape, op)
 end
 
 -- One derivation. On entry `gradient` holds the gradient of a block's result; on return, the gradient of its input.
-local function derive(list, entry, result, own, writes)
+local function derive(list, entry, result, own, executed)
   local tape = setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
-    writes = writes, readers = fuse.find_readers(list), producer = {}, rectified = {} }, Tape)
+    executed = executed, readers = fuse.find_readers(list), producer = {}, rectified = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producer[op.out] = op
   end
@@ -311,12 +311,12 @@ local function derive(list, entry, result, own, writes)
   return tape
 end
 
--- entry, result: the block's input and output; nil for the network itself. writes(block): names of the buffers that the
--- backward pass of a block in the list writes.
-function M.derive(list, entry, result, writes)
+-- entry, result: the block's input and output; nil for the network itself. executed: the derived lists of the blocks in
+-- the list (scope_lists.lua), each with the names of the buffers that its backward pass writes.
+function M.derive(list, entry, result, executed)
   local own, numbers = {}, {}
   for _ = 1, MOST_ROUNDS do
-    local tape = derive(list, entry, result, own, writes)
+    local tape = derive(list, entry, result, own, executed)
     if #tape.stale == 0 then
       return tape.list, tape.at, tape.buffers
     end

@@ -22,9 +22,7 @@ local GRADIENTS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
 -- The buffers of gradients that an entry of a backward list writes, each once.
 function M.list_written(b)
-  return lists.map(GRADIENTS, function(role)
-    return not (role == "dkv" and b.dkv == b.dq) and b[role] or nil
-  end)
+  return lists.map(GRADIENTS, function(role) return not (role == "dkv" and b.dkv == b.dq) and b[role] or nil end)
 end
 
 -- The name of the residual stream's buffer, which a value shares with others of its width and stream. The name that is

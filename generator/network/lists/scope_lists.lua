@@ -46,13 +46,10 @@ end
 
 local function derive(net)
   local executed = { order = net.order }
-  local function writes(block)
-    return executed[block].writes
-  end
   for i = #executed.order, 1, -1 do -- blocks come first, since the network's list runs them
     local scope = executed.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
-    local list, at = backward.derive(forward, scope.entry, scope.last, writes)
+    local list, at = backward.derive(forward, scope.entry, scope.last, executed)
     executed[scope] = { forward = forward, backward = list, at = at, writes = find_written(list) }
   end
   return executed
@@ -164,10 +161,8 @@ end
 
 -- Names of members that are not buffers of values; in device code, also the inputs of blocks.
 local function find_reserved(net, executed)
-  local names = setmetatable({}, { __index = RESERVED })
-  for _, stream in ipairs(net.streams[2] and net.streams or {}) do
-    names[stream.name] = true
-  end
+  local of_streams = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
+  local names = setmetatable(of_streams, { __index = RESERVED })
   for _, scope in ipairs(executed.order) do
     names[scope.name], names[scope.name .. "s"] = true, true
     lists.update(names, executed[scope].writes)

@@ -79,9 +79,7 @@ function M.find_read(records)
     for _, text in next, record do
       text = type(text) == "string" and text or ""
       read[text:match("^(%l+) %? ") or ""] = true
-      for name in text:gmatch("%f[%w_](%l+)%->") do
-        read[name] = true
-      end
+      lists.update(read, lists.to_set(lists.find_all(text, "%f[%w_](%l+)%->")))
     end
     read[record.asked or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
   end

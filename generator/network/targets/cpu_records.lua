@@ -301,11 +301,8 @@ function M.list_decoding(cpu, scope, stream, ahead)
   for _, op in ipairs(decoding.list_attentions(scope, stream)) do
     cached[op.kv] = op.kv ~= op.q and "cache->" .. op.family.name or nil
   end
-  local function find_place_or_cache(value)
-    return cached[value] or place(value)
-  end
   for _, op in ipairs(decoding.list_part(cpu.lists[scope].forward, stream, ahead)) do
-    local here = names.make_entry_names(cpu, at, op, find_place_or_cache)
+    local here = names.make_entry_names(cpu, at, op, function(value) return cached[value] or place(value) end)
     for _, record in ipairs({ forward[op.kind](cpu, here, op, "evaluate") }) do
       if record and not DROPS[record.kind] then
         record.mask = record.mask and "NULL"

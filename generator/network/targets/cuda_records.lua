@@ -229,9 +229,7 @@ end
 local back = {
   chain_grad = warp_products.chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
-  block_grad = function(_, _, b)
-    return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) }
-  end,
+  block_grad = function(_, _, b) return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) } end,
   embed_grad = function(device, _, b)
     return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, b.op) .. "_backward" }
   end,

@@ -105,9 +105,7 @@ end
 
 -- Whether any family of the plan has one of two properties of its terms.
 local function has_any(plan, name, other)
-  return lists.any(plan.attentions, function(family)
-    return family.terms[name] and (not other or family[other])
-  end)
+  return lists.any(plan.attentions, function(family) return family.terms[name] and (not other or family[other]) end)
 end
 
 -- The largest number of channels of whole heads that fits a tile of a product, at least one head.

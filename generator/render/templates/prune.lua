@@ -23,10 +23,8 @@ end
 
 -- Adds the functions that lines call: all names before a parenthesis, since a struct's member may be called as well.
 local function add_calls(calls, lines, first, last)
-  for word in table.concat(lines, "\n", first, last):gmatch("([%a_][%w_]*)%s*%(") do
-    calls[word] = true
-  end
-  return calls
+  local names = lists.find_all(table.concat(lines, "\n", first, last), "([%a_][%w_]*)%s*%(")
+  return lists.update(calls, lists.to_set(names))
 end
 
 -- The functions of a text in order, { name, from, to, calls }, and the calls outside of functions.
