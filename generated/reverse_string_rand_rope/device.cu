@@ -75,9 +75,9 @@ enum { LH_CUDA_NOT_RUN, LH_CUDA_DONE, LH_CUDA_NOT_FINITE };
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
     double gradient_squares, parameter_squares, update_squares;
-    double heavy_squares; /* sum of squares of the gradient of the chunk with the largest one */
+    double heavy_squares; /* largest sum of squares that the gradient of a chunk has */
     int heavy_chunk;      /* index of that chunk */
-    int state;            /* LH_CUDA_... */
+    int state;            /* LH_CUDA_NOT_RUN, LH_CUDA_DONE or LH_CUDA_NOT_FINITE */
 } lh_cuda_result;
 
 /* Arguments of longhand_train_<id>: replicas * team blocks, all resident. A replica stops at a non-finite step. */
@@ -88,7 +88,7 @@ typedef struct lh_cuda_train {
     const void *tables;              /* made by lh_cuda_program.make_tables */
     char *workspace;                 /* [blocks] activations of one shard each, workspace_stride bytes apart */
     long long workspace_stride, partial_stride;
-    int count, team, shards;
+    int count, team, shards; /* steps of the launch, blocks of a replica, shards of a step */
 } lh_cuda_train;
 
 /* Sums of one evaluated sequence over its label positions. */
@@ -115,9 +115,9 @@ typedef struct lh_cuda_evaluate {
     int group;      /* sequences per forward pass */
     int sequences;  /* most sequences of a model, and so the rows of answers of each */
     int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
-    /* Decoding with cached keys and values, for a program with decode_bytes. The masks have the labels whose answers
-     * are requested; tokens of other labels are known. The kernel writes classes and logits of requested labels only,
-     * up to the end of each sequence, and no answers. */
+    /* Decoding with cached keys and values, for a program with decode_bytes. The masks of the steps are 1 for labels
+     * whose answers are requested; tokens of other labels are known. The kernel writes classes and logits of requested
+     * labels only, up to the end of each sequence, and writes nothing to `answers`. */
     int decodes; /* 0: the pass evaluates the batch */
     int ending;  /* class that ends a sequence unless its label is this class; -1: none */
 } lh_cuda_evaluate;

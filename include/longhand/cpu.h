@@ -75,9 +75,9 @@ typedef struct lh_cpu_block {
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
     const uint16_t *labels;                 /* [sequences][labels] */
     const uint8_t *mask;                    /* [sequences][labels] */
-    const uint16_t
-        *place; /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last
-                 * `labels` tokens of the stream, in order */
+    /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last `labels` tokens
+     * of the stream, in order */
+    const uint16_t *place;
     double loss_scale; /* d(objective) / d(summed loss) = 1 / label positions of the batch, masked positions included;
                         * lh_cpu_program.scale corrects for the masked positions */
     void *logits;      /* [sequences][labels][classes] real, written by forward_block; or NULL */
@@ -188,8 +188,8 @@ typedef struct lh_cpu_program {
 
     /* total += gradient; gradient = 0; count elements from both pointers. */
     void (*fold)(void *total, void *gradient, size_t count);
-    /* gradient *= factor. Scales the folded gradient of a batch by label positions / label positions in the loss. NULL:
-     * all labels are in the loss. */
+    /* gradient *= factor, for the folded gradient of a batch. factor: the number of its label positions, divided by the
+     * number of those that are in the loss. NULL: all labels are in the loss. */
     void (*scale)(void *gradient, double factor, size_t count);
     /* Sum of squares of count elements, in the order that every thread count uses. */
     double (*squared_norm)(const void *gradient, size_t count);

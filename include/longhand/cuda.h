@@ -38,7 +38,7 @@ typedef struct lh_cuda_product {
 
 enum { LH_CUDA_PRODUCT = -1 };
 
-/* A phase of a kernel (cuda_place.h), or LH_CUDA_PRODUCT. */
+/* A launch of a phase of a kernel (cuda_place.h) or, if `phase` is LH_CUDA_PRODUCT, of a matrix product. */
 typedef struct lh_cuda_launch {
     int phase, layer;
     lh_cuda_product product;
@@ -54,9 +54,8 @@ typedef struct lh_cuda_program {
     int threads;            /* threads per block */
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
-    double beta1,
-        beta2; /* decay rates of Adam, from which the host computes the bias corrections of each step; 0 for other
-                * optimisers */
+    /* Decay rates of Adam, from which the host computes the bias corrections of each step; 0 for other optimisers. */
+    double beta1, beta2;
 
     const char *source; /* the device code as text, for compilation where the program runs; ends with 0; NULL: none */
     const lh_cuda_image *images; /* the last one has architecture NULL */

@@ -19,9 +19,9 @@ enum {
 typedef struct lh_cuda_place {
     int phase, layer;
     int first; /* evaluation: index of the group's first example; the last group may have fewer examples */
-    const struct lh_cuda_result
-        *before; /* training: result of the preceding step in the same stream; a step is skipped if the preceding one
-                  * failed; NULL: no preceding step */
+    /* Training: result of the preceding step in the same stream; a step is skipped if the preceding one failed. NULL:
+     * there is no preceding step. */
+    const struct lh_cuda_result *before;
 } lh_cuda_place;
 
 #endif

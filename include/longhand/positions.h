@@ -44,11 +44,17 @@ void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32
 void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
                                       int32_t *middle, int32_t *scratch);
 
-/* Sorts the pairs of T queries and S keys by the distance of their positions, limited to [low, high], and numbers the
- * distances that occur; or all of them, if `every`. `out` is the number of distances; distances[most]; index[S][T] of
- * the distance of a pair; start[most + 1] of a distance's pairs in the list that follows, query * S + key.
+/* Sorts the pairs of T queries and S keys by distance: the key's position minus the query's, limited to [low, high].
  *
+ *   every  whether each number of [low, high] counts as a distance; else only those that occur
+ *   most   an upper bound of the number of distances
  *   rank   [high - low + 2] overwritten
+ *   out    written, one array after the other:
+ *            count            number of distances
+ *            distances[most]  the distances, ascending
+ *            index[S][T]      of the pair's distance in `distances`
+ *            start[most + 1]  index in `pairs` at which the pairs of a distance begin; start[count] = T * S
+ *            pairs[T * S]     query * S + key of every pair, by distance
  */
 void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, int S, int low, int high, bool every,
                    int most, int32_t *rank, int32_t *out);

@@ -39,7 +39,7 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
        LH_PLACE_ORDER = 4,     /* data from a fixed set of examples: the order of an epoch (data/datasets/epoch.c) */
        LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; example = index of the draw */
-       LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence; place + stream; layer: index of the draw */
+       LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence; place: 6 + stream; layer: index of the draw */
        LH_PLACE_CHOICE = 16    /* evaluation on a fixed set of examples: choice of examples; example: number of the
                                 * line */
 };
@@ -48,9 +48,8 @@ enum {                               /* places within LH_DOMAIN_POSITIONS */
        LH_PLACE_DRAWN_DISTANCES = 1,
        LH_PLACE_DRAWN_LEFT = 2 /* distances to the left, where drawn separately */
 };
-enum {
-    LH_MOST_DRAWS = 65536
-}; /* most draws of one condition of an evaluation: the 16 bits of a site's field `layer` hold the draw's index */
+/* Most draws of one condition of an evaluation: the 16 bits of a site's field `layer` hold the draw's index. */
+enum { LH_MOST_DRAWS = 65536 };
 #define LH_SHARED 0xffffffffu
 
 typedef struct lh_key {

@@ -62,7 +62,7 @@ typedef struct lh_format {
 
 /* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
-    const char *train, *eval; /* paths in the spec; train NULL: the task makes the examples; eval NULL: no such file */
+    const char *train, *eval; /* paths as in the spec; without `train` the task makes all examples; NULL: no file */
     int longest;              /* most tokens of an input and its target together */
     const char *validation;   /* path as in the spec; NULL: none */
     uint64_t seed;            /* task.seed, for a task that makes its examples */
@@ -87,9 +87,9 @@ typedef struct lh_lengths {
 } lh_lengths;
 
 /* Axes by which an evaluation of a dataset groups examples: each combination of values that occurs in a set is a
- * condition. Numbers below LH_MOST_AXES are axes of the task; this enum adds two axes. */
+ * condition. An axis is an index in lh_task.axis, below LH_MOST_AXES, or one of these two numbers. */
 enum {
-    LH_BY_LENGTH = -1,
+    LH_BY_LENGTH = -1,           /* the length of the input */
     LH_BY_TRAINED = LH_MOST_AXES /* value 1: the example is also a training example; else 0 */
 };
 typedef struct lh_by {
@@ -149,7 +149,7 @@ static inline int64_t lh_get_kept_step(const lh_train_defaults *train, int index
 }
 
 typedef struct lh_eval_defaults {
-    const char *axis; /* "length": the key in `by` of result lines */
+    const char *axis; /* name of the axis of lengths, a key in the object "by" of result lines: "length" */
     bool dropout;     /* dropout stays on */
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     lh_lengths lengths;
@@ -163,9 +163,10 @@ typedef struct lh_eval_defaults {
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
     bool with_trained;   /* the final evaluation includes examples that were trained on */
-    lh_lengths validation_lengths; /* sampled task: lengths of the evaluation in the validation stream after training */
-    int validation_examples;       /* examples per condition; 0: no validation */
-    int64_t during_every;          /* steps; 0: no evaluation during training */
+    /* Validation of a sampled task: the evaluation after training on examples of LH_DOMAIN_VALIDATION. */
+    lh_lengths validation_lengths;
+    int validation_examples; /* examples per condition; 0: no validation */
+    int64_t during_every;    /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples; /* 0: all */
     lh_by during_by;
@@ -188,9 +189,9 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* The values that flags, or another spec with the same code, may change, as a text in a buffer of defaults_capacity
-     * bytes; training/defaults.h describes its format. The runtime parses the text into the fields marked "default" of
-     * a copy of this struct. NULL: the fields already hold their values. */
+    /* A text with the values of all fields marked "default", which flags, or another spec with the same code, may
+     * change. The text lies in a buffer of defaults_capacity bytes; training/defaults.h describes its format. The
+     * runtime parses it into a copy of this struct. NULL: the fields already hold their values. */
     const char *defaults;
     int defaults_capacity;
     const char *resolved;  /* "default": the resolved spec as one line of JSON */
@@ -206,12 +207,12 @@ typedef struct lh_spec {
     const lh_data *data;            /* NULL: the task is sampled */
     const struct lh_corpus *corpus; /* examples of `data`, set by lh_corpus_bind */
     const lh_format *format;
-    const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
+    const lh_trace_site *sites; /* [site_count] in the order of trace_block's argument `to`; NULL: no traces */
     int site_count;
     int classes; /* width of the output layer */
     /* Arrays over streams: */
     int position_range[LH_MAX_STREAMS]; /* random positions are first_position .. position_range - 1; 0: none */
-    int first_position[LH_MAX_STREAMS]; /* 0 or 1 */
+    int first_position[LH_MAX_STREAMS]; /* least random position, 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
     bool draws_by_sequence;             /* each sequence of a batch has its own draw */
     lh_limit limit;

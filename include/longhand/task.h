@@ -113,14 +113,15 @@ struct lh_collection {
     const char *path;       /* path of the validation file */
     /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
-    /* Adds a copy of an item for `expand`; a task uses add_item instead of add if the tokens would take too much memory. */
+    /* Adds a copy of an item for `expand`. A task uses add_item instead of add if the tokens of all examples would take
+     * too much memory. */
     lh_status (*add_item)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
     lh_task_expand *expand; /* the task sets it before it calls add_item */
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*groups_by)(const lh_collection *c, int axis);
     bool (*requests)(const lh_collection *c, int axis, int value);
-    /* The task sets bit 1 << axis of a set's element if the set has examples that were made for this axis: such
-     * examples count only in evaluations by the axis. */
+    /* Bits that the task sets: 1 << axis in the element of a set, if the set has examples that were made for this axis.
+     * Examples with a value on such an axis count only in evaluations by the axis. */
     unsigned exclusive_axes[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
