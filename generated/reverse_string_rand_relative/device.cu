@@ -1350,9 +1350,10 @@ NOINLINE void begin_step(void) {
     team_barrier(t);
     int part = t->rank; /* blocks take tiles in turn, from layer to layer */
     for (int l = 0; l < LAYERS; l++) {
-        const int tiles = (row_count(v) + TILE - 1) / TILE;
-        for (; part < tiles; part += t->blocks) make_rows(v, l, part * TILE);
-        part -= tiles;
+        const int parts = (row_count(v) + TILE - 1) / TILE;
+        for (; part < parts; part += t->blocks)
+            make_rows(v, l, part * TILE);
+        part -= parts;
     }
     team_barrier(t);
 }

@@ -118,13 +118,13 @@ typedef struct result_form {
 
 INLINE result_form unrounded(const finish epilogue) { return {epilogue, false, 0, 1}; }
 
-/* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0. FINISH_ADD adds
- * 0 if `extra` is NULL. */
+/* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0; 0 without
+ * `extra`. */
 INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *extra, int stride) {
     const bool by_column = epilogue == FINISH_BIAS || epilogue == FINISH_BIAS_RELU,
                by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
     quad add = {{0, 0, 0, 0}};
-    if (by_column) add = *(const quad *)(extra + column);
+    if (by_column && extra) add = *(const quad *)(extra + column);
     if (by_element && extra) add = *(const quad *)(extra + row * stride + column);
     return add;
 }

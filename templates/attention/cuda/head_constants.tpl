@@ -1,18 +1,12 @@
-% if cross then
-${PREFIX}QUERY_STRIDE = WIDTH,
-${PREFIX}KEY_STRIDE = 2 * WIDTH,
-% else
-${PREFIX}QUERY_STRIDE = 3 * WIDTH,
-% end
+${PREFIX}QUERY_STRIDE = WIDTH, % if cross
+${PREFIX}QUERY_STRIDE = 3 * WIDTH, % else
+${PREFIX}KEY_STRIDE = 2 * WIDTH, % if cross
 % if attends.slice then
 ${PREFIX}SLICE = ${attends.slice}, /* channels of the vectors of distances that a block computes at a time; whole heads */
 % end
 % if attends.head_lanes > 1 then
 ${PREFIX}HEAD_LANES = ${attends.head_lanes}, /* threads that share a head's channels */
-% if attends.uneven_heads then
-${PREFIX}HEAD_PART = (${PREFIX}HEAD_WIDTH / 4 + ${PREFIX}HEAD_LANES - 1) / ${PREFIX}HEAD_LANES * 4, /* channels of the first of these threads; whole quads */
-% else
-${PREFIX}HEAD_PART = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_LANES,
-% end
+${PREFIX}HEAD_PART = (${PREFIX}HEAD_WIDTH / 4 + ${PREFIX}HEAD_LANES - 1) / ${PREFIX}HEAD_LANES * 4, /* channels of the first of these threads; whole quads */ % if attends.uneven_heads
+${PREFIX}HEAD_PART = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_LANES, % else
 ${PREFIX}TASKS = THREADS / ${PREFIX}HEAD_LANES,
 % end

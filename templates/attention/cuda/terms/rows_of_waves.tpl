@@ -104,26 +104,20 @@ ${prefix}make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS
 team_barrier(t);
 int ${prefix}part = t->rank; /* blocks take tiles in turn, from layer to layer */
 for (int l = 0; l < ${stack.count}; l++) {
-    const int tiles = (${prefix}row_count(v, l) + TILE - 1) / TILE;
-% if attends.slice then
-    for (; ${prefix}part < tiles * (WIDTH / ${PREFIX}SLICE); ${prefix}part += t->blocks)
-        ${prefix}make_rows(v, l, ${prefix}part % tiles * TILE, ${prefix}part / tiles * ${PREFIX}SLICE);
-    ${prefix}part -= tiles * (WIDTH / ${PREFIX}SLICE);
-% else
-    for (; ${prefix}part < tiles; ${prefix}part += t->blocks) ${prefix}make_rows(v, l, ${prefix}part * TILE, 0);
-    ${prefix}part -= tiles;
-% end
+    const int tiles = (${prefix}row_count(v, l) + TILE - 1) / TILE, parts = tiles * (WIDTH / ${PREFIX}SLICE); % if attends.slice
+    const int parts = (${prefix}row_count(v, l) + TILE - 1) / TILE; % else
+    for (; ${prefix}part < parts; ${prefix}part += t->blocks)
+        ${prefix}make_rows(v, l, ${prefix}part % tiles * TILE, ${prefix}part / tiles * ${PREFIX}SLICE); % if attends.slice
+        ${prefix}make_rows(v, l, ${prefix}part * TILE, 0); % else
+    ${prefix}part -= parts;
 }
 % section("end_tables")
 % local of_set = rows.sets > 1 and " + (size_t)l * " .. prefix .. "room * WIDTH" or ""
 % local columns, first = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and "first" or "0"
 const int ${prefix}room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
-% if attends.slice then
-for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) {
-    const int l = part / (WIDTH / ${PREFIX}SLICE), first = part % (WIDTH / ${PREFIX}SLICE) * ${PREFIX}SLICE;
-% else
-for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
-% end
+for (int l = t->rank; l < ${stack.count}; l += t->blocks) { % if not attends.slice
+for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) { % else
+    const int l = part / (WIDTH / ${PREFIX}SLICE), first = part % (WIDTH / ${PREFIX}SLICE) * ${PREFIX}SLICE; % if attends.slice
     const int count = ${prefix}row_count(v, l);
     real *drows = sums.${prefix}rows + (size_t)l * ${prefix}room * WIDTH,
             *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}room * ${PREFIX}HEADS;

@@ -9,11 +9,8 @@ def ${part.match_first}(score):
     tried = score.gather(-1, order)  # first the query itself, which never matches
     missed = (-tried).sigmoid().cumprod(dim=-1)
     weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
-% if geometric.normalised then
-    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # a query without a match has small weights
-% else
-    return weight
-% end
+    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # a query without a match has small weights % if geometric.normalised
+    return weight % else
 
 
 ${part.match_first}(score) % section("weights")

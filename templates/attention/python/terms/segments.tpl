@@ -10,12 +10,10 @@ def ${part.line_values}(score):
     ):
         gain[head] = torch.where(line_of[direction] == line, gain[head].clamp(min=value), gain[head])
     gain[[${lines.corners}], 0, -1] = 0.0 % if lines.corners
-% if lines.causal then
-    gain = gain.masked_fill(j > i, -math.inf)
-    return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain).masked_fill(j > i, -math.inf)
-% else
-    return torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain)
-% end
+    gain = gain.masked_fill(j > i, -math.inf) % if lines.causal
+    gain = torch.where((gain == -math.inf).all(dim=-1, keepdim=True), 0.0, gain)
+    return gain.masked_fill(j > i, -math.inf) % if lines.causal
+    return gain % else
 
 
 score = score + ${part.line_values}(score) % section("gain")

@@ -5,12 +5,9 @@ def ${part.hidden}(score):
     """[T][S]: True where a query (row) does not see a key (column)${or_all}."""
     query, key = indices(score)
     offset = ${offset}
-% if stride or crosses then
-    outside = ${mask}
-    return outside & ~outside.all(dim=-1, keepdim=True)
-% else
-    return ${mask}
-% end
+    outside = ${mask} % if stride or crosses
+    return outside & ~outside.all(dim=-1, keepdim=True) % if stride or crosses
+    return ${mask} % else
 
 
 score = score.masked_fill(${part.hidden}(score), -math.inf) % section("hide")
