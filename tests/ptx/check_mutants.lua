@@ -18,7 +18,7 @@ local barriers_left_out, barriers_found = 0, 0
 -- Tests that run one after the other until one finds the fault.
 local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -- many rows, in separate tiles
 local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu", LONG }
-local ORDERS = { "test_step_in_any_order_and_team_has_the_same_bits", LONG }
+local ORDERS = { "test_step_in_any_order_of_threads_and_team_size_has_the_same_bits", LONG }
 local DECODING = { "test_decoding_in_any_order_and_group_has_the_same_bits" }
 local EVERYTHING = { ORDERS[1], "test_evaluation_is_that_of_the_cpu", LONG }
 
@@ -114,7 +114,9 @@ end
 local function run_mutant(name)
   local environment = ("LONGHAND_PTX_RACES=1 LONGHAND_TESTS=%s LONGHAND_PTX=%s/mutant.program"):format(name, folder)
   local passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))
-  return not passed and (read(folder .. "/mutant.log"):match("status 1: ([^\n]*)") or "by its numbers") or nil
+  local log = read(folder .. "/mutant.log")
+  assert(log:find("Running 1 test", 1, true), "there is no test " .. name)
+  return not passed and (log:match("status 1: ([^\n]*)") or "by its numbers") or nil
 end
 
 for _, mutant in ipairs(mutants) do

@@ -116,7 +116,7 @@ end
 local by_form = {}
 formulas.by_form = by_form
 
-for name, types in pairs({ add = "s32 s64 u64", sub = "s32 s64", neg = "s32 s64" }) do
+for name, types in pairs({ add = "s32 s64 u64", sub = "s16 s32 s64", neg = "s32 s64" }) do
   add(by_form, types, function(t)
     return name .. "." .. t, function(a, b) return wrap(ARITHMETIC[name](a, b), t) end
   end)
@@ -124,7 +124,7 @@ end
 for name in pairs(ARITHMETIC) do
   add(by_form, "f32 f64", function(t) return name .. "." .. t, ARITHMETIC[name] end)
 end
-add(by_form, "s32 s64", function(t) return "mul.lo." .. t, function(a, b) return wrap(a * b, t) end end)
+add(by_form, "s16 s32 s64", function(t) return "mul.lo." .. t, function(a, b) return wrap(a * b, t) end end)
 by_form["fma.rn.f32"], by_form["fma.rn.f64"] = fma32, fma64
 by_form["mad.lo.s32"] = function(a, b, c) return wrap(a * b + c, "s32") end
 by_form["mad.wide.s32"] = function(a, b, c) return a * b + c end
@@ -213,7 +213,7 @@ end
 local RELATION = { eq = { false, true, false }, ne = { true, false, true }, lt = { true, false, false },
   le = { true, true, false }, gt = { false, false, true }, ge = { false, true, true } } -- less, equal, greater
 for name, holds in pairs(RELATION) do
-  for _, t in ipairs({ "s16", "b32", "s32", "u32", "s64", "u64", "f32", "f64" }) do
+  for _, t in ipairs({ "s16", "u16", "b32", "s32", "u32", "s64", "u64", "f32", "f64" }) do
     local is_float = t:sub(1, 1) == "f"
     for _, unordered in ipairs(is_float and { "", "u" } or { "" }) do
       by_form["setp." .. name .. unordered .. "." .. t] = function(a, b)

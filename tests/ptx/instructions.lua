@@ -59,9 +59,9 @@ end
 
 -- Arithmetic.
 each("s32 s64 u64 f32 f64", "add.T", "T T T", "d = a + b")
-each("s32 s64 f32 f64", "sub.T", "T T T", "d = a - b")
+each("s16 s32 s64 f32 f64", "sub.T", "T T T", "d = a - b")
 each("f32 f64", "mul.T", "T T T", "d = a * b")
-each("s32 s64", "mul.lo.T", "T T T", "d = a * b")
+each("s16 s32 s64", "mul.lo.T", "T T T", "d = a * b")
 each("f32", "fma.rn.T", "T T T T", "d = __builtin_fmaf(a, b, c)")
 each("f64", "fma.rn.T", "T T T T", "d = __builtin_fma(a, b, c)")
 each("s32", "mad.lo.T", "T T T T", "d = a * b + c")
@@ -112,9 +112,9 @@ add({ form = "prmt.b32", operands = "b32 b32 b32 b32", does = "d = permute_bytes
 local COMPARE = { eq = "a == b", ne = "a != b", lt = "a < b", le = "a <= b", gt = "a > b", ge = "a >= b",
   equ = "!(a < b || a > b)", neu = "a != b", ltu = "!(a >= b)", leu = "!(a > b)", gtu = "!(a <= b)", geu = "!(a < b)",
   nan = "a != a || b != b" }
-for form in ([[eq.s16 ne.s16 eq.b32 eq.s32 ne.s32 lt.s32 le.s32 gt.s32 ge.s32 lt.u32 gt.u32 ge.u32 eq.s64 ne.s64 lt.s64
-    lt.u64 le.u64 eq.f32 lt.f32 gt.f32 ge.f32 leu.f32 geu.f32 eq.f64 lt.f64 le.f64 gt.f64 ge.f64 neu.f64 ltu.f64 leu.f64
-    gtu.f64 geu.f64 nan.f64]]):gmatch("%S+") do
+for form in ([[eq.s16 ne.s16 lt.u16 eq.b32 eq.s32 ne.s32 lt.s32 le.s32 gt.s32 ge.s32 lt.u32 gt.u32 ge.u32 eq.s64 ne.s64
+    lt.s64 lt.u64 le.u64 eq.f32 lt.f32 gt.f32 ge.f32 leu.f32 geu.f32 eq.f64 lt.f64 le.f64 gt.f64 ge.f64 neu.f64 ltu.f64
+    leu.f64 gtu.f64 geu.f64 nan.f64]]):gmatch("%S+") do
   local compare, type_name = form:match("^(%l+)%.(%w+)$")
   each(type_name, "setp." .. compare .. ".T", "pred T T", "d = " .. COMPARE[compare], "predicate")
 end
