@@ -152,8 +152,8 @@ from gpu_bench import Bench
 bench = Bench("stand-in", "1", "", ["scan"], last="none", usable=lambda: None)
 bench.begin("cpu")
 for case in bench.cases("scan", "tf32", lambda encoding: [""]):
-    if bench.wanted(case):
-        with bench.guarded(case):
+    if bench.is_due(case):
+        with bench.report_failures(case):
             with bench.limited():
                 time.sleep(60 if case.tokens == 21 else 0)
             bench.add(case, [1.0], 0.0, 1.0)
@@ -270,7 +270,7 @@ cpu_peers_skipped() {
         has "$work/.out" "skip jax: /none/python has no jax or no numpy; pip install jax numpy" || return
     mkdir -p "$work/modules" && touch "$work/modules/torch.py" "$work/modules/numpy.py" || return
     PYTHONPATH=$work/modules:tests/peers CXX=/none/g++ "$PYTHON" -B -c 'import contenders, sys
-usable, skipped = contenders.installed(["eager", "compile"], {"PYTORCH": sys.executable, "JAX": "/none/python"})
+usable, skipped = contenders.find_usable(["eager", "compile"], {"PYTORCH": sys.executable, "JAX": "/none/python"})
 assert usable == ["eager"] and "needs a C++ compiler, /none/g++" in skipped[0], (usable, skipped)'
 }
 

@@ -45,9 +45,9 @@ local function copy(_, item, path)
   return os.execute(("cp %s %s"):format(escape.shell(item.dir .. "/trainer"), escape.shell(path)))
 end
 
-package.loaded["lab.study.run.trainers"] = { list = list, built = list, build = function() return "done" end,
+package.loaded["lab.study.run.trainers"] = { list = list, build_all = list, build = function() return "done" end,
   copy = copy }
-package.loaded["lab.study.run.estimate"] = { timer = function() end } -- no duration is measured
+package.loaded["lab.study.run.estimate"] = { make_timer = function() end } -- no duration is measured
 
 local slurm = require("lab.study.slurm.slurm")
 local options = { action = action, project = require("project").new("."), study = study,

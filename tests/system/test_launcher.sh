@@ -90,7 +90,7 @@ dying_generator() {
 
 # Errors inside one verb that no handler receives: exhausted memory, the stack of C.
 unhandled_error() {
-    printf 'package.preload["cli.listing"] = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
+    printf 'package.preload["cli.listing"] = function() return { list = function() %s end } end' "$1" >"$work/faulty.lua"
     ulimit -S -v 500000
     LUA_PATH="$work/?.lua;;" ends_with 4 "$2" "${LUA:-lua5.4}" -l faulty generator/main.lua list runs
 }
