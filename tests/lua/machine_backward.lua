@@ -216,9 +216,9 @@ function back.embed_grad(m, b, use)
   for t = 0, dy.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, dy.width do
-      local buffer_of, d = row * dy.width + c, dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
+      local element, d = row * dy.width + c, dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
       if row >= 0 then
-        g.weight[buffer_of] = g.weight[buffer_of] + (op.scale or 1) * d
+        g.weight[element] = g.weight[element] + (op.scale or 1) * d
       end
       if g.bias then
         g.bias[c] = g.bias[c] + d

@@ -137,13 +137,13 @@ local function attend_weights(op, q, kv, direction)
     most[row] = math.max(most[row] or -math.huge, logits[row + j + 1])
   end)
   local weights = {}
-  for buffer_of, logit in ipairs(logits) do
-    local row = (buffer_of - 1) // kv.rows * kv.rows
-    weights[buffer_of] = math.exp(logit - most[row])
-    sums[row] = (sums[row] or 0) + weights[buffer_of]
+  for pair, logit in ipairs(logits) do
+    local row = (pair - 1) // kv.rows * kv.rows
+    weights[pair] = math.exp(logit - most[row])
+    sums[row] = (sums[row] or 0) + weights[pair]
   end
-  for buffer_of = 1, #weights do
-    weights[buffer_of] = weights[buffer_of] / sums[(buffer_of - 1) // kv.rows * kv.rows]
+  for pair = 1, #weights do
+    weights[pair] = weights[pair] / sums[(pair - 1) // kv.rows * kv.rows]
   end
   return weights
 end

@@ -75,7 +75,7 @@ function TestChoice.test_rates_are_chosen_in_distribution()
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.max },
     { 0.1, "in_distribution", 75.0 })
   lu.assertEquals(captions.name_rates(study),
-    "learning rate chosen at training lengths (in_distribution), by the best mean " .. "over seeds")
+    "learning rate chosen at training lengths (in_distribution), by the best mean over seeds")
   lu.assertNil(entries.list_cautions(cell, "median", { value = 25 }))
 end
 
@@ -174,7 +174,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
     { spec = make_generative_run() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.list_cautions(cell, "median", { value = 1 }),
-    "1 of 3 runs: 2 not evaluated; 2 runs were " .. "evaluated in another way, greedy ones are scored")
+    "1 of 3 runs: 2 not evaluated; 2 runs were evaluated in another way, greedy ones are scored")
   lu.assertEquals(cell.summary.scores, { 12.5 })
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")

@@ -47,7 +47,7 @@ function TestMetrics.test_the_default_follows_model_and_paper()
   lu.assertEquals(metrics.complete_scored(mixed, {}).metric, "exact_match")
 end
 
--- The run.json of a run in a folder records the kind of its model; earlier trainers recorded no decoding.
+-- The run.json of a run in a folder records the kind of its model.
 function TestMetrics.test_runs_without_a_study()
   local found = { cells = { { runs = { { facts = {} }, { facts = { spec = { model = { kind = "decoder" } } } } } } } }
   lu.assertEquals(metrics.complete_scored(found, {}).metric, "exact_match")

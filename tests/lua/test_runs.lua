@@ -40,7 +40,7 @@ function TestRuns.test_pattern_and_decoder_agree()
 end
 
 -- Lengths between training lengths are in no score, and validation is a separate stream.
-function TestRuns.test_splits()
+function TestRuns.test_lengths_between_training_lengths_are_in_no_score()
   local spec = make_spec("bucket_sort")
   spec.train.lengths = { list = { 4, 20 } }
   spec.eval.lengths = { list = { 4, 12, 20, 30 } }

@@ -235,7 +235,7 @@ local shell = require("base.shell")
 local function with_fields(changes, run)
   local before = {}
   for i, change in ipairs(changes) do
-    before[i] = change[1][change[2]]
+    before[i] = assert(change[1][change[2]], change[2])
     change[1][change[2]] = change[3]
   end
   local ok, problem = pcall(run)
@@ -356,7 +356,7 @@ end
 function TestTune.test_temporary_folder_that_make_cannot_take_is_refused()
   local getenv, code, printed = os.getenv, nil, nil
   with_fields({ { os, "getenv", function(name) return name == "TMPDIR" and "/tmp/a b" or getenv(name) end },
-    { shell, "temporary", function() error("a folder was made") end } }, function()
+    { shell, "make_temporary_folder", function() error("a folder was made") end } }, function()
     code, printed = tuned_by(none, 1)
   end)
   lu.assertEquals(code, 2)
@@ -428,7 +428,7 @@ function TestRemembered.test_a_study_reports_each_invalid_file_once()
   local build, overview, log = require("render.builds.build"), require("lab.study.run.overview"), {}
   with_fields({ { tuned, "apply", function() return { "strange" } end },
     { overview, "print", function(...) log[#log + 1] = table.concat({ ... }) end },
-    { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
+    { build, "find_levels", function() return "x86-64" end }, { build, "is_fresh", function() return true end },
     { build, "is_compiled", function() return true end } }, function()
     local cells, request = {}, { target = "cpu" }
     for i = 1, 2 do

@@ -410,7 +410,7 @@ class TestEvents(Files):
     def setUp(self):
         super().setUp()
         writer, events._import_writer = events._import_writer, lambda: Writer
-        self.addCleanup(setattr, events, "_writer", writer)
+        self.addCleanup(setattr, events, "_import_writer", writer)
 
     def exported(self, of, out):
         """The exit code of the command and its error output."""
