@@ -88,7 +88,8 @@ local function trace_runs(group, from, step, options, models)
   end
 end
 
--- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: as mask_of.
+-- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: as describe_mask
+-- returns them.
 local function write_uniform(like, left, right, path)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do

@@ -112,7 +112,7 @@ function M.read_seeds(context, node, path)
       return seeds
     end
   end
-  if #items == 0 then -- items_of has reported it
+  if #items == 0 then -- read_items has reported it
     return seeds
   end
   local first, last = ends[1], ends[2]

@@ -2,8 +2,8 @@
 --
 -- Input: the node of `stages`, the axes as study.lua reads them. Output: a list of { name, origin, cells = { <axis> =
 -- { <value> = true } }, from, verb, options, seeds }, where from is an earlier stage or nil; errors are added to the
--- diagnostics. A point of the grid belongs to the stage whose `cells` contain its values: of_point returns this stage,
--- and source_of the point whose run it uses.
+-- diagnostics. A point of the grid belongs to the stage whose `cells` contain its values: find_stage returns this
+-- stage, and find_source the point whose run it uses.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

@@ -149,10 +149,10 @@ local function compute_hours(list)
     machines = lists.drop_repeats(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
--- Returns the statistics of the cell's evaluated runs (spread_of) with asked, the number of requested runs; states,
--- their counts by state; rates, from by_rate; best, the statistics at the chosen rate, with choice (choice_of);
--- max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences of the runs; grid, the
--- lengths or conditions of most scores; decoding, for generative models. scored: the study's `scored`.
+-- Returns the statistics of the cell's evaluated runs (compute_spread) with asked, the number of requested runs;
+-- states, their counts by state; rates, from group_by_rate; best, the statistics at the chosen rate, with choice
+-- (describe_choice); max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences of the
+-- runs; grid, the lengths or conditions of most scores; decoding, for generative models. scored: the study's `scored`.
 local function summarise(cell, scored)
   local evaluated, states, top = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do

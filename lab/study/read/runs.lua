@@ -334,7 +334,7 @@ function M.get_noisy(run, noise, split)
   return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
 
--- The name under which score_on returns the accuracy over the training batches of the last epoch.
+-- The name under which get_score_on returns the accuracy over the training batches of the last epoch.
 M.EPOCH = "epoch"
 
 -- The score on exactly the named set; nil if the run has none. Batches of an epoch have no exact matches.

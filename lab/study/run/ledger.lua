@@ -135,7 +135,7 @@ end
 
 -- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while the length of an epoch
 -- is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets it in
--- epochs), train_work, eval_work, work, epochs, files (wanted_files), decoding (of a generative model) }. Work is
+-- epochs), train_work, eval_work, work, epochs, files (request_files), decoding (of a generative model) }. Work is
 -- counted in operations; eval_work lists the cumulative sums up to each length.
 function M.derive_wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
