@@ -94,7 +94,8 @@ typedef struct lh_ref_scope {
     int site;                       /* layer in dropout's counter of the first repetition */
 } lh_ref_scope;
 
-/* A line of query-key pairs (i, j) for S keys: `number` equals j - i, (S - 1) - (i + j) or j for direction 1, -1 or 0. */
+/* A line of query-key pairs (i, j) for S keys: `number` equals j - i, (S - 1) - (i + j) or j for direction 1, -1 or
+ * 0. */
 typedef struct lh_ref_line {
     int head, direction, number;
     double value; /* added to the scaled logit */

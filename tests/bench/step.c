@@ -1,9 +1,9 @@
-/* See step.h. The base model's blocks (5 x: 8 heads x 8, width 64, feed-forward 256, post-norm) over 128 sequences of 21
- * tokens, one sequence at a time on one thread, with Adam; no dropout, no sampling, a linear loss on the last row.
+/* See step.h. The base model's blocks (5 x: 8 heads x 8, width 64, feed-forward 256, post-norm) over 128 sequences of
+ * 21 tokens, one sequence at a time on one thread, with Adam; no dropout, no sampling, a linear loss on the last row.
  *
  * Deliberately simple: vectors of eight floats, tiles in registers, constants everywhere. Weights are [in][out]; each
  * has a transposed copy for the backward pass, made once per step.
- */
+ * */
 #include "bench/step.h"
 
 #include <math.h>

@@ -41,7 +41,8 @@ void __syncwarp(unsigned mask = 0xffffffffu, LH_PLACE);
 void __nanosleep(unsigned nanoseconds, LH_PLACE);
 unsigned __ballot_sync(unsigned mask, int predicate, LH_PLACE);
 
-/* kernels/cuda/mma.cu: fragments as in the PTX manual, m16n8k8 and m16n8k16: c += a b, products exact, one rounding per element. */
+/* kernels/cuda/mma.cu: fragments as in the PTX manual, m16n8k8 and m16n8k16: c += a b, products exact, one rounding per
+ * element. */
 void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 unsigned to_tf32(float x);                 /* to nearest, ties away from zero */

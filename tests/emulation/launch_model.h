@@ -45,7 +45,8 @@ void lh_model_step_free(lh_model_step *step);
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                        int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits);
 /* Evaluates models side by side in one launch, each with its own parameters and step; cut.shards: sequences at a time.
- * The first step has the most sequences, which are the rows of results of each model. One model if the model is wide. */
+ * The first step has the most sequences, which are the rows of results of each model. One model if the model is
+ * wide. */
 void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
                                const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
                                void *logits);

@@ -25,8 +25,8 @@ double largest_element(const void *vector, size_t count); /* the largest absolut
 /* The Euclidean length of actual - expected; expected NULL: of actual. */
 double length_of_difference(const void *actual, const void *expected, size_t count);
 
-/* Checks the elements of actual against those of expected, with a tolerance relative to `scale`: the largest element, or the
- * length if products round their operands. measure_scale: this scale of a vector. */
+/* Checks the elements of actual against those of expected, with a tolerance relative to `scale`: the largest element,
+ * or the length if products round their operands. measure_scale: this scale of a vector. */
 void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale);
 double measure_scale(const void *vector, size_t count);
 

@@ -4,9 +4,9 @@
  *
  * Prints a line of JSON for each product: rows x K x N, GFLOP/s of each as the median of windows of processor time in
  * alternation, null where a library is missing or has no such product. All start from row-major matrices; ours reads
- * weights as panels, which a step packs once for all its blocks, and the others read weights transposed beforehand where
- * needed. Results are compared before anything is timed. Compiled with the sources of a trainer, so
- * that the tiles are its own.
+ * weights as panels, which a step packs once for all its blocks, and the others read weights transposed beforehand
+ * where needed. Results are compared before anything is timed. Compiled with the sources of a trainer, so that the
+ * tiles are its own.
  * WITH_XSMM: libxsmm is there.
  */
 #include "config.h"

@@ -4,11 +4,12 @@
  *     count decoding SEQUENCES T LABELS
  *
  * A team of two blocks makes one step. Prints a line for each kind of instruction: the number that block 0 issues
- * between the last two of MEETINGS barriers of the team (1: from the start to the first barrier), divided by its shards,
- * and the number that both blocks issue after these barriers, where the gradient is folded, clipped and applied. Counts
- * of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary.
+ * between the last two of MEETINGS barriers of the team (1: from the start to the first barrier), divided by its
+ * shards, and the number that both blocks issue after these barriers, where the gradient is folded, clipped and
+ * applied. Counts of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary.
  *
- * With `decoding`, prints all instructions of a block that evaluates the sequences, and of one that decodes all answers. */
+ * With `decoding`, prints all instructions of a block that evaluates the sequences, and of one that decodes all
+ * answers. */
 #include "support/lh_test.h"
 
 #include <stdio.h>

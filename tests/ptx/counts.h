@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Parts of a launch, divided by the team's barriers, each of which is an atomic addition of every block: block 0 between
- * the last two of lh_ptx_meetings barriers, or from the start; all blocks after these barriers; the rest. */
+/* Parts of a launch, divided by the team's barriers, each of which is an atomic addition of every block: block 0
+ * between the last two of lh_ptx_meetings barriers, or from the start; all blocks after these barriers; the rest. */
 enum { LH_PTX_FIRST, LH_PTX_REST, LH_PTX_OTHER, LH_PTX_PARTS };
 
 typedef struct lh_ptx_count {

@@ -1,5 +1,5 @@
-/* The stored reference vectors of encoder-decoders (tests/reference/encoder_decoder.py, arithmetic.py), as vectors.h has
- * those of one stream. */
+/* The stored reference vectors of encoder-decoders (tests/reference/encoder_decoder.py, arithmetic.py), as vectors.h
+ * has those of one stream. */
 #ifndef LH_REFERENCE_PAIRS_H
 #define LH_REFERENCE_PAIRS_H
 

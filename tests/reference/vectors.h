@@ -1,8 +1,9 @@
-/* The stored reference vectors of tests/reference, in the form that the C tests read. README.md there says what they are.
+/* The stored reference vectors of tests/reference, in the form that the C tests read. README.md there says what they
+ * are.
  *
- * Paths are relative to the repository's root, where tests run. A file that is missing or not as described aborts
- * with a message: that is a broken checkout, not a failing test.
- */
+ * Paths are relative to the repository's root, where tests run. A file that is missing or not as described aborts with
+ * a message: that is a broken checkout, not a failing test.
+ * */
 #ifndef LH_REFERENCE_VECTORS_H
 #define LH_REFERENCE_VECTORS_H
 
@@ -31,8 +32,8 @@ lh_vectors_facts lh_vectors_read_facts(const lh_st_file *file);
 /* Reads `count` numbers that the metadata have under a key. */
 void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int *out);
 
-/* The network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of networks/<name>.lua,
- * whichever there is first. */
+/* The network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of
+ * networks/<name>.lua, whichever there is first. */
 const lh_ref_network *lh_vectors_network(const char *name);
 
 /* Whether there is generated code of it. Those of tests/specs/networks are compared with kernels/ref alone. */

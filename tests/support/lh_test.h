@@ -11,8 +11,8 @@
 
 #include "longhand/status.h"
 
-/* Fails unless |actual[i] - expected[i]| <= atol + rtol |expected[i]| for all i < n; reports the worst index, both values, and
- * the largest absolute and relative error. A NaN never agrees. */
+/* Fails unless |actual[i] - expected[i]| <= atol + rtol |expected[i]| for all i < n; reports the worst index, both
+ * values, and the largest absolute and relative error. A NaN never agrees. */
 #define lh_assert_close(actual, expected, n, rtol, atol) \
     lh_test_close((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
 #define lh_assert_close_float(actual, expected, n, rtol, atol) \

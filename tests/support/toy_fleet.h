@@ -20,8 +20,8 @@ void lh_toy_end_device(void);
 lh_spec lh_toy_fleet_spec(void);
 lh_spec lh_toy_fleet_pair(void);
 
-/* Counts kernels that the driver of lh_toy_interrupt launches. Launch number `at` (from 1; 0: none) fails, or sets `stop` while
- * the kernel computes, as a signal does. */
+/* Counts kernels that the driver of lh_toy_interrupt launches. Launch number `at` (from 1; 0: none) fails, or sets
+ * `stop` while the kernel computes, as a signal does. */
 typedef struct lh_toy_interruption {
     int launched, at;
     bool fails;

@@ -234,7 +234,7 @@ static void test_sqrt_correctly_rounded(void **state) {
 
 /* ---- sin, cos ---- */
 
-/* float: the reduced angle and the result, below 1, are each rounded by 2^-25, and little is added. double: lh_sincos. */
+/* float: the reduced angle and the result, below 1, are both rounded by 2^-25; little is added. double: lh_sincos. */
 static void test_sin_cos_positions_absolute_error_small(void **state) {
     (void)state;
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23, ranges[] = {1, 10, 1000, 1e5, 131072};

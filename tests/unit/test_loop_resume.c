@@ -1,4 +1,5 @@
-/* training/loop, training/run_files: a resumed run continues with equal bits, and reports lost lines and other plans. */
+/* training/loop, training/run_files: a resumed run continues with equal bits, and reports lost lines and other
+ * plans. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

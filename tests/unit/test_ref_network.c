@@ -81,8 +81,8 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
 
 enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2, NETWORK_DRAWS = 64 /* at least one per layer */ };
 
-/* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. The positions of layer l are 0, 1,
- * ..., without the two after number l modulo T. */
+/* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. The positions of layer l are 0,
+ * 1, ..., without the two after number l modulo T. */
 static lh_ref_batch make_batch(void) {
     static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
     static const uint16_t label[] = {0, 2, 1, 1};
@@ -169,8 +169,8 @@ static void test_run_grad_of_random_networks_matches_differences(void **state) {
     }
 }
 
-/* Compares with stored gradients, which are rounded to float32. The absolute tolerance is for elements that are nearly 0
- * because the terms of their sums cancel. */
+/* Compares with stored gradients, which are rounded to float32. The absolute tolerance is for elements that are nearly
+ * 0 because the terms of their sums cancel. */
 static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];

@@ -7,12 +7,12 @@
  * engines do not take part. All calls for the engines of a fleet must come from one thread.
  *
  * When one engine evaluates a condition, the same launch evaluates the condition for all engines with parameters of the
- * same step, and stores their results until each engine requests them; so do the passes in which models decode their own
- * answers. The launches of wide models follow each other in the stream.
+ * same step, and stores their results until each engine requests them; so do the passes in which models decode their
+ * own answers. The launches of wide models follow each other in the stream.
  *
  * Results of a replica depend bit for bit on the variant, but not on the number of replicas or on how they share the
  * device.
- */
+ * */
 #ifndef LONGHAND_CUDA_FLEET_H
 #define LONGHAND_CUDA_FLEET_H
 

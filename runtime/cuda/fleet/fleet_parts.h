@@ -319,8 +319,8 @@ enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
  * keys and values gives to the labels in the batch's masks, and no sums. */
 typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES, LH_CUDA_DECODED } lh_cuda_output;
 
-/* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `offset` of host_batch. The models of a
- * pass have equal lengths. */
+/* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `offset` of host_batch. The models
+ * of a pass have equal lengths. */
 void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t offset,
                        const lh_draw *draw, double noise);
 
