@@ -1086,7 +1086,8 @@ INLINE double total_of(const double *x, int count, int stride) {
 }
 
 /* Clipping and Adam on one piece, by a block: clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t),
- * correct2 = 1 / (1 - b2^t). All arrays but the gradient are written. Formula and source: kernels/cpu/adam.h. */
+ * correct2 = 1 / (1 - b2^t). All arrays, [PIECE] in global memory, but the gradient are written. Formula and source:
+ * kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
 
 typedef struct adam {
     real clip, rate, correct2;

@@ -48,8 +48,8 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Two sums over a block's threads in place, for the threads of the first warp. The halves of a warp add up one sum each:
- * a lane gives away its summand of the other half's sum. */
+/* Two sums over a block's threads in place, for the threads of the first warp. The halves of a warp add up one sum
+ * each: a lane gives away its summand of the other half's sum. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));

@@ -45,7 +45,8 @@ INLINE operand_word part_word(const bool rounded, const row_part x, const int i,
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
 }
 
-/* Makes the operand a from two rows of the lane, as part_word does; upper and lower point to the lane's first channel. */
+/* Makes the operand a from two rows of the lane, as part_word does; upper and lower point to the lane's first
+ * channel. */
 INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
                               const real factor, operand_word a[][4]) {
 #pragma unroll
@@ -86,8 +87,8 @@ INLINE void begin_with_zero(const int groups, real sum[][4]) {
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = 0;
 }
 
-/* sum[group] += the products of a group's rows with the rows of a tile, as part_word makes them. `row` is row tile_row of the
- * tile and points to the lane's first channel. */
+/* sum[group] += the products of a group's rows with the rows of a tile, as part_word makes them. `row` is row tile_row
+ * of the tile and points to the lane's first channel. */
 INLINE void multiply_heads(const int groups, const bool rounded, const operand_word a[][4], const real *row,
                            const int width, const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
@@ -150,8 +151,8 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
     begin_with_zero(groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS), sum);
 }
 
-/* Stores the lane's results of its row r, 0 or 1, of a group, times a factor, rounded if `rounds`; `out` points to channel tile_column of the
- * row. */
+/* Stores the lane's results of its row r, 0 or 1, of a group, times a factor, rounded if `rounds`; `out` points to
+ * channel tile_column of the row. */
 INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int r, const int width, real factor,
                               real *out) {
     is_global(out);

@@ -1,5 +1,5 @@
-/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. Results have
- * registers of their own, so PTX has no copies of the addends. */
+/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. Results
+ * have registers of their own, so PTX has no copies of the addends. */
 
 INLINE unsigned int to_tf32(float x) {
     unsigned int rounded;

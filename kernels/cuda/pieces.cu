@@ -1,6 +1,7 @@
 /* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
- * vector, or of a gradient or moment, and each thread of a block has PIECE_PART of them, in quads. Gradients of shards are
- * added as `real`, in the order of shards; squares are added in double, in an order that depends only on THREADS. */
+ * vector, or of a gradient or moment, and each thread of a block has PIECE_PART of them, in quads. Gradients of shards
+ * are added as `real`, in the order of shards; squares are added in double, in an order that depends only on
+ * THREADS. */
 
 static_assert(LH_CUDA_PIECE % (4 * THREADS) == 0, "a thread has whole quads of a piece");
 enum {

@@ -1,9 +1,9 @@
 /* Two products in a chain, divided among warps: rows times weights give hidden channels, an operation changes each
  * hidden value, and the hidden values times other weights give the result. A warp computes 24 x 32 hidden values
- * (product_sized.cu) and writes them to shared memory. Then each warp multiplies some groups of hidden channels with the
- * weights of 32 columns of the result, and the sums of the warps with the same columns are added in order through shared
- * memory. So the bits of a row do not depend on the number of rows. Sizes are constants after inlining, multiples of 16.
- * Reference: lh_ref_matmul. */
+ * (product_sized.cu) and writes them to shared memory. Then each warp multiplies some groups of hidden channels with
+ * the weights of 32 columns of the result, and the sums of the warps with the same columns are added in order through
+ * shared memory. So the bits of a row do not depend on the number of rows. Sizes are constants after inlining,
+ * multiples of 16. Reference: lh_ref_matmul. */
 
 enum {
     CHAIN_CHANNELS = WARPS * TILE,              /* hidden channels that the warps compute at a time */
@@ -105,8 +105,8 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
 }
 
 /* Adds the products of hidden values in shared memory with the weights of 32 columns: of every shares-th group of
- * channels, from group `share` on (0, if shares is odd). count: number of operands; the weights of each operand lie `channels` further along k
- * than those of the operand before. */
+ * channels, from group `share` on (0, if shares is odd). count: number of operands; the weights of each operand lie
+ * `channels` further along k than those of the operand before. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,
                             const int columns, real sum[PART_TILES][4]) {

@@ -1,15 +1,14 @@
 /* Products with narrow results, divided among warps: a warp computes 16 x 16 results, so all warps of a block have work
  * and none needs the sums of another. Operands are loaded in quads, or weights that lie in rows in couples, as in
- * product_warps.cu. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g and 2 g + 1 of weights, and columns 4 t
- * to 4 t + 3 of results. Sizes are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
+ * product_warps.cu. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g and 2 g + 1 of weights, and columns 4
+ * t to 4 t + 3 of results. Sizes are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
 
 enum { NARROW_PART = 16 /* rows and columns of a part */ };
 
 /* Two adjacent elements of an operand, which one instruction loads. */
-typedef struct __align__(2 * sizeof(stored)) stored_couple {
+struct __align__(2 * sizeof(stored)) stored_couple {
     stored v[2];
-}
-stored_couple;
+};
 
 INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
 

@@ -157,11 +157,10 @@ INLINE void write_quad(const result_form form, int row, int column, quad z, real
 
 /* Writes a lane's results of the part that begins at row and column. All elements of `extra` are loaded before the
  * first result is written. */
-INLINE void write_part(const result_form form, int row, int column, int rows, int columns, const real sum[2][4][4],
+INLINE void write_part(const finish epilogue, int row, int column, int rows, int columns, const real sum[2][4][4],
                        const real *extra, real *out, int stride) {
-    const finish epilogue = form.epilogue;
-    const bool by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD, scales = column < form.scaled;
-    quad add[8], z[8];
+    const bool by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
+    quad add[8];
     row += lane_row();
     column += lane_quad();
 #pragma unroll
@@ -171,15 +170,11 @@ INLINE void write_part(const result_form form, int row, int column, int rows, in
         else if (row + i / 2 < rows && c < columns) add[i] = fetch_extra(epilogue, row + i / 2, c, extra, stride);
     }
 #pragma unroll
-    for (int i = 0; i < 8; i++) z[i] = finish_quad(epilogue, results(sum, i / 2, i % 2), add[i]);
-    if (scales) {
-#pragma unroll
-        for (int i = 0; i < 8; i++) scale_quad(form, column + i % 2 * (TILE / 2), &z[i]);
+    for (int i = 0; i < 8; i++) {
+        const int r = row + i / 2, c = column + i % 2 * (TILE / 2);
+        const quad z = finish_quad(epilogue, results(sum, i / 2, i % 2), add[i]);
+        if (r < rows && c < columns) write_quad(unrounded(epilogue), r, c, z, out, stride);
     }
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-        if (row + i / 2 < rows && column + i % 2 * (TILE / 2) < columns)
-            write_quad(form, row + i / 2, column + i % 2 * (TILE / 2), z[i], out, stride);
 }
 
 /* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
@@ -195,7 +190,7 @@ INLINE void share_part(const real sum[2][4][4], real *sums) {
 }
 
 /* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the parts from `first` on. */
-INLINE void write_shared_parts(const result_form form, int first, int parts_per_row, int parts, int rows, int columns,
+INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_row, int parts, int rows, int columns,
                                const real *extra, real *out, int stride) {
 #pragma unroll
     for (int u = 0; u < WARPS / SHARES; u++) {
@@ -203,7 +198,7 @@ INLINE void write_shared_parts(const result_form form, int first, int parts_per_
                   column = part % parts_per_row * TILE + shared_quad() * 4;
         if (part >= parts || row >= rows || column >= columns) continue;
         const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(shared_row(), shared_quad());
-        const quad add = fetch_extra(form.epilogue, row, column, extra, stride);
+        const quad add = fetch_extra(epilogue, row, column, extra, stride);
         quad z = *(const quad *)sums;
 #pragma unroll
         for (int i = 1; i < SHARES; i++) {
@@ -211,9 +206,7 @@ INLINE void write_shared_parts(const result_form form, int first, int parts_per_
 #pragma unroll
             for (int c = 0; c < 4; c++) z.v[c] += summand.v[c];
         }
-        z = finish_quad(form.epilogue, z, add);
-        if (form.scaled) scale_quad(form, column, &z);
-        write_quad(form, row, column, z, out, stride);
+        write_quad(unrounded(epilogue), row, column, finish_quad(epilogue, z, add), out, stride);
     }
 }
 
@@ -243,7 +236,7 @@ INLINE void add_groups(const int shares, int row, int rows, int column, int colu
 
 /* `product` with `shares` warps for each part; a warp takes every shares-th group of k. */
 INLINE void product_parts(const int shares, int rows, int columns, int K, const order along_a, const real *a,
-                          int stride_a, const order along_b, const real *b, int stride_b, const result_form form,
+                          int stride_a, const order along_b, const real *b, int stride_b, const finish epilogue,
                           const real *extra, real *out, int stride) {
     const int warp = warp_number(), parts_per_row = (columns + TILE - 1) / TILE,
               parts = (int)((rows + TILE - 1u) / TILE) * parts_per_row;
@@ -253,12 +246,12 @@ INLINE void product_parts(const int shares, int rows, int columns, int K, const 
         if (part < parts) {
             real sum[2][4][4] = {};
             add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
-            if (shares == 1) write_part(form, row, column, rows, columns, sum, extra, out, stride);
+            if (shares == 1) write_part(epilogue, row, column, rows, columns, sum, extra, out, stride);
             else share_part(sum, staging() + warp * TILE * TILE);
         }
         if (shares > 1) {
             __syncthreads();
-            write_shared_parts(form, first, parts_per_row, parts, rows, columns, extra, out, stride);
+            write_shared_parts(epilogue, first, parts_per_row, parts, rows, columns, extra, out, stride);
             __syncthreads();
         }
     }
@@ -273,9 +266,7 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(b);
     is_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
-        product_parts(SHARES, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, unrounded(epilogue), extra,
-                      out, stride);
-    else
-        product_parts(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, unrounded(epilogue), extra, out,
+        product_parts(SHARES, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out,
                       stride);
+    else product_parts(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
 }

@@ -77,7 +77,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
         b->decodes = a.decodes; % if device.decoding
-        b->before = blockIdx.x / a.team * a.sequences; % if device.decoding
+        b->before = model * a.sequences; % if device.decoding
     }
     __syncthreads();
     begin_step(); % if cuda.begins
