@@ -64,14 +64,17 @@ static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int mod
     return (cut){group, at_once, busy < blocks ? busy : blocks, size_workspace(fleet, shape, group, decodes)};
 }
 
-/* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: choose_cut makes no larger groups. */
+/* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: choose_cut makes no larger groups,
+ * and gives each replica work for all of its blocks. */
 static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape) {
-    size_t groups = (size_t)fleet->count * (size_t)shape->sequences;
-    size_t most = (size_t)fleet->device->evaluate_blocks, blocks = fleet->library != NULL ? 1 : min_size(groups, most);
-    size_t bytes = blocks * size_workspace(fleet, shape, get_group(fleet, shape), false);
+    int most = fleet->device->evaluate_blocks, at_once = fleet->count < most ? fleet->count : most;
+    int group = get_group(fleet, shape), largest = count_groups(shape, most / at_once);
+    if (fleet->library != NULL) return size_workspace(fleet, shape, group, false);
+    size_t blocks = min_size((size_t)fleet->count * (size_t)shape->sequences, (size_t)most);
+    size_t bytes = blocks * size_workspace(fleet, shape, group < largest ? group : largest, false);
     if (fleet->program->decode_bytes == NULL) return bytes;
-    int group = get_decoded_group(fleet, shape, most);
-    return max_size(bytes, blocks * size_workspace(fleet, shape, group, true));
+    int decoded = get_decoded_group(fleet, shape, (size_t)most);
+    return max_size(bytes, blocks * size_workspace(fleet, shape, decoded < largest ? decoded : largest, true));
 }
 
 static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
@@ -333,8 +336,10 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models 
     const lh_cuda_forward *forward = &fleet->forward;
     size_t sequences = (size_t)models->count * (size_t)models->shape.sequences;
     size_t labels = sequences * (size_t)models->shape.labels;
-    CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
-                                                sequences * sizeof(lh_cuda_answer), fleet->stream);
+    CUresult result = 0;
+    if (requested != LH_CUDA_DECODED) /* decoding writes classes alone */
+        result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
+                                           sequences * sizeof(lh_cuda_answer), fleet->stream);
     if (result == 0 && requested == LH_CUDA_LOGITS)
         result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
                                            labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
