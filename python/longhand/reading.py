@@ -104,8 +104,7 @@ class Run:
     @property
     def generative(self):
         """Whether the model answers token by token: a decoder, an encoder-decoder, or a user's similar network."""
-        model = self.spec.get("model") if isinstance(self.spec, dict) else None
-        return isinstance(model, dict) and model.get("kind", "encoder") != "encoder"
+        return (self.spec.get("model") or {}).get("kind", "encoder") != "encoder"
 
     def _choose_decoding(self, lines):
         """The kind of decoding whose lines evaluations() returns; None for models that are not generative."""

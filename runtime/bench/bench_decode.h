@@ -15,7 +15,8 @@ typedef struct lh_bench_decoding {
     double batch, alone, passes;
 } lh_bench_decoding;
 
-/* Whether the target decodes with cached keys and values: only the CPU does, for models that support it. */
+/* Whether lh_decode caches keys and values: on the CPU alone, for models that support it. Evaluations on a GPU cache
+ * them, too. */
 bool lh_bench_decodes(const lh_target *target);
 
 /* Measures decoding at one task length for about `seconds`. Errors: those of opening an engine and of lh_decode. */

@@ -88,25 +88,20 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
     return rows;
 }
 
-static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers) {
+static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
-    for (bool guessed = true; guessed && !d->ended[i];) {
+    for (bool valid = true; valid && !d->ended[i];) {
         int label = d->length[i]++;
-        guessed = answers[label] == pass_answers[label];
+        valid = all_valid || answers[label] == pass_answers[label];
         answers[label] = pass_answers[label];
         take_given_tokens(d, i);
     }
     if (!d->ended[i]) guess(d, i, pass_answers);
 }
 
-void lh_decode_passes_guess(lh_decode_passes *d, int rows, const uint16_t *guesses) {
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool all_valid) {
     for (int row = 0; row < rows; row++)
-        if (!d->ended[d->row[row]]) guess(d, d->row[row], guesses + (size_t)row * d->labels);
-}
-
-void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers) {
-    for (int row = 0; row < rows; row++)
-        if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels);
+        if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels, all_valid);
 }
 
 /* --- examples ---------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Greedy decoding by passes over whole sequences, for models without cached keys and values: the state of sequences
- * that are decoded together. The caller runs the passes.
+/* Greedy decoding: the state of sequences that are decoded together. The caller runs passes over whole sequences or, if
+ * a device caches keys and values, one pass that decodes all answers.
  *
  * The tokens after a sequence's answers are guesses, from the caller or the previous pass. A pass always gives the next
  * answer, which does not depend on the guesses. If this answer equals its guess, the answer after it is valid, too. */
@@ -39,11 +39,9 @@ static inline const uint16_t *lh_decode_passes_target(const lh_decode_passes *d,
     return d->results->answers + (size_t)d->row[row] * d->labels;
 }
 
-/* Sets the guesses of the chosen rows, [rows][labels]; the next pass gives the same answers where guesses are right. */
-void lh_decode_passes_guess(lh_decode_passes *d, int rows, const uint16_t *guesses);
-
-/* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses. */
-void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers);
+/* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses. all_valid:
+ * the pass has decoded all answers. */
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool all_valid);
 
 /* Examples of a condition in memory. */
 typedef struct lh_examples {

@@ -140,7 +140,7 @@ struct lh_engine {
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* the engine's vectors in host memory; NULL: they are on a device */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
-    bool answers_greedily;             /* evaluate decodes by passes, for all engines that step together at once */
+    bool answers_greedily;             /* evaluate decodes, for all engines that step together at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
     /* Finished steps whose metrics were not returned; parameters are those after step + unreported_steps. */
     int unreported_steps;

@@ -61,7 +61,7 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
         if (d->logits != NULL) rows = 1;
         put_rows(d, rows);
         status = d->logits != NULL ? pass_with_logits(d, error) : pass(d, rows, error);
-        if (status == LH_OK) lh_decode_passes_take(&d->passes, rows, d->answers);
+        if (status == LH_OK) lh_decode_passes_take(&d->passes, rows, d->answers, false);
     }
     lh_decode_passes_close(&d->passes);
     return status;

@@ -11,8 +11,7 @@
  * own answers. The launches of wide models follow each other in the stream.
  *
  * Results of a replica depend bit for bit on the variant, but not on the number of replicas or on how they share the
- * device.
- * */
+ * device. */
 #ifndef LONGHAND_CUDA_FLEET_H
 #define LONGHAND_CUDA_FLEET_H
 

@@ -283,7 +283,8 @@ void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
 /* Decodes the first condition->decoded examples with the first `replicas` models of fleet->evaluated_engines: replaces
  * the classes in fleet->early, those of the pass over the targets, by the models' own answers, and sets lengths. Each
- * pass has the unfinished sequences of as many models as fit. Errors as in evaluate. */
+ * pass has the unfinished sequences of as many models as fit; with cached keys and values, one pass gives all answers.
+ * Errors as in evaluate. */
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition, lh_error *error);
 
 /* --- phases.c --------------------------------------------------------------------------------------------------- */

@@ -148,8 +148,7 @@ static void take_pass(greedy *g, int first, int end, const lh_cuda_models *model
         model_answers *a = &g->models[i];
         if (a->rows == 0) continue;
         lh_cuda_take_classes(classes, &(lh_shape){.sequences = a->rows, .labels = (int)labels}, g->pass_answers);
-        if (g->has_caches) lh_decode_passes_guess(&a->passes, a->rows, g->pass_answers); /* the guesses are right */
-        lh_decode_passes_take(&a->passes, a->rows, g->pass_answers);
+        lh_decode_passes_take(&a->passes, a->rows, g->pass_answers, g->has_caches);
         classes += rows * labels;
     }
 }
