@@ -1,25 +1,26 @@
--- Translates statements of PTX to a program for machine.cpp, as lines of text, which program.cpp reads:
+-- Translates a module that parse.lua has read to a program for machine.cpp, as lines of text, which program.cpp reads.
+-- A register is a row with an element for each of the 32 lanes of a warp; PLACE is the offset of a row in bytes.
 --
---     registers BYTES                of a warp: a row of 32 lanes for every register, at its own offset
+--     registers BYTES                all rows of a warp
 --     locals BYTES                   of a lane: the local memory of all functions, one after the other
---     data NAME ALIGN BYTES BYTE...  an array in global memory; the rest is 0
---     constant PLACE BYTES HEX       a row whose lanes all hold this
+--     data NAME ALIGN BYTES BYTE...  an array in global memory; bytes that are not listed are 0
+--     constant PLACE BYTES HEX       a row whose elements have BYTES bytes each and the same value
 --     special PLACE NAME             a row of %tid.x and the like
 --     address PLACE NAME             a row of the address of an array
---     kernel NAME FIRST BYTES...     its first instruction, and the bytes of its parameters
+--     kernel NAME FIRST BYTES...     the number of its first instruction, and the size of each parameter
 --     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 or a predicate's place + 1, negative if negated
 --
--- A function calls only earlier functions, so each function has its own registers, and its parameters are registers,
--- too.
+-- A function calls only earlier functions and never itself, so the registers of a function have fixed places. The
+-- parameters of a function that is no kernel are rows, too.
 
 local instructions = require("instructions")
 local parse = require("parse")
 
 local assemble = {}
 
--- Types that are stored in memory as other types.
+-- Types whose loads and stores are those of an integer type of the same size.
 local STORED_AS = { b32 = "u32", f32 = "u32", b64 = "u64", f64 = "u64" }
--- PTX has no registers of one byte.
+-- The type of the register for an element of one byte, since PTX has no registers of one byte.
 local REGISTER_OF = { s8 = "b16", u8 = "b16" }
 -- The enum of spaces in machine.h.
 local SPACES = { generic = 0, global = 0, shared = 1, ["local"] = 2, param = 3 }
@@ -29,19 +30,19 @@ local LANES = 32
 local Program = {}
 Program.__index = Program
 
--- Adds a row of lanes with `bytes` bytes each.
-function Program:row(bytes)
+-- Adds a row of elements with `bytes` bytes each, and returns its place.
+function Program:add_row(bytes)
   local size = math.max(bytes * LANES, LANES)
   local place = self.registers
   self.registers = place + size
   return place
 end
 
-function Program:line(...)
+function Program:add_line(...)
   self.lines[#self.lines + 1] = table.concat({ ... }, " ")
 end
 
--- The bits of an immediate value of this type, or nil.
+-- Returns the bits of an immediate value of this type, or nil if the text is no such value.
 local function parse_bits(text, type_name)
   local bytes = instructions.TYPES[type_name][2]
   local float, digits = text:match("^0([fd])(%x+)$")
@@ -62,127 +63,130 @@ local function parse_bits(text, type_name)
   return bytes < 8 and value & ((1 << 8 * bytes) - 1) or value
 end
 
--- A row with constant content, which all uses share; `declare` makes it at the first use.
-function Program:shared_row(key, bytes, declare)
+-- Returns the place of the row that all uses of `key` share. The first use adds it, and `declare` writes its line.
+function Program:find_shared_row(key, bytes, declare)
   if not self.rows[key] then
-    self.rows[key] = self:row(bytes)
+    self.rows[key] = self:add_row(bytes)
     declare(self.rows[key])
   end
   return self.rows[key]
 end
 
-function Program:constant(bits, bytes)
-  return self:shared_row(("%x/%d"):format(bits, bytes), bytes, function(place)
-    self:line("constant", place, bytes, ("%x"):format(bits))
+function Program:find_constant(bits, bytes)
+  return self:find_shared_row(("%x/%d"):format(bits, bytes), bytes, function(place)
+    self:add_line("constant", place, bytes, ("%x"):format(bits))
   end)
 end
 
--- The place of an operand that is read or written as a type; `wider`: its register may be wider than the type.
-function Program:operand(item, text, type_name, wider)
+-- Returns place and element size of an operand that is read or written as a type. `may_be_wider`: its register may be
+-- wider than the type.
+function Program:find_operand(item, text, type_name, may_be_wider)
   local bytes = instructions.TYPES[type_name][2]
   local register = self.current.places[text]
   if register then
-    if register.bytes ~= bytes and not (wider and register.bytes > bytes) then
+    if register.bytes ~= bytes and not (may_be_wider and register.bytes > bytes) then
       parse.fail(item, ("%s has another size than %s"):format(text, type_name))
     end
     return register.place, register.bytes
   end
   if SPECIALS[text] and bytes == 4 then
-    return self:shared_row(text, 4, function(place) self:line("special", place, text:sub(2)) end), 4
+    return self:find_shared_row(text, 4, function(place) self:add_line("special", place, text:sub(2)) end), 4
   end
   if self.data[text] and bytes == 8 then
-    return self:shared_row(text, 8, function(place) self:line("address", place, text) end), 8
+    return self:find_shared_row(text, 8, function(place) self:add_line("address", place, text) end), 8
   end
-  if text == self.module.shared and bytes >= 4 then -- its address in shared memory, which begins with it
-    return self:constant(0, bytes), bytes
+  if text == self.module.shared and bytes >= 4 then -- the only array in shared memory: its address is 0
+    return self:find_constant(0, bytes), bytes
   end
-  if self.current.room and text == self.current.room.name and bytes == 8 then
-    return self:constant(self.current.room.at, 8), 8
+  if self.current.local_array and text == self.current.local_array.name and bytes == 8 then
+    return self:find_constant(self.current.local_array.at, 8), 8
   end
   local bits = parse_bits(text, type_name)
   if not bits then
     parse.fail(item, ("%s as %s is not known"):format(text, type_name))
   end
-  return self:constant(bits, bytes), bytes
+  return self:find_constant(bits, bytes), bytes
 end
 
 function Program:emit(item, kind, operation, numbers)
   local guard = 0
   if item.guard then
-    guard = (self:operand(item, item.guard, "pred") + 1) * (item.negated and -1 or 1)
+    guard = (self:find_operand(item, item.guard, "pred") + 1) * (item.negated and -1 or 1)
   end
   self.code[#self.code + 1] = { line = item.line, kind = kind, guard = guard, operation = operation, numbers = numbers,
     item = item }
 end
 
--- [base+offset] -> place of the base's row, its bytes, offset.
-function Program:address(item, text, space)
+-- Returns for "[base+offset]" the place of the base's row, the bytes of its elements, and the offset.
+function Program:find_address(item, text, space)
   local base, offset = text:match("^%[([%w_%%$]+)%+?(%-?%d*)%]$")
   if not base then
     parse.fail(item, "an address that is not known")
   end
   offset = offset == "" and 0 or math.tointeger(tonumber(offset))
   if space == "shared" and base == self.module.shared then
-    return self:constant(0, 4), 4, offset
+    return self:find_constant(0, 4), 4, offset
   end
-  if space == "local" and self.current.room and base == self.current.room.name then
-    return self:constant(self.current.room.at, 8), 8, offset
+  if space == "local" and self.current.local_array and base == self.current.local_array.name then
+    return self:find_constant(self.current.local_array.at, 8), 8, offset
   end
   if self.data[base] or self.current.places[base] and self.current.places[base].bytes == 8 then
-    return self:operand(item, base, "u64"), 8, offset
+    return self:find_operand(item, base, "u64"), 8, offset
   end
   if space ~= "shared" then
     parse.fail(item, "an address that is not of 64 bits")
   end
-  return self:operand(item, base, "u32"), 4, offset
+  return self:find_operand(item, base, "u32"), 4, offset
 end
 
--- The place of [name+offset] of a kernel's parameter: after row 0, where the parameters begin.
-function Program:kernel_parameter(item, text)
-  local name, behind = text:match("^%[([%w_$]+)%+?(%d*)%]$")
+-- Returns the same three numbers for "[name+offset]", a parameter of a kernel: a base of 0, and the offset in the
+-- memory of all parameters.
+function Program:find_kernel_parameter(item, text)
+  local name, offset = text:match("^%[([%w_$]+)%+?(%d*)%]$")
   local place = name and self.current.kernel_places[name]
   if not place then
     parse.fail(item, "a parameter that is not known")
   end
-  return self:constant(0, 8), 8, place + (tonumber(behind) or 0)
+  return self:find_constant(0, 8), 8, place + (tonumber(offset) or 0)
 end
 
 -- The enum of orderings in machine.h.
 local ORDERINGS = { weak = 0, volatile = 1, relaxed = 1, acquire = 2, release = 2 }
 
--- Loads and stores: operation by element and width of the register; base, its bytes, offset, ordering, count, places.
-function Program:memory(item, found)
-  local operands, count = item.operands, found.count
+-- Emits a load or a store, `form` from instructions.parse_memory_form. Element and width of the register select the
+-- operation; its numbers are in the order of the enum of machine.h.
+function Program:emit_memory(item, form)
+  local operands, count, element = item.operands, form.count, form.element
   local list = ("x"):rep(count)
   local group = count > 1 and "{" .. list .. "}" or list
-  if item.shape ~= (found.load and group .. "x" or "x" .. group) then
+  if item.shape ~= (form.load and group .. "x" or "x" .. group) then
     parse.fail(item, "operands that are not known")
   end
-  local first = found.load and 1 or 2
-  local address = operands[found.load and count + 1 or 1]
+  local first = form.load and 1 or 2
+  local address = operands[form.load and count + 1 or 1]
   local base, base_bytes, offset
-  if found.space == "param" then
-    base, base_bytes, offset = self:kernel_parameter(item, address)
+  if form.space == "param" then
+    base, base_bytes, offset = self:find_kernel_parameter(item, address)
   else
-    base, base_bytes, offset = self:address(item, address, found.space)
+    base, base_bytes, offset = self:find_address(item, address, form.space)
   end
-  local numbers, width = { SPACES[found.space], base, base_bytes, offset, ORDERINGS[found.ordering or "weak"], count },
-    nil
+  local numbers = { SPACES[form.space], base, base_bytes, offset, ORDERINGS[form.ordering or "weak"], count }
+  local width
   for i = first, first + count - 1 do
-    local place, bytes = self:operand(item, operands[i], REGISTER_OF[found.element] or found.element, true)
+    local place, bytes = self:find_operand(item, operands[i], REGISTER_OF[element] or element, true)
     if width and width ~= bytes then
       parse.fail(item, "registers of different sizes")
     end
     width = bytes
     numbers[#numbers + 1] = place
   end
-  self:emit(item, found.kind, ("%s_%s_%d"):format(found.load and "load" or "store", STORED_AS[found.element] or
-    found.element, width), numbers)
+  local operation = ("%s_%s_%d"):format(form.load and "load" or "store", STORED_AS[element] or element, width)
+  self:emit(item, form.kind, operation, numbers)
 end
 
--- Parameters of functions are rows of 8 bytes: a call moves its arguments there, and the function loads them from
--- there.
-function Program:move_parameter(item)
+-- Emits the store of an argument of a call, or the load of a parameter in a function. Parameters of functions are rows
+-- of 8 bytes: a call moves its arguments there, and the function loads them from there.
+function Program:emit_parameter(item)
   local name, offset = item.operands[item.form:match("^ld") and 2 or 1]:match("^%[([%w_$]+)%+?(%d*)%]$")
   local element = item.form:match("%.(%w+)$")
   if not name or (offset ~= "" and offset ~= "0") or item.shape ~= "xx" then
@@ -190,20 +194,20 @@ function Program:move_parameter(item)
   end
   if item.form:match("^ld") then
     local from = self.current.parameter_places[name] or parse.fail(item, "a parameter that is not known")
-    local place, bytes = self:operand(item, item.operands[1], REGISTER_OF[element] or element, true)
+    local place, bytes = self:find_operand(item, item.operands[1], REGISTER_OF[element] or element, true)
     self:emit(item, "parameter", ("take_%s_%d"):format(STORED_AS[element] or element, bytes), { from, place })
   else
     local argument = self.current.arguments[name]
     if not argument or not instructions.TYPES[element] or argument.type ~= element then
       parse.fail(item, "a parameter that is not known")
     end
-    local place, bytes = self:operand(item, item.operands[2], element)
+    local place, bytes = self:find_operand(item, item.operands[2], element)
     self:emit(item, "parameter", "hand_" .. bytes, { argument, place })
   end
 end
 
--- The arguments of a call get the places of its function's parameters.
-function Program:call(item)
+-- Emits a call. Its arguments get the places of the function's parameters.
+function Program:emit_call(item)
   local callee = self.by_name[item.callee]
   if not callee or not callee.first or callee == self.current or #callee.parameters ~= #item.operands then
     parse.fail(item, "a call that is not known") -- functions are called below their own text
@@ -218,12 +222,12 @@ function Program:call(item)
   self:emit(item, "branch", "call", { callee })
 end
 
--- Instructions that change the flow, wait or order memory; and addition in memory, whose address is generic.
+-- Functions that emit the instructions that change the flow, wait, order memory or add in memory.
 local CONTROL = {}
 CONTROL["bra"] = function(program, item) program:emit(item, "branch", "bra", { item.operands[1] }) end
 CONTROL["bra.uni"] = CONTROL["bra"]
 CONTROL["ret"] = function(program, item) program:emit(item, "branch", "ret", {}) end
-CONTROL["call.uni"] = function(program, item) program:call(item) end
+CONTROL["call.uni"] = function(program, item) program:emit_call(item) end
 CONTROL["nanosleep.u32"] = function(program, item) program:emit(item, "sleep", "sleep", {}) end
 CONTROL["membar.gl"] = function(program, item) program:emit(item, "fence", "fence", {}) end
 CONTROL["bar.sync"] = function(program, item)
@@ -233,31 +237,31 @@ CONTROL["bar.sync"] = function(program, item)
   program:emit(item, "barrier", "barrier", {})
 end
 CONTROL["atom.add.u32"] = function(program, item)
-  local base, bytes, offset = program:address(item, item.operands[2], "generic")
-  local before = program:operand(item, item.operands[1], "u32")
-  local added = program:operand(item, item.operands[3], "u32")
+  local base, bytes, offset = program:find_address(item, item.operands[2], "generic")
+  local before = program:find_operand(item, item.operands[1], "u32")
+  local added = program:find_operand(item, item.operands[3], "u32")
   program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, ORDERINGS.relaxed, 1, before,
     added })
 end
 for _, ordering in ipairs({ "relaxed", "release" }) do
   CONTROL[("red.%s.gpu.global.add.u32"):format(ordering)] = function(program, item)
-    local base, bytes, offset = program:address(item, item.operands[1], "global")
-    local added = program:operand(item, item.operands[2], "u32")
+    local base, bytes, offset = program:find_address(item, item.operands[1], "global")
+    local added = program:find_operand(item, item.operands[2], "u32")
     program:emit(item, "atomic", "reduce_add_u32", { SPACES.global, base, bytes, offset, ORDERINGS[ordering], 1,
       added })
   end
 end
 
-function Program:instruction(item)
+function Program:emit_instruction(item)
   if CONTROL[item.form] then
     return CONTROL[item.form](self, item)
   end
-  local found = instructions.memory(item.form)
-  local is_parameter = item.form:match("^[ls][dt]%.param%.")
-  if is_parameter and (item.form:match("^st") or not self.current.kernel) then
-    return self:move_parameter(item)
-  elseif found then
-    return self:memory(item, found)
+  local memory_form = instructions.parse_memory_form(item.form)
+  local loads_parameter_of_function = item.form:match("^ld%.param%.") and not self.current.kernel
+  if loads_parameter_of_function or item.form:match("^st%.param%.") then
+    return self:emit_parameter(item)
+  elseif memory_form then
+    return self:emit_memory(item, memory_form)
   end
   local variants = instructions.known[item.form]
   local entry = variants and variants[item.shape]
@@ -266,21 +270,21 @@ function Program:instruction(item)
   end
   local numbers = {}
   for i, type_name in ipairs(entry.types) do
-    numbers[i] = self:operand(item, item.operands[i], type_name)
+    numbers[i] = self:find_operand(item, item.operands[i], type_name)
   end
   self:emit(item, entry.kind, entry.name, numbers)
 end
 
--- Places of a function's registers and parameters, before any code.
+-- Sets the places of a function's registers and parameters, before any code.
 function Program:lay_out(current)
   current.places, current.parameter_places, current.kernel_places = {}, {}, {}
   for _, group in ipairs(current.registers) do
     local bytes = assert(instructions.TYPES[group.type], group.type)[2]
     if group.name then
-      current.places["%" .. group.name] = { place = self:row(bytes), bytes = bytes }
+      current.places["%" .. group.name] = { place = self:add_row(bytes), bytes = bytes }
     end
     for i = 1, (group.count or 1) - 1 do
-      current.places["%" .. group.prefix .. i] = { place = self:row(bytes), bytes = bytes }
+      current.places["%" .. group.prefix .. i] = { place = self:add_row(bytes), bytes = bytes }
     end
   end
   local at = 0
@@ -290,16 +294,16 @@ function Program:lay_out(current)
       current.kernel_places[parameter.name] = at
       at = at + (bytes + 15) // 16 * 16
     else
-      current.parameter_places[parameter.name] = self:row(8)
+      current.parameter_places[parameter.name] = self:add_row(8)
     end
   end
-  if current.room then
-    current.room.at = (self.locals + 15) // 16 * 16
-    self.locals = current.room.at + current.room.bytes
+  if current.local_array then
+    current.local_array.at = (self.locals + 15) // 16 * 16
+    self.locals = current.local_array.at + current.local_array.bytes
   end
 end
 
-function Program:body(current)
+function Program:emit_body(current)
   self.current, current.arguments, current.labels = current, {}, {}
   current.first = #self.code
   for _, item in ipairs(current.body) do
@@ -308,13 +312,14 @@ function Program:body(current)
     elseif item.argument then
       current.arguments[item.argument] = { type = item.type }
     else
-      self:instruction(item)
+      self:emit_instruction(item)
     end
   end
 end
 
--- Targets of branches and calls, now that all places are known.
-function Program:resolve(current, last)
+-- Sets the targets of a function's branches and calls, and the places of its arguments, which are known now. `last`:
+-- the number of the function's last instruction.
+function Program:resolve_targets(current, last)
   for at = current.first + 1, last do
     local step = self.code[at]
     local target = step.numbers[1]
@@ -333,15 +338,15 @@ function assemble.program(module)
     data = {}, by_name = {} }, Program)
   for _, data in ipairs(module.data) do
     program.data[data.name] = true
-    program:line("data", data.name, data.align, data.bytes, table.concat(data.values, " "))
+    program:add_line("data", data.name, data.align, data.bytes, table.concat(data.values, " "))
   end
   for _, current in ipairs(module.functions) do
     program.by_name[current.name] = current
     program:lay_out(current)
   end
   for _, current in ipairs(module.functions) do
-    program:body(current)
-    program:resolve(current, #program.code)
+    program:emit_body(current)
+    program:resolve_targets(current, #program.code)
   end
   for _, current in ipairs(module.functions) do
     if current.kernel then
@@ -349,13 +354,13 @@ function assemble.program(module)
       for i, parameter in ipairs(current.parameters) do
         bytes[i] = parameter.bytes or instructions.TYPES[parameter.type][2]
       end
-      program:line("kernel", current.name, current.first, table.concat(bytes, " "))
+      program:add_line("kernel", current.name, current.first, table.concat(bytes, " "))
     end
   end
-  program:line("registers", program.registers)
-  program:line("locals", program.locals)
+  program:add_line("registers", program.registers)
+  program:add_line("locals", program.locals)
   for _, step in ipairs(program.code) do
-    program:line("do", step.line, step.kind, step.guard, step.operation, table.concat(step.numbers, " "))
+    program:add_line("do", step.line, step.kind, step.guard, step.operation, table.concat(step.numbers, " "))
   end
   return table.concat(program.lines, "\n") .. "\n"
 end

@@ -7,10 +7,11 @@
 # Tests of the machine compare each of its instructions with plain Lua, and run small kernels with and without races.
 # Test specs of every precision, the showcase in float32, and one run of the showcase in tf32 and in bf16 are compiled
 # to PTX by nvcc or NVRTC; the machine runs the PTX in the tests of tests/emulation/test_model.c and looks for races.
-# These tests must also find every mutant of one text, and of one text of a decoder.
+# These tests must also fail for mutants of the PTX of the specs MUTATED and DECODED (a decoder); check_mutants.lua
+# makes the mutants.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
-# Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
-SMALL="emulated_sinusoid emulated_decoder emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # the float64 one comes first
+# Prints lines "ok NAME", "not ok NAME: why", "skip NAME: why".
+SMALL='emulated_sinusoid emulated_decoder emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32'
 MUTATED=emulated_tf32
 DECODED=emulated_decoder
 
@@ -33,8 +34,8 @@ say() {
 
 make_goals() { "$MAKE" -s -j"$jobs" LEVELS=best TOOLKIT="${toolkit:-}" "$@" >"$work/log" 2>&1; }
 
-# start NAME COMMAND...: starts a program that prints such lines, in the background; collect_lines NAME waits for it,
-# prints them, and prints "not ok" if the program itself failed.
+# start NAME COMMAND...: starts a program that prints lines "ok NAME" and "not ok NAME: why", in the background.
+# collect_lines NAME waits for it and prints its lines, and a line "not ok" if the program itself failed.
 start() {
     into=$work/$1
     shift
@@ -65,7 +66,8 @@ get_binary() {
     esac
 }
 
-# Runs the models whose names are on standard input, as many at a time as there are processors.
+# Runs the models whose names are on standard input, as many at a time as there are processors. The inner shell has the
+# arguments $programs ($0), $tests ($1), $work ($2) and the name of a model ($3).
 run_models() {
     xargs -P "$jobs" -n 1 sh -c '
         folder=build/release/tests/emulation tests=
@@ -75,7 +77,7 @@ run_models() {
         echo $? >"$2/$3.status"' "$programs" "$tests" "$work"
 }
 
-# Whether a test refuses a missing program: a test built without the machine would run without one.
+# Whether a test is linked with the machine, and so refuses a program that does not exist.
 takes_programs() { [ -x "$1" ] && ! LONGHAND_PTX=$work/none "$1" >/dev/null 2>&1; }
 
 # Builds the tests of the models.
@@ -89,7 +91,7 @@ make_models() {
     done
     for model in $models; do
         goals="$goals $programs/$model.program"
-        # Other scripts of the long suite run at the same time and add objects to the tests of emulated specs.
+        # An existing test is not built again: other scripts of the long suite, which run at the same time, use it.
         case "$mode $model" in
             "--all emulated_"*) ! takes_programs "$(get_binary "$model")" || continue ;;
         esac

@@ -3,20 +3,21 @@
 --     lua5.4 tests/ptx/check_instructions.lua RUN FOLDER
 --
 -- Each instruction becomes a kernel of FOLDER/instructions.ptx: every lane loads its operands, executes the
--- instruction, and stores the result; odd lanes then execute it once more and store this result, too. RUN is the
--- program of run.c. Prints "ok NAME", "not ok NAME: why".
+-- instruction, and stores the result; odd lanes then execute it once more, guarded by a predicate, and store this
+-- result, too. RUN is the program of run.c. Prints "ok NAME", "not ok NAME: why".
 
 local root = arg[0]:match("^(.*)/check_instructions%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)
 
+local files = require("files")
 local formulas = require("formulas")
 local instructions = require("instructions")
-local memory_cases = require("memory_cases")
+local add_memory_cases = require("memory_cases")
 
 local run, folder = arg[1], arg[2]
 local LANES, SLOT = 32, 8
 
--- Letters of pack, and the type that loads and stores a register.
+-- Formats of string.pack by type, and the type that loads and stores a register of so many bytes.
 local PACK = { pred = "<I4", b16 = "<I2", u16 = "<I2", s16 = "<i2", b32 = "<I4", u32 = "<I4", s32 = "<i4", f32 = "<f",
   b64 = "<i8", u64 = "<i8", s64 = "<i8", f64 = "<d" }
 local MOVED_AS = { "u16", "u16", [4] = "u32", [8] = "u64" }
@@ -29,7 +30,7 @@ local FLOATS = { 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0, 1 / 3, -1 / 3, 
   2.0 ^ 31 - 1, 2.0 ^ 63, -2.0 ^ 63, 1e30, -1e30, 1e-30, 1 / 0, -1 / 0, 0 / 0, 1 + 2.0 ^ -7, 1 + 2.0 ^ -8,
   1 + 3 * 2.0 ^ -8, 1 + 2.0 ^ -11, 1 + 2.0 ^ -10, -1 - 2.0 ^ -11, 1 + 2.0 ^ -23, 1 - 2.0 ^ -24, 3.14159265, 0.1, -0.7 }
 
-local function parse_value(type_name, number)
+local function pick_value(type_name, number)
   local is_float = type_name:sub(1, 1) == "f"
   local pool = is_float and FLOATS or INTEGERS
   local value = pool[number % #pool + 1]
@@ -39,43 +40,44 @@ local function parse_value(type_name, number)
   return is_float and value or formulas.wrap(value, type_name)
 end
 
--- The operand `at` of a case in a lane: all pairs of values occur over the lanes and rounds.
-local function operand_value(type_name, at, lane, round)
-  return parse_value(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
+-- Picks the operand `at` of a lane, so that different operands run through the values in different orders.
+local function pick_operand(type_name, at, lane, round)
+  return pick_value(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
 end
 
 local function count_bytes(type_name)
   return instructions.TYPES[type_name][2]
 end
 
-local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" } -- by bytes; %r, %rd: the kernel's own
+-- Registers of operands, of predicates and by bytes; the kernel itself uses %r and %rd.
+local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" }
 
-local function register(type_name, number)
+local function get_register(type_name, number)
   return (REGISTER[type_name] or REGISTER[count_bytes(type_name)]) .. number
 end
 
-local function load(type_name, number, from)
+local function write_load(type_name, number, from)
   if type_name == "pred" then
     return ("ld.global.u32 %%r5, [%s];\n\tsetp.ne.s32 %%p%d, %%r5, 0;"):format(from, number)
   end
-  return ("ld.global.%s %s, [%s];"):format(MOVED_AS[count_bytes(type_name)], register(type_name, number), from)
+  return ("ld.global.%s %s, [%s];"):format(MOVED_AS[count_bytes(type_name)], get_register(type_name, number), from)
 end
 
-local function store(type_name, number, to)
+local function write_store(type_name, number, to)
   if type_name == "pred" then
     return ("selp.u32 %%r5, 1, 0, %%p%d;\n\tst.global.u32 [%s], %%r5;"):format(number, to)
   end
-  return ("st.global.%s [%s], %s;"):format(MOVED_AS[count_bytes(type_name)], to, register(type_name, number))
+  return ("st.global.%s [%s], %s;"):format(MOVED_AS[count_bytes(type_name)], to, get_register(type_name, number))
 end
 
--- The number of operands that an entry sets.
-local SETS = { ["shfl.sync.bfly.b32"] = 2, ["shfl.sync.idx.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
-local function make_operand_sets(entry, shape)
-  return SETS[entry.form] or SETS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1
+-- The number of results of an entry, its first operands.
+local RESULTS = { ["shfl.sync.bfly.b32"] = 2, ["shfl.sync.idx.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
+local function count_results(entry, shape)
+  return RESULTS[entry.form] or RESULTS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1
 end
 
--- "{xx}x" with a name in place of each x.
-local function with_operands(shape, names)
+-- Writes operands: a shape such as "{xx}x" with a name in place of each x.
+local function write_operands(shape, names)
   local at = 0
   local text = shape:gsub("[{x|]", function(mark)
     if mark ~= "x" then
@@ -95,7 +97,8 @@ local HEAD = [[
 .extern .shared .align 16 .b8 memory[];
 ]]
 
--- in: [32] lanes of operands, SLOT bytes each; out: the results of all lanes, then those of odd lanes.
+-- Writes the kernel of a case. Its input has for each lane all operands, SLOT bytes each; its output has for each lane
+-- the results of both executions, the second ones 0 in even lanes.
 local function write_kernel(case)
   local entry, lines = case.entry, {}
   local function line(text, ...)
@@ -113,42 +116,42 @@ local function write_kernel(case)
   local names, odd_names = {}, {}
   for i, type_name in ipairs(entry.types) do
     if i > case.sets then
-      line("%s", load(type_name, i, ("%%rd3+%d"):format((i - 1) * SLOT)))
+      line("%s", write_load(type_name, i, ("%%rd3+%d"):format((i - 1) * SLOT)))
     end
-    names[i] = register(type_name, i)
-    odd_names[i] = register(type_name, i > case.sets and i or i + 20)
+    names[i] = get_register(type_name, i)
+    odd_names[i] = get_register(type_name, i > case.sets and i or i + 20)
   end
-  line("%s \t%s;", entry.form, with_operands(case.shape, names))
+  line("%s \t%s;", entry.form, write_operands(case.shape, names))
   for i = 1, case.sets do
-    line("%s", load(entry.types[i], i + 20, ("%%rd3+%d"):format((i - 1) * SLOT))) -- zeros
+    line("%s", write_load(entry.types[i], i + 20, ("%%rd3+%d"):format((i - 1) * SLOT))) -- zeros
   end
   if entry.does then
-    line("@%%p63 %s \t%s;", entry.form, with_operands(case.shape, odd_names))
+    line("@%%p63 %s \t%s;", entry.form, write_operands(case.shape, odd_names))
   end
   for i = 1, case.sets do
-    line("%s", store(entry.types[i], i, ("%%rd4+%d"):format((i - 1) * SLOT)))
-    line("%s", store(entry.types[i], i + 20, ("%%rd4+%d"):format((case.sets + i - 1) * SLOT)))
+    line("%s", write_store(entry.types[i], i, ("%%rd4+%d"):format((i - 1) * SLOT)))
+    line("%s", write_store(entry.types[i], i + 20, ("%%rd4+%d"):format((case.sets + i - 1) * SLOT)))
   end
   line("ret;")
   lines[#lines + 1] = "}\n"
   return table.concat(lines, "\n")
 end
 
-local function cases()
+local function list_cases()
   local found = {}
   for form, variants in pairs(instructions.known) do
     for shape, entry in pairs(variants) do
       found[#found + 1] = { entry = entry, shape = shape, name = "case_" .. entry.name, form = form,
-        sets = make_operand_sets(entry, shape) }
+        sets = count_results(entry, shape) }
     end
   end
   table.sort(found, function(a, b) return a.name < b.name end)
   return found
 end
 
--- ---- inputs and expected results, as results[lane][i]; nil: any result ----
+-- ---- inputs and expected results of a case: inputs[lane][i] of operand i, results[lane][i]; nil: any result ----
 
-local function plain_case(case, round)
+local function make_plain_inputs(case, round)
   local formula = formulas.by_form[case.form .. " " .. case.shape] or formulas.by_form[case.form]
   if not formula then
     return nil, "formulas.lua has none"
@@ -157,7 +160,7 @@ local function plain_case(case, round)
   for lane = 0, LANES - 1 do
     inputs[lane] = {}
     for i = case.sets + 1, #case.entry.types do
-      local value = operand_value(case.entry.types[i], i - case.sets, lane, round)
+      local value = pick_operand(case.entry.types[i], i - case.sets, lane, round)
       if case.form:match("^sh[lr]") and i == 3 then
         value = value & 127
       end
@@ -168,7 +171,7 @@ local function plain_case(case, round)
   return inputs, results
 end
 
-local function shuffle_case(case, round)
+local function make_shuffle_inputs(case, round)
   local mode, a, b, c, members = case.form:match("^shfl%.sync%.(%l+)"), {}, {}, {}, {}
   for lane = 0, LANES - 1 do
     a[lane], b[lane], c[lane] = 1000 + 7 * lane, 1 << (round % 5), ({ 31, 0x1c1f, 0x181f, 15 })[round % 4 + 1]
@@ -184,8 +187,8 @@ local function shuffle_case(case, round)
   return inputs, results
 end
 
--- A matrix of small whole numbers: every product and sum is exact.
-local function matrix(rows, columns, seed)
+-- Makes a matrix of small whole numbers, so that every product and sum is exact.
+local function make_matrix(rows, columns, seed)
   local m = {}
   for i = 0, rows - 1 do
     m[i] = {}
@@ -200,7 +203,8 @@ local function get_bits(x)
   return (string.unpack("<I4", string.pack("<f", x)))
 end
 
-local function fragment(layout, elements, m, lane, is_packed)
+-- Returns a lane's registers of a fragment of matrix m; is_packed: two elements of bf16 in each register.
+local function make_fragment(layout, elements, m, lane, is_packed)
   local registers = {}
   for i = 0, elements - 1 do
     local row, column = layout(lane // 4, lane % 4, i)
@@ -215,17 +219,18 @@ local function fragment(layout, elements, m, lane, is_packed)
   return registers
 end
 
-local function matrix_case(case, round)
+local function make_matrix_inputs(case, round)
   local is_packed = case.form:match("bf16") ~= nil
   local layout = formulas.FRAGMENTS[is_packed and "bf16" or "tf32"]
-  local a, b, c = matrix(16, layout.k, round), matrix(layout.k, 8, round + 3), matrix(16, 8, round + 5)
+  local a, b = make_matrix(16, layout.k, round), make_matrix(layout.k, 8, round + 3)
+  local c = make_matrix(16, 8, round + 5)
   local inputs, results = {}, {}
   for lane = 0, LANES - 1 do
     inputs[lane], results[lane] = {}, {}
-    for i, bits in ipairs(fragment(layout.a, layout.a_elements, a, lane, is_packed)) do
+    for i, bits in ipairs(make_fragment(layout.a, layout.a_elements, a, lane, is_packed)) do
       inputs[lane][4 + i] = bits | (is_packed and 0 or 0x1fff) -- bits that the instruction ignores
     end
-    for i, bits in ipairs(fragment(layout.b, layout.b_elements, b, lane, is_packed)) do
+    for i, bits in ipairs(make_fragment(layout.b, layout.b_elements, b, lane, is_packed)) do
       inputs[lane][8 + i] = bits
     end
     for i = 0, 3 do
@@ -240,45 +245,43 @@ local function matrix_case(case, round)
   return inputs, results
 end
 
-local function prepare(case, round)
+-- Returns inputs and results, or nil and the reason.
+local function make_inputs(case, round)
   if case.form:match("^mma") then
-    return matrix_case(case, round)
+    return make_matrix_inputs(case, round)
   end
-  return (case.form:match("^shfl") and shuffle_case or plain_case)(case, round)
+  return (case.form:match("^shfl") and make_shuffle_inputs or make_plain_inputs)(case, round)
 end
 
 -- ---- running ----
 
-local function to_hexadecimal(bytes)
-  return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
-end
-
-local function packed(type_name, value)
+local function pack_slot(type_name, value)
   local bytes = string.pack(PACK[type_name], value)
   return bytes .. ("\0"):rep(SLOT - #bytes)
 end
 
-local function request(case, inputs)
+-- Returns a line of input for run.c.
+local function make_request(case, inputs)
   local parts = {}
   for lane = 0, LANES - 1 do
     for i, type_name in ipairs(case.entry.types) do
-      parts[#parts + 1] = i <= case.sets and ("\0"):rep(SLOT) or packed(type_name, inputs[lane][i])
+      parts[#parts + 1] = i <= case.sets and ("\0"):rep(SLOT) or pack_slot(type_name, inputs[lane][i])
     end
   end
   return ("%s 0 1 %d 0 %d %s"):format(case.name, LANES, LANES * 2 * case.sets * SLOT,
-    to_hexadecimal(table.concat(parts)))
+    files.to_hexadecimal(table.concat(parts)))
 end
 
 -- Whether a register contains the expected value: any NaN equals a NaN, all else is compared bit for bit.
-local function agrees(type_name, bytes, value)
-  local expected_number = packed(type_name, value)
+local function is_expected(type_name, bytes, value)
   if type_name:sub(1, 1) == "f" and value ~= value then
     local actual = string.unpack(PACK[type_name], bytes)
     return actual ~= actual
   end
-  return bytes == expected_number
+  return bytes == pack_slot(type_name, value)
 end
 
+-- Returns a message if the answer, a line of output of run.c, has other results.
 local function compare(case, results, answer)
   if not answer or answer:match("^failed") then
     return answer or "no answer"
@@ -293,7 +296,7 @@ local function compare(case, results, answer)
         end
         local at = ((lane * 2 + half) * case.sets + i - 1) * SLOT + 1
         local actual = bytes:sub(at, at + SLOT - 1)
-        if expected_number and not agrees(type_name, actual, expected_number) then
+        if expected_number and not is_expected(type_name, actual, expected_number) then
           return ("lane %d, result %d%s: %s, expected %s"):format(lane, i, half == 1 and " guarded" or "",
             tostring(string.unpack(PACK[type_name], actual)), tostring(expected_number))
         end
@@ -302,43 +305,36 @@ local function compare(case, results, answer)
   end
 end
 
-local function write(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  assert(file:close())
-end
-
 local function main()
-  local found, text, requests, expected = cases(), { HEAD }, {}, {}
-  for _, case in ipairs(found) do
+  local text, requests, expected = { HEAD }, {}, {} -- expected: for each request, its case and a check of its answer
+  for _, case in ipairs(list_cases()) do
     text[#text + 1] = write_kernel(case)
     for round = 0, 7 do
-      local inputs, results = prepare(case, round)
+      local inputs, results = make_inputs(case, round)
       if not inputs then
         print(("not ok instruction %s: %s"):format(case.form, results))
         break
       end
-      requests[#requests + 1] = request(case, inputs)
+      requests[#requests + 1] = make_request(case, inputs)
       expected[#expected + 1] = { case = case, check = function(answer) return compare(case, results, answer) end }
     end
   end
-  memory_cases(text, requests, expected)
-  write(folder .. "/instructions.ptx", table.concat(text, "\n"))
-  write(folder .. "/requests", table.concat(requests, "\n") .. "\n")
-  local translate = "%s %s/translate.lua %s/instructions.ptx %s/instructions.program"
-  assert(os.execute(translate:format(arg[-1], root, folder, folder)))
+  add_memory_cases(text, requests, expected)
+  files.write(folder .. "/instructions.ptx", table.concat(text, "\n"))
+  files.write(folder .. "/requests", table.concat(requests, "\n") .. "\n")
+  files.write_program(folder .. "/instructions.program", "instructions.ptx", table.concat(text, "\n"))
   local answers = assert(io.popen(("LONGHAND_PTX=%s/instructions.program %s <%s/requests"):format(folder, run, folder)))
-  local problems, order = {}, {}
+  local problems, names = {}, {} -- by name: the first problem or false; names in order
   for _, item in ipairs(expected) do
     local name = item.case.form .. (item.case.shape and " " .. item.case.shape or "")
     if problems[name] == nil then
-      order[#order + 1] = name
+      names[#names + 1] = name
     end
     local problem = item.check(answers:read("l"))
     problems[name] = problems[name] or problem or false
   end
   answers:close()
-  for _, name in ipairs(order) do
+  for _, name in ipairs(names) do
     print(problems[name] and ("not ok instruction %s: %s"):format(name, problems[name]) or "ok instruction " .. name)
   end
 end

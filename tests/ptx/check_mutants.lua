@@ -2,39 +2,31 @@
 --
 --     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all | decoding]
 --
--- TEST is a test_model program of tests/emulation, TEXT the PTX of its model, with products on tensor cores; a mutant
--- has one changed line. Barriers are left out one at a time: the first one of each of eight functions, or with `all`
--- every one, of which most must be found. With `decoding`, the model is a decoder, and mutants lack a barrier of a
--- function that decodes. Prints "ok NAME", "not ok NAME".
+-- TEST is a test_model program of tests/emulation, TEXT the file with the PTX of its model; a mutant has one changed
+-- line. Without a last argument, or with `all`, the model has products on tensor cores, and mutants have a wrong
+-- operand, a weaker memory order, or lack a barrier: the first one of each of eight functions, or with `all` any one.
+-- With `decoding`, the model is a decoder, and mutants lack a barrier of a function that decodes. Tests must find a
+-- share of the barriers, and all other mutants. Prints "ok NAME", "not ok NAME".
 
-local root = arg[0]:match("^(.*)/check_mutants%.lua$") or "."
+package.path = ("%s/?.lua;%s"):format(arg[0]:match("^(.*)/check_mutants%.lua$") or ".", package.path)
+local files = require("files")
+
 local test, path, folder, barriers = arg[1], arg[2], arg[3], arg[4]
 
 -- The least share of left-out barriers that tests must find. It is not 1, since one of two consecutive barriers is
 -- enough, and since not every line runs in a test.
-local MOST_BARRIERS = 0.75
+local LEAST_SHARE = 0.75
 local barriers_left_out, barriers_found = 0, 0
 
--- Tests that run one after the other until one finds the fault.
+-- Lists of tests, by the effect of a fault: wrong values, results that depend on the order of threads. The tests of a
+-- list run one after the other until one fails.
 local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -- many rows, in separate tiles
 local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu", LONG }
 local ORDERS = { "test_step_in_any_order_of_threads_and_team_size_has_the_same_bits", LONG }
 local DECODING = { "test_decoding_in_any_order_and_group_has_the_same_bits" }
 local EVERYTHING = { ORDERS[1], "test_evaluation_is_that_of_the_cpu", LONG }
 
-local function read(from)
-  local file = assert(io.open(from, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
-local function write(to, text)
-  local file = assert(io.open(to, "wb"))
-  file:write(text)
-  assert(file:close())
-end
-
+-- Returns { first, last } of each match.
 local function find_matches(text, pattern)
   local found, at = {}, 1
   while true do
@@ -52,15 +44,16 @@ local function count_lines(text, at)
   return lines + 1
 end
 
-local function replaced(text, place, pattern, by)
+local function replace_in_place(text, place, pattern, by)
   return text:sub(1, place[1] - 1) .. text:sub(place[1], place[2]):gsub(pattern, by) .. text:sub(place[2] + 1)
 end
 
-local text = read(path)
-local mutants = {} -- name, text, tests that run
+local text = files.read(path)
+local mutants = {} -- { name, text, tests }
 
-local function add(name, place, pattern, by, tests)
-  local changed = replaced(text, place, pattern, by)
+-- Adds the mutant whose text is changed between the two positions of `place`.
+local function add_mutant(name, place, pattern, by, tests)
+  local changed = replace_in_place(text, place, pattern, by)
   assert(changed ~= text, name)
   mutants[#mutants + 1] = { name = ("%s at line %d"):format(name, count_lines(text, place[1])), text = changed,
     tests = tests }
@@ -77,15 +70,15 @@ end
 
 local function change_instructions()
   for _, place in ipairs(sample(find_matches(text, "mma%.sync[^;]*;"), 2)) do
-    add("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
-    add("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {", "}, {%1, %3, %2, %4}, {",
-      VALUES)
+    add_mutant("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
+    add_mutant("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {",
+      "}, {%1, %3, %2, %4}, {", VALUES)
   end
   for _, place in ipairs(sample(find_matches(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
-    add("a load from the wrong half", place, "%+16%]", "]", VALUES)
+    add_mutant("a load from the wrong half", place, "%+16%]", "]", VALUES)
   end
-  add("a release taken away", find_matches(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
-  add("an acquire taken away", find_matches(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
+  add_mutant("a release taken away", find_matches(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
+  add_mutant("an acquire taken away", find_matches(text, "ld%.acquire[^;]*;")[1], "acquire", "relaxed", ORDERS)
 end
 
 local BARRIER = "\tbar%.sync \t0;"
@@ -97,31 +90,30 @@ if barriers == "decoding" then
     local body = text:sub(place[1], place[2])
     for _, barrier in ipairs(body:find("^[^{]*%d+attend_one") and find_matches(body, BARRIER) or {}) do
       local at = place[1] - 1
-      add("a barrier left out", { at + barrier[1], at + barrier[2] }, "bar%.sync \t0;", "", DECODING)
+      add_mutant("a barrier left out", { at + barrier[1], at + barrier[2] }, "bar%.sync \t0;", "", DECODING)
     end
   end
 elseif barriers == "all" then
   for _, place in ipairs(find_matches(text, BARRIER)) do
-    add("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
+    add_mutant("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
   end
 else
   for _, place in ipairs(sample(find_matches(text, "\n%.func.-" .. BARRIER), 8)) do
-    add("a barrier left out", { place[2] - 11, place[2] }, "bar%.sync \t0;", "", ORDERS)
+    add_mutant("a barrier left out", { place[2] - 11, place[2] }, "bar%.sync \t0;", "", ORDERS)
   end
 end
 
--- Returns the message with which a test fails for the mutant that was written, or nil.
+-- Returns the message with which a test fails for the mutant that was written, or nil if the test passes.
 local function run_mutant(name)
   local environment = ("LONGHAND_PTX_RACES=1 LONGHAND_TESTS=%s LONGHAND_PTX=%s/mutant.program"):format(name, folder)
   local passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))
-  local log = read(folder .. "/mutant.log")
+  local log = files.read(folder .. "/mutant.log")
   assert(log:find("Running 1 test", 1, true), "there is no test " .. name)
   return not passed and (log:match("status 1: ([^\n]*)") or "by its numbers") or nil
 end
 
 for _, mutant in ipairs(mutants) do
-  write(folder .. "/mutant.ptx", mutant.text)
-  assert(os.execute(("%s %s/translate.lua %s/mutant.ptx %s/mutant.program"):format(arg[-1], root, folder, folder)))
+  files.write_program(folder .. "/mutant.program", "mutant.ptx", mutant.text)
   local why
   for _, name in ipairs(mutant.tests) do
     why = why or run_mutant(name)
@@ -134,7 +126,7 @@ for _, mutant in ipairs(mutants) do
   end
 end
 if barriers_left_out > 0 then
-  local enough = barriers_found >= MOST_BARRIERS * barriers_left_out
-  print(("%s %d of %d barriers that are left out are found"):format(enough and "ok" or "not ok", barriers_found,
+  local are_enough = barriers_found >= LEAST_SHARE * barriers_left_out
+  print(("%s %d of %d barriers that are left out are found"):format(are_enough and "ok" or "not ok", barriers_found,
     barriers_left_out))
 end

@@ -2,20 +2,17 @@
 --
 --     lua5.4 tests/ptx/check_races.lua RUN FOLDER
 --
--- Prints "ok NAME", "not ok NAME: why".
+-- RUN is the program of run.c. Prints "ok NAME", "not ok NAME: why".
 
 local root = arg[0]:match("^(.*)/check_races%.lua$") or "."
+package.path = ("%s/?.lua;%s"):format(root, package.path)
+local files = require("files")
+
 local run, folder = arg[1], arg[2]
 
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
--- Kernel and number of blocks; the beginning of its output in every order, or a text in the message of its failure;
--- `without`: a line that is removed from the kernel, its number among equal lines, and its replacement, if any.
+-- Name of the kernel, and the number of blocks. gives: the beginning of the output in every order of threads, as
+-- hexadecimal digits. fails: a text in the message with which every order fails. remove_line: a line that is removed
+-- from the kernel, its number among equal lines, and its replacement, if any.
 local CASES = {
   { "neighbour", 1, gives = "0100000002000000" },
   { "neighbour", 1, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
@@ -35,7 +32,7 @@ local CASES = {
   { "hand_on", 3, remove_line = { "red.release", 1, "red.relaxed" }, fails = "race: " },
   { "hand_on", 3, remove_line = { "ld.acquire", 1, "ld.relaxed" }, fails = "race: " },
   { "hand_on", 3, remove_line = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
-  -- Lane l has l * (l % 8 + 1) and gets that of lane l ~ 16.
+  -- Lane l has l * (l % 8 + 1), and adds the number of lane l ~ 16.
   { "diverge", 1, gives = "10000000240000003c000000" },
   -- Odd lane l: -1 as a signed byte extended to 16 bits, 16, 256 and l.
   { "calls", 1, gives = "000000001001010000000000120101000000000014010100" },
@@ -47,7 +44,7 @@ local CASES = {
 }
 local ORDERS = { 0, 1, 2, 3 }
 
--- The text without a line of a kernel, or with its replacement.
+-- Returns the text without a line of a kernel, or with a replacement of the line.
 local function remove_line(text, kernel, line, number, instead)
   local first = assert(text:find("%.entry " .. kernel .. "%("))
   local at = first
@@ -57,23 +54,17 @@ local function remove_line(text, kernel, line, number, instead)
   return text:sub(1, at - 1) .. (instead or "") .. text:sub(at + #line)
 end
 
-local function write(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  assert(file:close())
-end
-
+-- Returns a line of output for each order.
 local function run_case(case, text)
   if case.remove_line then
     text = remove_line(text, case[1], table.unpack(case.remove_line))
   end
-  write(folder .. "/races.ptx", text)
-  assert(os.execute(("%s %s/translate.lua %s/races.ptx %s/races.program"):format(arg[-1], root, folder, folder)))
+  files.write_program(folder .. "/races.program", "races.ptx", text)
   local requests = {}
   for i, order in ipairs(ORDERS) do
     requests[i] = ("%s %d %d 64 256 512 00\n"):format(case[1], order, case[2])
   end
-  write(folder .. "/requests", table.concat(requests))
+  files.write(folder .. "/requests", table.concat(requests))
   local command = "LONGHAND_PTX_RACES=1 LONGHAND_PTX=%s/races.program %s <%s/requests"
   local pipe = assert(io.popen(command:format(folder, run, folder)))
   local answers = {}
@@ -84,7 +75,7 @@ local function run_case(case, text)
   return answers
 end
 
-local text = read(root .. "/races.ptx")
+local text = files.read(root .. "/races.ptx")
 for _, case in ipairs(CASES) do
   local name = ("machine: %s, %d blocks%s"):format(case[1], case[2],
     case.remove_line and (", without %s %d"):format(case.remove_line[1], case.remove_line[2]) or "")
@@ -92,13 +83,13 @@ for _, case in ipairs(CASES) do
   local answers = run_case(case, text)
   for i, order in ipairs(ORDERS) do
     local answer = answers[i] or "no answer"
-    local right
+    local is_right
     if case.gives then
-      right = answer:sub(1, #case.gives) == case.gives
+      is_right = answer:sub(1, #case.gives) == case.gives
     else
-      right = answer:match("^failed: ") and answer:find(case.fails, 1, true)
+      is_right = answer:match("^failed: ") and answer:find(case.fails, 1, true)
     end
-    if not right then
+    if not is_right then
       problem = ("order %d: %s, expected %s"):format(order, answer:sub(1, 200), case.gives or case.fails)
     end
   end

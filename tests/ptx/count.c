@@ -3,10 +3,11 @@
  *     count SEQUENCES SHARDS T LABELS MEETINGS
  *     count decoding SEQUENCES T LABELS
  *
- * A team of two blocks makes one step. Prints a line for each kind of instruction: the number that block 0 issues
- * between the last two of MEETINGS barriers of the team (1: from the start to the first barrier), divided by its
- * shards, and the number that both blocks issue after these barriers, where the gradient is folded, clipped and
- * applied. Counts of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary.
+ * A team of two blocks makes one step with LABELS labels for each sequence of T tokens. Prints lines "shard KIND
+ * NUMBER" and "end KIND NUMBER" for each kind of instruction: the number that block 0 issues between the last two of
+ * the first MEETINGS barriers of the team (1: from the start to the first barrier), divided by its shards, and the
+ * number that both blocks issue after these barriers, where the gradients of shards are summed, clipped and applied.
+ * Counts of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary.
  *
  * With `decoding`, prints all instructions of a block that evaluates the sequences, and of one that decodes all
  * answers. */
@@ -47,8 +48,8 @@ static lh_cuda_step make_step(const lh_spec *spec, int sequences, int T, int lab
     };
 }
 
-static int take(int part, lh_ptx_count *counts) {
-    int count = lh_ptx_counts(part, counts, MOST_KINDS);
+static int read_counts(int part, lh_ptx_count *counts) {
+    int count = lh_ptx_read_counts(part, counts, MOST_KINDS);
     assert_in_range(count, 1, MOST_KINDS - 1);
     return count;
 }
@@ -58,7 +59,7 @@ static void print_all(const char *what) {
     lh_ptx_count counts[MOST_KINDS];
     long long all = 0;
     for (int part = 0; part < LH_PTX_PARTS; part++)
-        for (int i = lh_ptx_counts(part, counts, MOST_KINDS) - 1; i >= 0; i--)
+        for (int i = lh_ptx_read_counts(part, counts, MOST_KINDS) - 1; i >= 0; i--)
             if (strncmp(counts[i].kind, "sectors", strlen("sectors")) != 0) all += counts[i].count;
     printf("%s all %lld\n", what, all);
 }
@@ -94,8 +95,8 @@ int main(int argc, char **argv) {
                                         (lh_model_cut){shards, TEAM, 0});
     assert_int_equal(done.result.state, LH_CUDA_DONE);
     const int own = (shards + TEAM - 1) / TEAM; /* shards of block 0 */
-    const int firsts = take(LH_PTX_FIRST, first), rests = take(LH_PTX_REST, rest);
-    for (int i = 0; i < firsts; i++) printf("shard %s %lld\n", first[i].kind, first[i].count / own);
-    for (int i = 0; i < rests; i++) printf("end %s %lld\n", rest[i].kind, rest[i].count);
+    const int first_kinds = read_counts(LH_PTX_FIRST, first), rest_kinds = read_counts(LH_PTX_REST, rest);
+    for (int i = 0; i < first_kinds; i++) printf("shard %s %lld\n", first[i].kind, first[i].count / own);
+    for (int i = 0; i < rest_kinds; i++) printf("end %s %lld\n", rest[i].kind, rest[i].count);
     return 0;
 }

@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* Parts of a launch, divided by the team's barriers, each of which is an atomic addition of every block: block 0
- * between the last two of lh_ptx_meetings barriers, or from the start; all blocks after these barriers; the rest. */
+/* Parts of a launch, divided by the first lh_ptx_meetings barriers of the team. A block passes such a barrier when it
+ * adds to a counter in memory. FIRST: block 0 between the last two of these barriers, or from the start if there
+ * is one; REST: all blocks after these barriers; OTHER: everything else. */
 enum { LH_PTX_FIRST, LH_PTX_REST, LH_PTX_OTHER, LH_PTX_PARTS };
 
 typedef struct lh_ptx_count {
@@ -17,12 +18,12 @@ typedef struct lh_ptx_count {
     long long count;
 } lh_ptx_count;
 
-extern int lh_ptx_meetings;       /* set before a launch; 1 at first */
+extern int lh_ptx_meetings;       /* set before a launch; the default is 1 */
 extern bool lh_ptx_counts_wanted; /* set before a launch: whether sectors are counted, too */
 
-/* The number of kinds of a part, at most `most`; 0: LONGHAND_PTX names no program. Only for orders in lockstep
- * (machine.cpp). */
-int lh_ptx_counts(int part, lh_ptx_count *counts, int most);
+/* Stores the counts of a part, at most `most`, and returns their number; 0: LONGHAND_PTX names no program. Counts are
+ * right only if warps run in lockstep (machine.cpp). */
+int lh_ptx_read_counts(int part, lh_ptx_count *counts, int most);
 
 #ifdef __cplusplus
 }

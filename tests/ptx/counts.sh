@@ -1,8 +1,9 @@
 # Compares the counts of a step's PTX with tests/cuda/counts.txt; sourced by tests/cuda/check.sh, which provides say,
-# work and the toolkit. Counts are of warps' instructions by kind (tests/ptx/instructions.lua), and of sectors of 32
-# bytes that are transferred between a block and global memory. One part is the forward and backward pass of a block's
-# shard, with one sequence (every block in a step of one model) or with eight (a replica, 16 times). The other part is
-# the end of a step of one model (128 shards) and of a replica (16), by all blocks of a team together.
+# work, jobs, failed and toolkit. Counts are of warps' instructions by kind (tests/ptx/instructions.lua), and of sectors
+# of 32 bytes that are transferred between a block and global memory. One part is the forward and backward pass of a
+# block's shard, with one sequence (a step of one model, whose 128 blocks have a shard each) or with eight (a replica,
+# whose one block has 16 such shards). The other part is the end of a step of one model (128 shards) and of a replica
+# (16), counted for all blocks of a team together.
 COUNTS=tests/cuda/counts.txt
 COUNTED=bucket_sort_sinusoid
 COUNTED_PRECISIONS='float32 tf32 tf32_warps' # the last one cuts products by warp
@@ -29,21 +30,23 @@ build_counts() {
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j"$jobs" LEVELS=best VARIANT=release TOOLKIT="$toolkit" $goals
 }
 
-# count ID SEQUENCES SHARDS T LABELS: a team whose products are cut by warp meets before its shards, too, when it has
-# rounded the weights.
+# count ID SEQUENCES SHARDS T LABELS: prints the counts of a step. If products are cut by warp, the team also has a
+# barrier before its shards, after it has rounded the weights.
 count() {
     LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5" \
         "$(case $1 in *_warps) echo 2 ;; *) echo 1 ;; esac)"
 }
 
-# Lines "precision part T kind number". The end of a step depends neither on T nor on the kind of products, except that
-# with products cut by warp the team sums gradients of weights over all tokens there.
+# count_ends PRECISION T_NAME T LABELS: prints lines "PRECISION part T_NAME kind number"; T_NAME is "-" if the counts do
+# not depend on T. The end of a step depends neither on T nor on the kind of products, except that with products cut by
+# warp the team sums gradients of weights over all tokens there.
 count_ends() {
     for shards in 16 128; do
         count "count_$1" 128 "$shards" "$3" "$4" | awk -v k="$1 end_of_$shards $2" '$1 == "end" { print k, $2, $3 }'
     done
 }
 
+# count_precision PRECISION: prints lines "PRECISION part T kind number".
 count_precision() {
     id=count_$1
     echo "$COUNTED_LENGTHS" | while read -r T labels; do
@@ -80,6 +83,7 @@ write_counts() {
 
 sort_counts() { LC_ALL=C sort -k1,1 -k2,2 -k4,4 -k3,3n "$1"; }
 
+# Compares a table with the recorded one; prints "ok NAME", "not ok NAME: why" or "fewer NAME: ..." for each part.
 compare_counts() {
     awk -v tolerance=$COUNT_TOLERANCE -v table=$COUNTS '
         function key_of(line, part) { split(line, part, " "); return part[1] " " part[2] " " part[3] }
@@ -107,7 +111,7 @@ compare_counts() {
                 name = "instructions of " unit
                 if (why[unit]) print "not ok " name ": " why[unit] " (meant? make cuda-record)"
                 else print "ok " name
-                if (!why[unit] && fewer[unit]) print "fewer " name ": make cuda-record keeps it"
+                if (!why[unit] && fewer[unit]) print "fewer " name ": make cuda-record records them"
             }
         }' "$COUNTS" "$1"
 }

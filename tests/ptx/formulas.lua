@@ -6,9 +6,8 @@ local formulas = {}
 
 local BITS = { pred = 1, b16 = 16, u16 = 16, s16 = 16, b32 = 32, u32 = 32, s32 = 32, f32 = 32, b64 = 64, u64 = 64,
   s64 = 64, f64 = 64 }
-formulas.BITS = BITS
 
--- An integer as a value of a type.
+-- Wraps an integer to the range of a type.
 local function wrap(value, type_name)
   local bits = BITS[type_name]
   if bits == 64 then
@@ -22,29 +21,34 @@ local function wrap(value, type_name)
 end
 formulas.wrap = wrap
 
-local function truncated(a, b) -- the quotient towards 0
+local function divide_towards_zero(a, b)
   local quotient = math.abs(a) // math.abs(b)
   return (a < 0) ~= (b < 0) and -quotient or quotient
 end
 
--- The upper half of an unsigned product of 64 bits is not needed; of 32 bits it is exact.
-local function add(set, types, make)
+-- Formulas by the form of their instruction, such as "add.s32"; where forms are ambiguous, by form and shape of the
+-- operands, such as "mov.b64 {xx}x".
+local by_form = {}
+formulas.by_form = by_form
+
+-- Adds a formula for each of these types; `make` returns its form and the formula.
+local function add(types, make)
   for type_name in types:gmatch("%S+") do
     local form, formula = make(type_name)
-    assert(set[form] == nil, form)
-    set[form] = formula
+    assert(by_form[form] == nil, form)
+    by_form[form] = formula
   end
 end
 
--- a + b without rounding: sum and error.
-local function two_sum(a, b)
+-- Returns the rounded sum of a and b, and its error.
+local function add_exactly(a, b)
   local sum = a + b
   local b_part = sum - a
   return sum, (a - (sum - b_part)) + (b - b_part)
 end
 
--- a * b without rounding (Veltkamp, Dekker).
-local function two_product(a, b)
+-- Returns the rounded product of a and b, and its error (Veltkamp, Dekker).
+local function multiply_exactly(a, b)
   local function split(x)
     local high = 134217729.0 * x
     high = high - (high - x)
@@ -62,7 +66,7 @@ end
 
 -- The product of two numbers of 24 bits is exact; the sum is rounded to odd, so that rounding it again is right.
 local function fma32(a, b, c)
-  local sum, rest = two_sum(a * b, c)
+  local sum, rest = add_exactly(a * b, c)
   if not is_finite(sum) or rest == 0 then
     return a * b + c
   end
@@ -74,15 +78,16 @@ local function fma32(a, b, c)
 end
 
 local function fma64(a, b, c)
-  local product, low = two_product(a, b)
+  local product, low = multiply_exactly(a, b)
   if not is_finite(a * b + c) or not is_finite(low) then
     return a * b + c
   end
-  local sum, rest = two_sum(product, c)
+  local sum, rest = add_exactly(product, c)
   return sum + (rest + low)
 end
 
-local function each_bit(bits, choose)
+-- Returns the integer whose bit i is choose(i).
+local function compose_bits(bits, choose)
   local result = 0
   for i = 0, bits - 1 do
     result = result | choose(i) << i
@@ -90,16 +95,17 @@ local function each_bit(bits, choose)
   return result
 end
 
-local function bit(value, i)
+local function get_bit(value, i)
   return i > 63 and 0 or value >> i & 1
 end
 
-local function logical(choose)
-  return function(type_name)
-    return function(a, b)
-      return wrap(each_bit(BITS[type_name], function(i) return choose(bit(a, i), bit(b or 0, i)) end), type_name)
+-- Adds the operation `name` on bits, of which `choose` computes one.
+local function add_logical(types, name, choose)
+  add(types, function(t)
+    return name .. "." .. t, function(a, b)
+      return wrap(compose_bits(BITS[t], function(i) return choose(get_bit(a, i), get_bit(b or 0, i)) end), t)
     end
-  end
+  end)
 end
 
 local ARITHMETIC = {
@@ -109,26 +115,19 @@ local ARITHMETIC = {
   neg = function(a) return -a end,
 }
 
-local function less_unsigned(a, b)
-  return math.ult(a, b)
-end
-
-local by_form = {}
-formulas.by_form = by_form
-
 for name, types in pairs({ add = "s32 s64 u64", sub = "s16 s32 s64", neg = "s32 s64" }) do
-  add(by_form, types, function(t)
+  add(types, function(t)
     return name .. "." .. t, function(a, b) return wrap(ARITHMETIC[name](a, b), t) end
   end)
 end
 for name in pairs(ARITHMETIC) do
-  add(by_form, "f32 f64", function(t) return name .. "." .. t, ARITHMETIC[name] end)
+  add("f32 f64", function(t) return name .. "." .. t, ARITHMETIC[name] end)
 end
-add(by_form, "s16 s32 s64", function(t) return "mul.lo." .. t, function(a, b) return wrap(a * b, t) end end)
+add("s16 s32 s64", function(t) return "mul.lo." .. t, function(a, b) return wrap(a * b, t) end end)
 by_form["fma.rn.f32"], by_form["fma.rn.f64"] = fma32, fma64
 by_form["mad.lo.s32"] = function(a, b, c) return wrap(a * b + c, "s32") end
 by_form["mad.wide.s32"] = function(a, b, c) return a * b + c end
-add(by_form, "s32 u32 u16", function(t) return "mul.wide." .. t, function(a, b) return a * b end end)
+add("s32 u32 u16", function(t) return "mul.wide." .. t, function(a, b) return a * b end end)
 by_form["mul.hi.s32"] = function(a, b) return a * b // (1 << 32) end
 by_form["mul.hi.u32"] = function(a, b) -- by halves
   local low = (a & 0xffff) * (b & 0xffff)
@@ -136,8 +135,8 @@ by_form["mul.hi.u32"] = function(a, b) -- by halves
   local other = (a & 0xffff) * (b >> 16) + (middle & 0xffff)
   return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16)
 end
-by_form["div.s32"] = function(a, b) return b ~= 0 and wrap(truncated(a, b), "s32") or nil end
-by_form["rem.s32"] = function(a, b) return b ~= 0 and a - truncated(a, b) * b or nil end
+by_form["div.s32"] = function(a, b) return b ~= 0 and wrap(divide_towards_zero(a, b), "s32") or nil end
+by_form["rem.s32"] = function(a, b) return b ~= 0 and a - divide_towards_zero(a, b) * b or nil end
 by_form["div.u32"] = function(a, b) return b ~= 0 and a // b or nil end
 by_form["div.u64"] = function(a, b)
   if b == 0 then
@@ -145,22 +144,22 @@ by_form["div.u64"] = function(a, b)
   end
   local quotient, rest = 0, 0
   for i = 63, 0, -1 do
-    rest = rest << 1 | bit(a, i)
-    if not less_unsigned(rest, b) then
+    rest = rest << 1 | get_bit(a, i)
+    if not math.ult(rest, b) then
       rest, quotient = rest - b, quotient | 1 << i
     end
   end
   return quotient
 end
-add(by_form, "f32 f64", function(t) return "div.rn." .. t, function(a, b) return a / b end end)
-add(by_form, "f32 f64", function(t) return "rcp.rn." .. t, function(a) return 1 / a end end)
-add(by_form, "f32 f64", function(t) return "sqrt.rn." .. t, function(a) return math.sqrt(a) end end)
+add("f32 f64", function(t) return "div.rn." .. t, function(a, b) return a / b end end)
+add("f32 f64", function(t) return "rcp.rn." .. t, function(a) return 1 / a end end)
+add("f32 f64", function(t) return "sqrt.rn." .. t, function(a) return math.sqrt(a) end end)
 by_form["lg2.approx.ftz.f32"] = function(a) return math.log(a, 2) end
 by_form["ex2.approx.ftz.f32"] = function(a) return 2.0 ^ a < 2.0 ^ -126 and 0.0 or 2.0 ^ a end
 by_form["abs.s32"] = function(a) return wrap(math.max(a, -a), "s32") end
-add(by_form, "f32 f64", function(t) return "abs." .. t, function(a) return a == 0 and 0.0 or a < 0 and -a or a end end)
+add("f32 f64", function(t) return "abs." .. t, function(a) return a == 0 and 0.0 or a < 0 and -a or a end end)
 by_form["min.s32"], by_form["min.u32"], by_form["max.s32"], by_form["max.u32"] = math.min, math.min, math.max, math.max
-add(by_form, "f32 f64", function(t)
+add("f32 f64", function(t)
   return "max." .. t, function(a, b)
     if a == 0 and b == 0 then
       return (1 / a > 0 or 1 / b > 0) and 0.0 or -0.0
@@ -173,29 +172,25 @@ by_form["copysign.f64"] = function(a, b)
   return (string.unpack("<d", string.pack("<i8", (bits_a & math.mininteger) | (bits_b & math.maxinteger))))
 end
 
-local AND = logical(function(a, b) return a * b end)
-local OR = logical(function(a, b) return math.max(a, b) end)
-local XOR = logical(function(a, b) return (a + b) % 2 end)
-local NOT = logical(function(a) return 1 - a end)
-add(by_form, "pred b16 b32 b64", function(t) return "and." .. t, AND(t) end)
-add(by_form, "pred b32 b64", function(t) return "or." .. t, OR(t) end)
-add(by_form, "pred b32 b64", function(t) return "xor." .. t, XOR(t) end)
-add(by_form, "pred b32", function(t) return "not." .. t, NOT(t) end)
-add(by_form, "b32 b64", function(t)
+add_logical("pred b16 b32 b64", "and", function(a, b) return a * b end)
+add_logical("pred b32 b64", "or", function(a, b) return math.max(a, b) end)
+add_logical("pred b32 b64", "xor", function(a, b) return (a + b) % 2 end)
+add_logical("pred b32", "not", function(a) return 1 - a end)
+add("b32 b64", function(t)
   return "shl." .. t, function(a, b)
-    return each_bit(BITS[t], function(i) return i >= b and bit(a, i - b) or 0 end)
+    return compose_bits(BITS[t], function(i) return i >= b and get_bit(a, i - b) or 0 end)
   end
 end)
-add(by_form, "u16 u32 u64 s32 s64", function(t)
+add("u16 u32 u64 s32 s64", function(t)
   return "shr." .. t, function(a, b)
     local fill = t:sub(1, 1) == "s" and a < 0 and 1 or 0
-    return wrap(each_bit(BITS[t], function(i) return i + b < BITS[t] and bit(a, i + b) or fill end), t)
+    return wrap(compose_bits(BITS[t], function(i) return i + b < BITS[t] and get_bit(a, i + b) or fill end), t)
   end
 end)
 by_form["bfi.b32"] = function(a, b, position, count)
-  return each_bit(32, function(i)
+  return compose_bits(32, function(i)
     local from = i - (position & 255)
-    return from >= 0 and from < (count & 255) and bit(a, from) or bit(b, i)
+    return from >= 0 and from < (count & 255) and get_bit(a, from) or get_bit(b, i)
   end)
 end
 by_form["prmt.b32"] = function(a, b, selector)
@@ -209,16 +204,16 @@ by_form["prmt.b32"] = function(a, b, selector)
   return (string.unpack("<I4", table.concat(result)))
 end
 
--- Comparisons.
+-- Comparisons: whether the relation holds if a is less than b, equal or greater.
 local RELATION = { eq = { false, true, false }, ne = { true, false, true }, lt = { true, false, false },
-  le = { true, true, false }, gt = { false, false, true }, ge = { false, true, true } } -- less, equal, greater
+  le = { true, true, false }, gt = { false, false, true }, ge = { false, true, true } }
 for name, holds in pairs(RELATION) do
   for _, t in ipairs({ "s16", "u16", "b32", "s32", "u32", "s64", "u64", "f32", "f64" }) do
     local is_float = t:sub(1, 1) == "f"
     for _, unordered in ipairs(is_float and { "", "u" } or { "" }) do
       by_form["setp." .. name .. unordered .. "." .. t] = function(a, b)
         local is_nan = a ~= a or b ~= b
-        local less = t == "u64" and less_unsigned(a, b) or t ~= "u64" and a < b
+        local less = t == "u64" and math.ult(a, b) or t ~= "u64" and a < b
         local index = less and 1 or a == b and 2 or 3
         if is_nan then
           return unordered == "u" and 1 or 0
@@ -231,7 +226,7 @@ end
 for _, t in ipairs({ "f32", "f64" }) do
   by_form["setp.nan." .. t] = function(a, b) return (a == a and b == b) and 0 or 1 end
 end
-add(by_form, "u16 u32 b32 b64 f32 f64", function(t)
+add("u16 u32 b32 b64 f32 f64", function(t)
   return "selp." .. t, function(a, b, c) return ({ [0] = b, [1] = a })[c] end
 end)
 
@@ -239,7 +234,7 @@ end)
 local function same(a)
   return a
 end
-add(by_form, "pred u16 u32 b32 u64 f32 f64", function(t) return "mov." .. t, same end)
+add("pred u16 u32 b32 u64 f32 f64", function(t) return "mov." .. t, same end)
 by_form["cvta.to.global.u64"] = same
 by_form["mov.b64 xx"] = same
 by_form["mov.b64 {xx}x"] = function(a) return a & 0xffffffff, a >> 32 end
@@ -265,8 +260,8 @@ by_form["cvt.rzi.s32.f32"] = to_integer(32, 0)
 by_form["cvt.rzi.s32.f64"] = to_integer(32, -(1 << 31))
 by_form["cvt.rzi.s64.f64"] = to_integer(64, math.mininteger)
 
--- The nearest float with `places` bits after the point, as bits; ties: away from zero, or to even.
-local function rounded(x, places, away)
+-- Rounds to the nearest float with `places` bits after the point; ties: away from zero, or to even.
+local function round(x, places, away)
   if not is_finite(x) or x == 0 then
     return x
   end
@@ -280,15 +275,15 @@ local function rounded(x, places, away)
   end
   return x < 0 and -whole * unit or whole * unit
 end
-local function bits32(x)
+local function get_bits(x)
   return (string.unpack("<I4", string.pack("<f", x)))
 end
 by_form["cvt.rna.tf32.f32"] = function(a)
-  return a ~= a and 0x7fffffff or bits32(rounded(a, 10, true))
+  return a ~= a and 0x7fffffff or get_bits(round(a, 10, true))
 end
 by_form["cvt.rn.bf16x2.f32"] = function(a, b)
   local function half(x)
-    return x ~= x and 0x7fff or bits32(rounded(x, 7, false)) >> 16
+    return x ~= x and 0x7fff or get_bits(round(x, 7, false)) >> 16
   end
   return half(a) << 16 | half(b)
 end
@@ -296,25 +291,26 @@ end
 -- ---- operations of a whole warp, from the operands of all lanes, numbered from 0 ----
 
 -- The lane that each mode of shfl reads, by the reading lane, its b and the mask of its segment.
-formulas.SOURCES = {
+local SOURCES = {
   bfly = function(lane, b) return lane ~ (b & 31) end,
   idx = function(lane, b, segment) return (lane & segment) | (b & 31 & ~segment) end,
 }
 
--- operands[i][lane]: a, b, c and membermask of shfl; returns d and p by lane.
+-- The results d and p of shfl by lane, from its operands a, b and c by lane.
 function formulas.shuffle(mode, a, b, c)
   local d, p = {}, {}
   for lane = 0, 31 do
     local segment = c[lane] >> 8 & 31
     local last = (lane & segment) | (c[lane] & 31 & ~segment)
-    local source = formulas.SOURCES[mode](lane, b[lane], segment)
+    local source = SOURCES[mode](lane, b[lane], segment)
     p[lane] = source <= last and 1 or 0
     d[lane] = a[source <= last and source or lane]
   end
   return d, p
 end
 
--- Row and column of element i of a lane's fragment, from the manual.
+-- Row and column of element i in the fragment of lane 4 group + thread, from "Matrix Fragments for mma.m16n8k8" (tf32)
+-- and "m16n8k16" (bf16). k: the inner dimension; a_elements, b_elements: the number of elements of a lane.
 formulas.FRAGMENTS = {
   tf32 = {
     k = 8, a_elements = 4, b_elements = 2,

@@ -19,11 +19,13 @@ const lh_ptx_program *lh_ptx_running;
 int lh_ptx_lane_order[LANES];
 
 static struct {
-    bool in_step, progress;                      /* progress: a block passed a barrier in this round */
+    bool in_step;                                /* warps run in lockstep */
+    bool progress;                               /* a block passed a barrier in this round */
     std::vector<long long> issued[LH_PTX_PARTS]; /* number of executions of each instruction, by part */
     std::vector<unsigned char> parameters;
-    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files; /* registers of each warp, kept */
-    const lh_ptx_program *owner;                                         /* of those */
+    /* Registers of each warp of a grid. They are kept for the next launch of the same program, `owner`. */
+    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files;
+    const lh_ptx_program *owner;
 } machine;
 
 static bool are_at_same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
@@ -49,7 +51,7 @@ static void join_groups(lh_ptx_warp &w) {
         }
 }
 
-/* A group for each lane. */
+/* Divides the groups of a warp into one for each lane, in the order of this launch. */
 static void part_lanes(lh_ptx_warp &w) {
     std::vector<lh_ptx_group> parted;
     for (int lane : lh_ptx_lane_order)
@@ -61,7 +63,7 @@ static void part_lanes(lh_ptx_warp &w) {
     w.groups = parted;
 }
 
-/* Lanes for which a step's guard holds. */
+/* Returns the lanes of `mask` for which a step's guard holds. */
 static unsigned apply_guard(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     if (s.guard == 0) return mask;
     const unsigned char *p = w.registers + abs(s.guard) - 1;
@@ -70,8 +72,8 @@ static unsigned apply_guard(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned
     return mask & (s.guard > 0 ? holds : ~holds);
 }
 
-/* Lanes of `mask` whose partners in the step's collective operation are all in `mask`. */
-static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+/* Returns the lanes of `mask` whose partners in the step's collective operation are all in `mask`. */
+static unsigned find_complete_lanes(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == WHOLE || s.flow == BARRIER) return mask == w.live ? mask : 0;
     if (s.flow != MEMBERS) return mask;
     const uint32_t *members = reinterpret_cast<const uint32_t *>(w.registers + s.operands[MEMBER_MASK]);
@@ -84,23 +86,23 @@ static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned ma
     return lanes;
 }
 
-/* Whether a group continues unchanged. Otherwise the lanes whose partners are missing wait, in a group of their own
- * unless all lanes of the group wait. */
+/* Returns whether the group continues unchanged. Otherwise the lanes whose partners are missing wait, in a group of
+ * their own unless all lanes of the group wait. */
 static bool try_whole_group(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
-    const unsigned goes = complete(w, s, g.mask);
-    if (goes == g.mask) return true;
+    const unsigned complete = find_complete_lanes(w, s, g.mask);
+    if (complete == g.mask) return true;
     lh_ptx_group waiting = g;
-    waiting.mask &= ~goes;
+    waiting.mask &= ~complete;
     waiting.waits = true;
-    if (goes == 0) g = waiting;
+    if (complete == 0) g = waiting;
     else {
-        g.mask = goes;
-        w.groups.push_back(waiting); /* g is no more */
+        g.mask = complete;
+        w.groups.push_back(waiting); /* from here on, g is invalid */
     }
     return false;
 }
 
-/* Executes a step that changes the flow; true: the group continues alone. */
+/* Executes a step that changes the flow for the lanes in `mask`. Returns whether the group continues unchanged. */
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
         if (mask != 0 && mask != g.mask) {
@@ -109,15 +111,15 @@ static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, u
             branch.at = s.operands[0];
             g.mask &= ~mask;
             g.at++;
-            w.groups.push_back(branch); /* g is no more */
+            w.groups.push_back(branch); /* from here on, g is invalid */
             return false;
         }
         g.at = mask ? s.operands[0] : g.at + 1;
         return true;
     }
-    if (mask != g.mask) lh_ptx_fail(s, "a guard that holds for a part of the lanes only is not known here");
+    if (mask != g.mask) lh_ptx_fail(s, "a guard that holds for a part of the lanes only is not supported here");
     if (s.flow == CALL) {
-        if (g.depth == MOST_CALLS) lh_ptx_fail(s, "too many calls in one another");
+        if (g.depth == MOST_CALLS) lh_ptx_fail(s, "too many nested calls");
         g.returns[g.depth++] = g.at + 1;
         g.at = s.operands[0];
     } else if (s.flow == RETURN && g.depth > 0) g.at = g.returns[--g.depth];
@@ -174,18 +176,18 @@ static std::string describe(const lh_ptx_block &b) {
     return text;
 }
 
-/* The group that continues, or -1: in lockstep the one furthest behind, otherwise the first. */
-static int next_group(const lh_ptx_warp &w) {
+/* Returns the group that continues, in lockstep the one furthest behind, otherwise the first; -1: none can continue. */
+static int find_next_group(const lh_ptx_warp &w) {
     int next = -1;
     for (size_t i = 0; i < w.groups.size(); i++) {
         const lh_ptx_group &g = w.groups[i];
-        if (g.asleep || (g.waits && !complete(w, lh_ptx_running->steps[(size_t)g.at], g.mask))) continue;
+        if (g.asleep || (g.waits && !find_complete_lanes(w, lh_ptx_running->steps[(size_t)g.at], g.mask))) continue;
         if (next < 0 || (machine.in_step && is_behind(g, w.groups[(size_t)next]))) next = (int)i;
     }
     return next;
 }
 
-static void forget_ended(lh_ptx_warp &w) {
+static void remove_ended_groups(lh_ptx_warp &w) {
     auto ended = [](const lh_ptx_group &g) { return g.mask == 0; };
     w.groups.erase(std::remove_if(w.groups.begin(), w.groups.end(), ended), w.groups.end());
 }
@@ -195,19 +197,19 @@ static void run_warp(lh_ptx_warp &w) {
     bool joined = false;
     while (!w.at_barrier) {
         if (machine.in_step) join_groups(w);
-        int next = next_group(w);
+        int next = find_next_group(w);
         if (next < 0 && (machine.in_step || joined)) return;
         joined = next < 0;
         if (joined) join_groups(w);
         else {
             w.groups[(size_t)next].waits = false;
             run_group(w, (size_t)next);
-            forget_ended(w);
+            remove_ended_groups(w);
         }
     }
 }
 
-/* Lets the block's warps pass a barrier; false: not all of them have reached it. */
+/* Lets the block's warps pass a barrier; returns false if not all of them have reached it. */
 static bool pass_barrier(lh_ptx_block &b) {
     bool any = false;
     for (const lh_ptx_warp &w : b.warps) {
@@ -226,7 +228,7 @@ static bool pass_barrier(lh_ptx_block &b) {
     return machine.progress = true;
 }
 
-/* Runs a block until its threads wait for other blocks or have ended; true: they have ended. */
+/* Runs a block until its threads wait for other blocks or have ended; returns whether they have ended. */
 static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
     bool asleep = false, live = false;
     for (lh_ptx_warp &w : b.warps)
@@ -242,7 +244,8 @@ static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
     return !live;
 }
 
-/* As in the emulation, only many consecutive idle rounds show a deadlock. */
+/* Runs all blocks in rounds until they have ended. As in the emulation, only many consecutive idle rounds show a
+ * deadlock. */
 static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *random) {
     std::vector<int> block_order = lh_grid_order((int)blocks.size(), random);
     const std::vector<int> warp_order = lh_grid_order((int)blocks[0].warps.size(), random);
@@ -269,8 +272,8 @@ static void fill_constants(unsigned char *registers) {
         for (int n = 0; n < LANES; n++) memcpy(registers + row.place + n * row.bytes, &row.bits, (size_t)row.bytes);
 }
 
-/* The registers of warp `index` of the grid, constants filled in. */
-static unsigned char *fill_registers(size_t index) {
+/* Returns the registers of warp `index` of the grid, with constants. The others hold values of an earlier launch. */
+static unsigned char *get_registers(size_t index) {
     if (machine.owner != lh_ptx_running) machine.files.clear();
     machine.owner = lh_ptx_running;
     while (machine.files.size() <= index) {
@@ -303,7 +306,7 @@ static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads
     w.block = b;
     w.index = index;
     w.live = lanes == LANES ? 0xffffffffu : (1u << lanes) - 1;
-    w.registers = fill_registers((size_t)b->index * (size_t)((threads + LANES - 1) / LANES) + (size_t)index);
+    w.registers = get_registers((size_t)b->index * (size_t)((threads + LANES - 1) / LANES) + (size_t)index);
     w.locals = locals;
     w.parameters = machine.parameters.data();
     lh_ptx_group g = {};
@@ -356,7 +359,7 @@ static lh_status launch(const std::string &name, const std::vector<unsigned char
 }
 
 /* Parameters are 16 bytes apart, as in assemble.lua. */
-static lh_emulated_kernel::grid bind(const std::string &name, void **arguments) {
+static lh_emulated_kernel::grid bind_arguments(const std::string &name, void **arguments) {
     std::vector<unsigned char> parameters;
     size_t at = 0;
     for (int bytes : program.kernels.at(name).parameters) {
@@ -369,7 +372,7 @@ static lh_emulated_kernel::grid bind(const std::string &name, void **arguments) 
     };
 }
 
-static const lh_emulated_kernel *find(const char *name) {
+static const lh_emulated_kernel *find_kernel(const char *name) {
     for (const auto &kernel : kernels)
         if (strcmp(kernel->name, name) == 0) return kernel.get();
     return NULL;
@@ -377,7 +380,7 @@ static const lh_emulated_kernel *find(const char *name) {
 
 static const bool is_loaded = [] {
     const char *path = getenv("LONGHAND_PTX");
-    lh_emulated_kernel::find_instead = find;
+    lh_emulated_kernel::find_instead = find_kernel;
     if (!path) return false;
     try {
         lh_ptx_read(path, &program);
@@ -388,7 +391,7 @@ static const bool is_loaded = [] {
     for (const auto &entry : program.kernels) {
         const std::string &name = entry.first;
         kernels.push_back(std::make_unique<lh_emulated_kernel>(
-            name.c_str(), [name](void **arguments) { return bind(name, arguments); }));
+            name.c_str(), [name](void **arguments) { return bind_arguments(name, arguments); }));
     }
     return true;
 }();
@@ -396,7 +399,7 @@ static const bool is_loaded = [] {
 int lh_ptx_meetings = 1;
 bool lh_ptx_counts_wanted;
 
-int lh_ptx_counts(int part, lh_ptx_count *counts, int most) {
+int lh_ptx_read_counts(int part, lh_ptx_count *counts, int most) {
     std::map<std::string, long long> sums;
     for (size_t i = 0; i < machine.issued[part].size(); i++)
         if (machine.issued[part][i]) sums[program.kinds[(size_t)program.steps[i].kind]] += machine.issued[part][i];

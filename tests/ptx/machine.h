@@ -20,7 +20,8 @@ enum { LANES = 32, MOST_OPERANDS = 16, MOST_CALLS = 8, MEMBER_MASK = 5 /* operan
 struct lh_ptx_warp;
 struct lh_ptx_step;
 
-/* WHOLE: an operation of all lanes of a warp; MEMBERS: of the lanes in a mask, the last operand. */
+/* PLAIN: each lane for itself; MEMBERS: a collective operation of the lanes in a mask, the last operand; WHOLE: one of
+ * all lanes of a warp; the other values change the flow. */
 enum lh_ptx_flow { PLAIN, MEMBERS, WHOLE, BRANCH, CALL, RETURN, BARRIER, SLEEP };
 
 /* Executes an instruction for the lanes of mask. */
@@ -31,32 +32,32 @@ struct lh_ptx_operation {
     lh_ptx_function *run;
     lh_ptx_flow flow;
 };
-extern const lh_ptx_operation lh_ptx_operations[]; /* the last one has no name */
+extern const lh_ptx_operation lh_ptx_operations[]; /* the name of the last one is NULL */
 
-/* One instruction. Its operands are offsets of rows in bytes; the operand of a branch or call is the next instruction;
- * those of loads and stores are numbered by the enum below. */
+/* One instruction. Its operands are offsets of rows in bytes; the operand of a branch or call is the number of the next
+ * instruction; those of loads and stores are numbered by the enum below. */
 struct lh_ptx_step {
     lh_ptx_flow flow;
     lh_ptx_function *run;
-    int line, kind;
+    int line;  /* of the text of PTX */
+    int kind;  /* index in `kinds` of the program */
     int guard; /* offset of a predicate + 1, negative for a negated one; 0: none */
     int operands[MOST_OPERANDS];
 };
 
 /* The operands of loads and stores. */
 enum { SPACE, BASE, BASE_BYTES, OFFSET, ORDERING, COUNT, FIRST_REGISTER };
-/* Values of ORDERING: WEAK accesses race; RELAXED accesses (volatile ones and additions) do not race, and order nothing
- * without fences; ORDERED: an addition that releases, or a load that acquires. */
+/* Values of ORDERING: WEAK accesses may race; RELAXED accesses (volatile ones and additions) do not race, and order
+ * nothing without fences; ORDERED: an addition that releases, or a load that acquires. */
 enum { WEAK, RELAXED, ORDERED };
-enum { GLOBAL = 0, SHARED = 1, LOCAL = 2, PARAMETER = 3 };
+enum { GLOBAL = 0, SHARED = 1, LOCAL = 2, PARAMETER = 3 }; /* values of SPACE */
 
 struct lh_ptx_kernel {
-    int first;
+    int first;                   /* its first step */
     std::vector<int> parameters; /* bytes of each */
 };
 
 struct lh_ptx_program {
-    std::string path;
     int register_bytes = 0, local_bytes = 0; /* of a warp; of a lane */
     std::vector<lh_ptx_step> steps;
     std::vector<std::string> kinds;
@@ -65,12 +66,12 @@ struct lh_ptx_program {
         uint64_t bits;
     };
     std::vector<row> constants;
-    std::map<std::string, std::vector<int>> specials; /* by name, places of rows */
-    std::map<std::string, std::vector<unsigned char>> data;
+    std::map<std::string, std::vector<int>> specials;       /* places of rows, by name of the special register */
+    std::map<std::string, std::vector<unsigned char>> data; /* arrays in global memory */
     std::map<std::string, lh_ptx_kernel> kernels;
 };
 
-/* Reads a program; throws lh_ptx_fault. */
+/* Reads a program from a file; throws lh_ptx_fault if there is none. */
 void lh_ptx_read(const char *path, lh_ptx_program *program);
 
 /* A fault that ends a launch. */
@@ -80,9 +81,9 @@ struct lh_ptx_fault {
 
 /* Lanes at the same instruction, after the same calls. */
 struct lh_ptx_group {
-    unsigned mask;
-    int at, depth, returns[MOST_CALLS];
-    bool waits, asleep; /* for other lanes of the warp; until the next round */
+    unsigned mask;                      /* its lanes */
+    int at, depth, returns[MOST_CALLS]; /* the next step; number of calls, and the steps to which they return */
+    bool waits, asleep;                 /* waits for other lanes of the warp; sleeps until the next round */
 };
 
 struct lh_ptx_block {
@@ -92,20 +93,21 @@ struct lh_ptx_block {
 };
 
 struct lh_ptx_warp {
-    lh_ptx_block *block; /* the addresses of its warps do not change */
-    int index;
-    unsigned live;
+    lh_ptx_block *block; /* its address does not change during a launch */
+    int index;           /* in the block */
+    unsigned live;       /* lanes that have not ended */
     bool at_barrier;
     std::vector<lh_ptx_group> groups;
     unsigned char *registers, *locals;
     const unsigned char *parameters;
 };
 
+/* Returns the row of an operand. */
 template <class T> inline T *row(lh_ptx_warp &w, const lh_ptx_step &s, int operand) {
     return reinterpret_cast<T *>(w.registers + s.operands[operand]);
 }
 
-/* Lanes are independent: two rows are equal or do not overlap. */
+/* Calls `one` with each lane of mask. Lanes are independent: two rows are equal or do not overlap. */
 template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigned mask, Do one) {
     if (mask == 0xffffffffu) {
 #pragma GCC ivdep
@@ -115,6 +117,7 @@ template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigne
     }
 }
 
+/* Throws lh_ptx_fault with the line of the step. */
 [[noreturn]] void lh_ptx_fail(const lh_ptx_step &s, const std::string &what);
 
 /* An access of a warp to memory, for observers (observe.h). */
@@ -124,7 +127,7 @@ struct lh_ptx_access {
     unsigned mask;
     uint64_t addresses[LANES]; /* addresses of the host; for shared memory offsets */
     int space, bytes;
-    bool stores;
+    bool stores; /* false: loads */
 };
 
 #endif

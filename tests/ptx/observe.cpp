@@ -1,4 +1,4 @@
-/* Races, found by byte, and sectors of memory.
+/* Finds races, byte by byte, and counts sectors of memory.
  *
  * Two accesses to a byte, one of them a store, race unless one comes before the other. Within a block, one access comes
  * before the other if a barrier of the block lies between them, or if one thread made both. Between blocks: a thread
@@ -21,17 +21,19 @@ long long lh_ptx_sectors_loaded[LH_PTX_PARTS], lh_ptx_sectors_stored[LH_PTX_PART
 
 namespace {
 
-/* Known accesses of a block: all of them before an interval, and those of one thread up to another interval. */
+/* The accesses of a block that come before an event: all of them before an interval (lh_ptx_block), and those of one
+ * thread up to another interval, `own`. */
 struct reach {
     int before, thread, own;
 };
-typedef std::vector<reach> view; /* of all blocks */
+typedef std::vector<reach> view; /* by block */
 
 struct access {
     int thread, interval, line;
 };
 
-enum { NOBODY = -1, SEVERAL = -2, MOST_BLOCKS = 4 /* where races are looked for */ };
+enum { NOBODY = -1, SEVERAL = -2 }; /* threads */
+enum { MOST_BLOCKS = 4 };           /* of a launch whose races are found */
 const access NONE = {NOBODY, 0, 0};
 
 /* The last accesses to a byte. */
@@ -41,7 +43,7 @@ struct cell {
     access reads[MOST_BLOCKS]; /* by block */
 };
 
-/* Four neighbours in memory: one cell as long as they are accessed together, then one for each. */
+/* Four neighbouring bytes: one cell as long as they are accessed together, then a cell for each byte. */
 struct word {
     cell whole = {NOBODY, NONE, {NONE, NONE, NONE, NONE}};
     std::unique_ptr<std::array<cell, 4>> bytes;
@@ -53,19 +55,19 @@ typedef std::array<word, PAGE_WORDS> page;
 } /* namespace */
 
 static struct {
-    bool races, sectors;
+    bool races, sectors; /* see lh_ptx_observe_begin */
     int blocks;
-    std::unordered_map<uint64_t, std::unique_ptr<page>> global;
-    std::vector<std::vector<word>> shared; /* by block */
+    std::unordered_map<uint64_t, std::unique_ptr<page>> global; /* pages by number */
+    std::vector<std::vector<word>> shared;                      /* by block */
     struct {
         uint64_t number;
         page *found;
-    } recent[RECENT];        /* of global, by number */
-    std::vector<view> known; /* to all threads of a block */
-    std::map<std::pair<int, int>, view> fenced, seen,
-        actual; /* of a thread: before its last fence; in words since; after
-                                                              a fence, until its block's next barrier */
-    std::unordered_map<uint64_t, view> words;
+    } recent[RECENT];        /* a cache of `global`, indexed by the number's remainder */
+    std::vector<view> known; /* by block: accesses that come before what any of its threads does now */
+    /* By block and thread, accesses that come before: its last fence; additions to words that it has read; what it does
+     * now, since its fence and until the next barrier of its block. */
+    std::map<std::pair<int, int>, view> fenced, seen, actual;
+    std::unordered_map<uint64_t, view> words; /* by address of a word: accesses that were published through it */
 } observed;
 
 void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
@@ -93,7 +95,7 @@ static void merge_view(view *to, const view &from) {
     }
 }
 
-/* Accesses of all blocks that are known to a thread. */
+/* Returns the accesses that come before what a thread does now, apart from its own. */
 static view make_view(int block, int thread) {
     view all = observed.known[(size_t)block];
     auto found = observed.actual.find({block, thread});
@@ -101,13 +103,13 @@ static view make_view(int block, int thread) {
     return all;
 }
 
-/* Adds the accesses to a thread's knowledge that it has seen through words. */
+/* Orders the accesses that were published through words that a thread has read before what it does from now on. */
 static void acquire(const lh_ptx_block &block, int thread) {
     auto seen = observed.seen.find({block.index, thread});
     if (seen != observed.seen.end()) merge_view(&observed.actual[{block.index, thread}], seen->second);
 }
 
-/* Accesses that a thread can publish: those that it knows and its own. */
+/* Returns the accesses that a thread can publish: those before what it does now, and its own. */
 static view make_released_view(const lh_ptx_block &block, int thread) {
     view all = make_view(block.index, thread);
     all[(size_t)block.index] = {block.interval, thread, block.interval};
@@ -130,7 +132,7 @@ void lh_ptx_observe_barrier(const lh_ptx_block &block) {
         } else ++at;
 }
 
-/* A load of a word that does not race, or an addition to it. */
+/* Observes a load that is not weak, or an addition; `stores`: an addition. */
 static void synchronise(const lh_ptx_block &block, int thread, uint64_t address, bool stores, int ordering) {
     view &word = observed.words[address];
     if (!word.empty()) merge_view(&observed.seen[{block.index, thread}], word);
@@ -159,24 +161,26 @@ static word &find_word(const lh_ptx_access &a, uint64_t address) {
     return (*recent.found)[index % PAGE_WORDS];
 }
 
-/* Whether an access by `from` comes before what the thread does now. */
+/* Whether an access by block `from` comes before what the thread does now. */
 static bool happens_before(int from, const access &then, const lh_ptx_block &block, int thread, const view *known) {
     if (from == block.index) return then.interval < block.interval || then.thread == thread;
     const reach &r = (*known)[(size_t)from];
     return then.interval < r.before || (then.thread == r.thread && then.interval <= r.own);
 }
 
-[[noreturn]] static void report(const lh_ptx_access &a, const char *then_did, int from, const access &then,
-                                int thread) {
-    auto who = [](int block, int t) {
+/* Throws the message of a race between an access of a thread now and an earlier one by block `from`, which has written
+ * or read (`verb`). */
+[[noreturn]] static void report(const lh_ptx_access &a, const char *verb, int from, const access &then, int thread) {
+    auto describe = [](int block, int t) {
         return (t == SEVERAL ? "several threads" : "thread " + std::to_string(t)) + " of block " +
                std::to_string(block);
     };
     lh_ptx_fail(*a.step, std::string("race: ") + (a.stores ? "written" : "read") + " by " +
-                             who(a.warp->block->index, thread) + ", " + then_did + " at line " +
-                             std::to_string(then.line) + " by " + who(from, then.thread));
+                             describe(a.warp->block->index, thread) + ", " + verb + " at line " +
+                             std::to_string(then.line) + " by " + describe(from, then.thread));
 }
 
+/* Checks an access to a byte, or to the four bytes of a word, against earlier ones, and stores it. */
 static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *known) {
     const lh_ptx_block &block = *a.warp->block;
     const access now = {thread, block.interval, a.step->line};
@@ -198,7 +202,7 @@ static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *
     if (several) read.thread = SEVERAL;
 }
 
-/* A lane's bytes are a part of a word or whole words. */
+/* Checks the access of one lane. Its bytes are a part of a word or whole words. */
 static void check_bytes(const lh_ptx_access &a, uint64_t address, int thread, const view *known) {
     for (uint64_t end = address + (uint64_t)a.bytes; address < end; address += 4) {
         word &w = find_word(a, address);

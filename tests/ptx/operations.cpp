@@ -9,14 +9,14 @@
 
 /* ---- functions that statements of instructions.lua call ---- */
 
-/* If one number is a NaN, the other one; 0 is greater than -0. */
+/* Returns the larger number; if one of them is a NaN, the other one. 0 is larger than -0. */
 template <class T> static T larger(T a, T b) {
     if (a != a) return b;
     if (b != b) return a;
     return a == b ? (__builtin_signbit(a) ? b : a) : a > b ? a : b;
 }
 
-/* b with its bits from a position on replaced by the low `count` bits of a. */
+/* Returns b, in which `count` bits from a position on are replaced by the low bits of a. */
 static uint32_t insert_bits(uint32_t a, uint32_t b, uint32_t position, uint32_t count) {
     position &= 255;
     count &= 255;
@@ -25,8 +25,8 @@ static uint32_t insert_bits(uint32_t a, uint32_t b, uint32_t position, uint32_t 
     return (b & ~mask) | (position > 31 ? 0 : a << position & mask);
 }
 
-/* Four of the eight bytes of b:a, each selected by four bits; if the highest of them is set, the byte is replaced by
- * its sign. */
+/* Returns four of the eight bytes of b:a, each selected by four bits; if the highest of the four is set, all bits of
+ * the byte are replaced by its sign. */
 static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     uint64_t bytes = (uint64_t)b << 32 | a;
     uint32_t result = 0;
@@ -75,8 +75,9 @@ static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | 
 
 /* ---- operations of a whole warp ---- */
 
-/* d|p: the value of lane (own ^ b), or of lane b of the own segment; the own value if that lane is beyond the end of
- * the segment. c: the end and, shifted by 8, the bits of a lane's number that select its segment. */
+/* Shuffles: d is the value of lane (own ^ b), or of lane b of the own segment; if that lane is beyond the end of the
+ * segment, d is the own value and the predicate p is 0. c: the end and, shifted by 8, the bits of a lane's number that
+ * select its segment. */
 static int butterfly_source(int lane, int b, int) { return lane ^ b; }
 static int index_source(int lane, int b, int segment) { return (lane & segment) | (b & ~segment); }
 
@@ -111,14 +112,14 @@ template <int K> static void multiply(lh_ptx_warp &w, const lh_ptx_step &s, cons
         }
 }
 
-static void need_warp(const lh_ptx_step &s, unsigned mask) {
+static void require_whole_warp(const lh_ptx_step &s, unsigned mask) {
     if (mask != 0xffffffffu) lh_ptx_fail(s, "a product of fragments needs all lanes of a warp");
 }
 
-/* An element in a register: the hardware reads its upper 19 bits. */
+/* Each register holds one element, of which the hardware reads the upper 19 bits. */
 static void multiply_tf32(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     float a[16][8], b[8][8];
-    need_warp(s, mask);
+    require_whole_warp(s, mask);
     for (int lane = 0; lane < LANES; lane++) {
         int g = lane / 4, t = lane % 4;
         auto element = [&](int operand) { return make_float(row<uint32_t>(w, s, operand)[lane] & 0xffffe000u); };
@@ -132,10 +133,10 @@ static void multiply_tf32(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     multiply<8>(w, s, a, b);
 }
 
-/* Two elements in a register: the lower half has the lower k. */
+/* Each register holds two elements: the lower half has the lower k. */
 static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     float a[16][16], b[16][8];
-    need_warp(s, mask);
+    require_whole_warp(s, mask);
     for (int lane = 0; lane < LANES; lane++)
         for (int half = 0; half < 2; half++) {
             int g = lane / 4, k = lane % 4 * 2 + half;
@@ -155,7 +156,8 @@ static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
 
 /* ---- memory ---- */
 
-/* Finds the host's address of each lane's access. `bytes`: all elements of a lane together. */
+/* Stores the host's address of each lane's access in `to`, and reports the access to the observer. `bytes`: the size of
+ * all elements of a lane. */
 static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, int bytes, bool stores,
                                   unsigned char **to) {
     const int *o = s.operands;
@@ -177,11 +179,11 @@ static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned
         } else if (o[SPACE] == LOCAL) {
             to[n] = w.locals + (size_t)n * lh_ptx_running->local_bytes + address;
             if (address + (uint64_t)bytes > (uint64_t)lh_ptx_running->local_bytes)
-                lh_ptx_fail(s, "beyond local memory");
+                lh_ptx_fail(s, "beyond the local memory of a lane");
         } else if (o[SPACE] == PARAMETER) {
             to[n] = const_cast<unsigned char *>(w.parameters) + address;
         } else {
-            if (address < 1 << 20) lh_ptx_fail(s, "no address of global memory");
+            if (address < 1 << 20) lh_ptx_fail(s, "an address that is not in global memory");
             to[n] = reinterpret_cast<unsigned char *>(address);
         }
     }
@@ -222,7 +224,7 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     }
 }
 
-/* before: receives the former values, NULL if they are not needed. */
+/* Adds to a word in memory for each lane, in the order of lanes. before: receives the former values, or NULL. */
 static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added,
                           uint32_t *before) {
     unsigned char *at[LANES];
@@ -252,13 +254,14 @@ static void fence(lh_ptx_warp &w, const lh_ptx_step &, unsigned mask) {
     if (lh_ptx_observes) lh_ptx_observe_fence(w, mask);
 }
 
-/* A function's parameter is a row with 8 bytes for each lane. */
+/* Moves an argument to the row of a function's parameter, which has 8 bytes for each lane. */
 template <class Register> static void hand_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     uint64_t *to = row<uint64_t>(w, s, 0);
     const Register *from = row<Register>(w, s, 1);
     for_lanes(mask, [=](int n) { to[n] = from[n]; });
 }
 
+/* Loads a parameter in a function. */
 template <class Element, class Register>
 static void take_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     const uint64_t *from = row<uint64_t>(w, s, 0);

@@ -7,7 +7,7 @@ package.path = ("%s/?.lua;%s"):format(root, package.path)
 
 local instructions = require("instructions")
 
-local function entries()
+local function list_entries()
   local found = {}
   for _, variants in pairs(instructions.known) do
     for _, entry in pairs(variants) do
@@ -20,7 +20,7 @@ end
 
 local NAMES = { "d", "a", "b", "c", "e" }
 
--- The operands that a statement sets.
+-- Whether the statement of an entry sets this operand.
 local function is_set(entry, name)
   return entry.does:find("%f[%w]" .. name .. " = ") ~= nil
 end
@@ -40,11 +40,12 @@ local function write_function(entry)
   print(("        %s;\n    });\n}\n"):format(entry.does))
 end
 
+-- By type of the element: bytes of registers.
 local LOADS = { u8 = { 2, 4, 8 }, s8 = { 2, 4 }, u16 = { 2, 4, 8 }, u32 = { 4, 8 }, s32 = { 4, 8 }, u64 = { 8 } }
 local STORES = { u8 = { 2, 4, 8 }, u16 = { 2, 4, 8 }, u32 = { 4, 8 }, u64 = { 8 } }
 
--- Instances of a template by element and by the width of the register.
-local function list_memory(prefix, template, elements)
+-- Writes entries for the instances of a template, by element and by the width of the register.
+local function write_instances(prefix, template, elements)
   local names = {}
   for name in pairs(elements) do
     names[#names + 1] = name
@@ -59,19 +60,19 @@ local function list_memory(prefix, template, elements)
 end
 
 print("/* Made by tests/ptx/operations.lua from tests/ptx/instructions.lua. */")
-for _, entry in ipairs(entries()) do
+for _, entry in ipairs(list_entries()) do
   if entry.does then
     write_function(entry)
   end
 end
 print("const lh_ptx_operation lh_ptx_operations[] = {")
-for _, entry in ipairs(entries()) do
+for _, entry in ipairs(list_entries()) do
   local flow = entry.whole and "WHOLE" or entry.members and "MEMBERS" or "PLAIN"
   print(("    {\"%s\", %s, %s},"):format(entry.name, entry.whole or entry.members or entry.name, flow))
 end
-list_memory("load", "load", LOADS)
-list_memory("store", "store", STORES)
-list_memory("take", "take_parameter", LOADS)
+write_instances("load", "load", LOADS)
+write_instances("store", "store", STORES)
+write_instances("take", "take_parameter", LOADS)
 print("    {\"hand_4\", hand_parameter<uint32_t>, PLAIN},\n    {\"hand_8\", hand_parameter<uint64_t>, PLAIN},")
 print("    {\"fence\", fence, PLAIN},\n    {\"atomic_add_u32\", atomic_add, PLAIN},")
 print("    {\"reduce_add_u32\", reduce_add, PLAIN},")

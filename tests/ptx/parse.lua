@@ -1,11 +1,11 @@
--- Parses a text of PTX to functions with parameters, registers and instructions, without the meaning of instructions.
--- Unexpected text is an error with line and text.
+-- Parses a text of PTX to functions with parameters, registers and instructions; assemble.lua knows the meaning of
+-- instructions. Unexpected text is an error with line and text.
 
 local parse = {}
 
--- Raises "FILE:LINE: what: text"; translate.lua prints it.
+-- Raises "FILE:LINE: what: text".
 function parse.fail(where, what)
-  error({ message = ("%s:%d: %s: %s"):format(where.file, where.line, what, where.text:gsub("%s+", " ")) }, 0)
+  error(("%s:%d: %s: %s"):format(where.file, where.line, what, where.text:gsub("%s+", " ")), 0)
 end
 
 local function trim(text)
@@ -131,8 +131,8 @@ local function parse_instruction(where)
   return item
 end
 
--- Reads a directive within a function; false: the statement is no directive.
-local function take_directive(where, current)
+-- Reads a directive within a function; returns false if the statement is no directive.
+local function read_directive(where, current)
   local text = where.text
   if text:match('^%.pragma "nounroll"$') or text:match('^%.pragma "used_bytes_mask %d+"$') then
     return true
@@ -148,8 +148,8 @@ local function take_directive(where, current)
     return true
   end
   local align, name, bytes = text:match("^%.local%s+%.align%s+(%d+)%s+%.b8%s+([%w_]+)%[(%d+)%]$")
-  if name and not current.room then
-    current.room = { name = name, bytes = tonumber(bytes), align = tonumber(align) }
+  if name and not current.local_array then
+    current.local_array = { name = name, bytes = tonumber(bytes), align = tonumber(align) }
     return true
   end
   type_name, name = text:match("^%.param%s+%.(%w+)%s+([%w_]+)$")
@@ -163,7 +163,8 @@ local function take_directive(where, current)
   return false
 end
 
-local function take_global(where, module)
+-- Reads a statement between functions: an array in shared or global memory.
+local function read_array(where, module)
   local text = where.text
   local shared = text:match("^%.extern%s+%.shared%s+%.align%s+%d+%s+%.b8%s+([%w_]+)%[%]$")
   local space, align, name, bytes, values =
@@ -181,37 +182,38 @@ local function take_global(where, module)
   end
 end
 
-local function take_in_function(where, current)
+local function read_statement(where, current)
   if where.ends == ":" then
     current.body[#current.body + 1] = { label = where.text, line = where.line }
-  elseif where.ends == ";" and where.text ~= "" and not take_directive(where, current) then
+  elseif where.ends == ";" and where.text ~= "" and not read_directive(where, current) then
     current.body[#current.body + 1] = parse_instruction(where)
   elseif where.ends ~= ";" and where.text ~= "" then
     parse.fail(where, "a statement that is not known")
   end
 end
 
--- The text without its header, which has no ";".
-local function without_head(text)
+-- Returns the text without its header, whose lines have no ";".
+local function remove_header(text)
   for _, head in ipairs({ "\n%.version %d+%.%d+%f[\n]", "\n%.target sm_%w+%f[\n]", "\n%.address_size 64%f[\n]" }) do
     text = text:gsub(head, "\n", 1)
   end
   return text
 end
 
--- { shared = name, data = { { name, bytes, align, values } },
---   functions = { { name, kernel, parameters, registers, room, body } } }
--- where a body is a list of instructions, { label = name } and { argument = name, type = name }.
+-- Returns { shared = name, data = { { name, bytes, align, values } },
+--   functions = { { name, kernel, parameters, registers, local_array, body } } }
+-- `shared` is the name of the array in shared memory; kernel: true for a kernel, false for another function. A body is
+-- a list of instructions, { label = name } and { argument = name, type = name }, an argument of the next call.
 function parse.module(file, text)
   local module = { data = {}, functions = {} }
   local current, depth = nil, 0
-  for _, where in ipairs(split_statements(file, without_head("\n" .. text))) do
+  for _, where in ipairs(split_statements(file, remove_header("\n" .. text))) do
     if where.ends == "{" then
       if not current then
         current = parse_header(where)
         module.functions[#module.functions + 1] = current
       else
-        take_in_function(where, current)
+        read_statement(where, current)
       end
       depth = depth + 1
     elseif where.ends == "}" then
@@ -220,9 +222,9 @@ function parse.module(file, text)
         current = nil
       end
     elseif current then
-      take_in_function(where, current)
+      read_statement(where, current)
     else
-      take_global(where, module)
+      read_array(where, module)
     end
   end
   return module

@@ -11,9 +11,9 @@ void lh_ptx_fail(const lh_ptx_step &s, const std::string &what) {
 static const struct {
     const char *name;
     lh_ptx_flow flow;
-} flows[] = {{"bra", BRANCH}, {"call", CALL}, {"ret", RETURN}, {"barrier", BARRIER}, {"sleep", SLEEP}};
+} FLOWS[] = {{"bra", BRANCH}, {"call", CALL}, {"ret", RETURN}, {"barrier", BARRIER}, {"sleep", SLEEP}};
 
-/* Finds operations by their names. */
+/* Returns for each name of an operation a step without operands. */
 static std::map<std::string, lh_ptx_step> make_operations(void) {
     std::map<std::string, lh_ptx_step> operations;
     for (const lh_ptx_operation *o = lh_ptx_operations; o->name; o++) {
@@ -21,7 +21,7 @@ static std::map<std::string, lh_ptx_step> make_operations(void) {
         step.flow = o->flow;
         step.run = o->run;
     }
-    for (const auto &flow : flows) operations[flow.name].flow = flow.flow;
+    for (const auto &flow : FLOWS) operations[flow.name].flow = flow.flow;
     return operations;
 }
 
@@ -65,7 +65,6 @@ static void read_data(std::istringstream &line, lh_ptx_program *program) {
 void lh_ptx_read(const char *path, lh_ptx_program *program) {
     std::ifstream file(path);
     std::vector<std::pair<int, std::string>> addresses;
-    program->path = path;
     for (std::string text; std::getline(file, text);) {
         std::istringstream line(text);
         std::string word, name;
@@ -88,9 +87,9 @@ void lh_ptx_read(const char *path, lh_ptx_program *program) {
             lh_ptx_kernel &kernel = program->kernels[name];
             line >> kernel.first;
             for (int bytes; line >> bytes;) kernel.parameters.push_back(bytes);
-        } else throw lh_ptx_fault{program->path + ": \"" + text + "\""};
+        } else throw lh_ptx_fault{std::string(path) + ": \"" + text + "\" is no line of a program"};
     }
-    if (program->steps.empty()) throw lh_ptx_fault{program->path + ": no program"};
+    if (program->steps.empty()) throw lh_ptx_fault{std::string(path) + ": no program"};
     for (const auto &[place, name] : addresses)
         program->constants.push_back({place, 8, (uint64_t)(uintptr_t)program->data.at(name).data()});
 }

@@ -1,9 +1,9 @@
-/* Runs kernels of the program in LONGHAND_PTX, one launch for each line of standard input:
+/* Runs kernels of the program that the variable LONGHAND_PTX names, one launch for each line of standard input:
  *
  *     KERNEL ORDER BLOCKS THREADS SHARED_BYTES OUT_BYTES IN_AS_HEXADECIMAL
  *
- * The kernel gets the addresses of its input and of its output, which is zero at first. Afterwards the output is
- * printed as hexadecimal digits, or "failed: why". */
+ * ORDER is the order of threads (emulation.h). The kernel gets the addresses of its input and of its output, which is
+ * zero at first. Prints a line for each launch: the output as hexadecimal digits, or "failed: why". */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ enum { MOST_BYTES = 1 << 20 };
 
 static _Alignas(64) unsigned char in[MOST_BYTES], out[MOST_BYTES];
 
-static int read_input(void) {
+/* Reads the rest of a line. */
+static void read_input(void) {
     int count = 0;
     unsigned byte;
     while (count < MOST_BYTES && scanf("%2x", &byte) == 1) {
@@ -24,7 +25,6 @@ static int read_input(void) {
         if (next == '\n' || next == EOF) break;
         ungetc(next, stdin);
     }
-    return count;
 }
 
 int main(void) {
