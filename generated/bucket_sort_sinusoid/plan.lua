@@ -95,8 +95,8 @@ return {
     { "gpu products", "float32",
       "fused multiply-adds; each product adds its terms in the order of their index" },
     { "gpu product kernel", "tiles",
-      "products in tiles that a block stages in shared memory; warps multiply on tensor"
-      .. " cores, not in float32" },
+      "by default: products in tiles that a block stages in shared memory; device_produ"
+      .. "cts = \"warps\" issues fewer instructions, but no GPU has timed it yet" },
     { "gpu shared memory", "50176 bytes",
       "of a block, at every length: 49152 that operations use in turn, most of all prod"
       .. "ucts (width 64), and 1024 for the block's state; attention: 8 heads of 8 channel"

@@ -62,8 +62,8 @@ M.fields = {
   { path = "device_products", seldom = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
     left_out = "tiles",
     doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that each warp computes alone",
-    more = { "warps: with precision tf32, bf16 or, for tests, float64, below width 256; no GPU has timed it yet "
-      .. "(docs/design-cuda.md)" } },
+    more = { "warps: below width 256; no GPU has timed it yet (docs/design-cuda.md); float32 then has a relative error "
+      .. "of 2^-22 a product" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
     doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
     more = { "false: no checkpoint, although the spec that is extended has one" } },

@@ -1,5 +1,5 @@
-/* Weights of a softmax whose logits are products of rounded operands, by the processor's approximation, whose error is
- * far below the rounding error of the operands. Scores are scaled by 1 / ln 2, so a weight is 2^score. */
+/* Weights of a softmax whose logits are products of rounded or split operands, by the processor's approximation, whose
+ * error is not larger than that of the products. Scores are scaled by 1 / ln 2, so a weight is 2^score. */
 
 /* 2^x for x <= 0 */
 INLINE real weight_of(real x) { return exp2_approximate(x); }

@@ -11,7 +11,7 @@
 bounds() {
     case $1 in
         float64) echo 1e-8 1e-11 1e-10 1e-6 1e-12 0.001 1e-12 ;;
-        float32) echo 5e-3 1e-4 1e-3 2e-2 1e-5 0.002 1e-5 ;;
+        float32 | float32_warps) echo 5e-3 1e-4 1e-3 2e-2 1e-5 0.002 1e-5 ;;
         tf32 | tf32_warps) echo 0.4 3e-3 3e-2 5e-2 5e-3 0.02 5e-3 ;;
         bf16) echo 0.8 2e-2 0.2 0.1 3e-2 0.05 3e-2 ;;
     esac

@@ -25,7 +25,7 @@ cd -- "$(dirname -- "$0")/../.." || exit 4
 # and GPU must agree to many digits; runs of the showcase; small models in small batches for the sanitizer; and models
 # whose products cuBLASLt computes: WIDE_MODEL in every precision and some in float64.
 ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
-PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps} # the last one cuts products by warp
+PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps float32_warps} # the last two cut products by warp
 MODEL=${MODEL:-use = \"ruoss_encoder\"}
 TRAIN=${TRAIN:-use = \"ruoss\"}
 DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua) tests/specs/emulated_warps.lua}
@@ -134,10 +134,12 @@ return {
 END
 }
 
-# The trainers whose rates are measured: all encodings in two precisions, the two main ones also in bf16 and by warp.
+# The trainers whose rates are measured: all encodings in two precisions, the two main ones also in bf16 and by warp, and
+# one of these by warp in float32.
 for encoding in $ENCODINGS; do
     for precision in $PRECISIONS; do
-        case $encoding.$precision in none.bf16 | relative.bf16 | none.*_warps | relative.*_warps) continue ;; esac
+        case $encoding.$precision in none.bf16 | relative.bf16 | none.*_warps | relative.*_warps | \
+            rand_relative.float32_warps) continue ;; esac
         for task in $TASKS; do
             name=${task}_${encoding}_$precision
             write_spec "$name" "$task" "$encoding" "$precision" "$MODEL"

@@ -43,6 +43,7 @@ static const precision PRECISIONS[] = {
     {"tf32", 4, 0x1p-24, to_tf32},
     {"bf16", 4, 0x1p-24, to_bf16},
     {"float64_warps", 8, 0x1p-53, keep_all_bits},
+    {"float32_warps", 4, 0x1p-24, keep_all_bits},
     {"tf32_warps", 4, 0x1p-24, to_tf32},
     {"bf16_warps", 4, 0x1p-24, to_bf16},
 };

@@ -185,8 +185,9 @@ function TestWarpProducts.test_each_precision_has_its_own_step()
   local function multiplies(precision, name)
     return device_text(make_plan("none", "warps", precision)):find(name, 1, true) ~= nil
   end
-  for precision, step in pairs({ tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(", float64 = "__shfl_sync(" }) do
-    for _, other in ipairs({ "tf32", "bf16", "float64" }) do
+  for precision, step in pairs({ float32 = "struct split {", tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(",
+    float64 = "__shfl_sync(" }) do
+    for _, other in ipairs({ "float32", "tf32", "bf16", "float64" }) do
       lu.assertEquals(multiplies(other, step), other == precision, precision .. " in " .. other)
     end
   end

@@ -12,6 +12,7 @@
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Prints lines "ok NAME", "not ok NAME: why", "skip NAME: why".
 SMALL='emulated_sinusoid emulated_decoder emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32'
+SMALL="$SMALL emulated_warps_float32"
 MUTATED=emulated_tf32
 DECODED=emulated_decoder
 

@@ -6,7 +6,7 @@
 # (16), counted for all blocks of a team together.
 COUNTS=tests/cuda/counts.txt
 COUNTED=bucket_sort_sinusoid
-COUNTED_PRECISIONS='float32 tf32 tf32_warps' # the last one cuts products by warp
+COUNTED_PRECISIONS='float32 tf32 tf32_warps float32_warps' # the last two cut products by warp
 COUNT_TOLERANCE=2 # percent, of kinds that are at least 0.1% of all
 
 counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
@@ -30,11 +30,11 @@ build_counts() {
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j"$jobs" LEVELS=best VARIANT=release TOOLKIT="$toolkit" $goals
 }
 
-# count ID SEQUENCES SHARDS T LABELS: prints the counts of a step. If products are cut by warp, the team also has a
-# barrier before its shards, after it has rounded the weights.
+# count ID SEQUENCES SHARDS T LABELS: prints the counts of a step. In tf32 with products cut by warp, the team also has
+# a barrier before its shards, after it has rounded the weights.
 count() {
     LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5" \
-        "$(case $1 in *_warps) echo 2 ;; *) echo 1 ;; esac)"
+        "$(case $1 in *tf32_warps) echo 2 ;; *) echo 1 ;; esac)"
 }
 
 # count_ends PRECISION T_NAME T LABELS: prints lines "PRECISION part T_NAME kind number"; T_NAME is "-" if the counts do

@@ -84,14 +84,18 @@ local PRODUCTS = {
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
 }
 local WARP_PRODUCTS = {
+  float32 = { "cuda/mma.cu", "cuda/product_float32.cu" },
   float64 = { "cuda/product_shuffles.cu" },
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
+local STORES_ROUNDED = { tf32 = true, float64 = true } -- whose products read rounded copies; float64: a test
 local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory in kernels/cuda/product_warps.cu: a part for each warp
 local CHAIN_STAGING = 2 * 24 * 256 -- and in product_chains.cu: two operands of 24 rows
--- The least compute capability: float64 stages more shared memory than a block of sm_75 may have.
+-- The least compute capability of tiles: float64 stages more shared memory than a block of sm_75 may have. Products by
+-- warp need tensor instructions of sm_80.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
+local WARP_ARCHITECTURE = 80
 
 -- The number of threads that share a head's channels: a power of two. A thread's part consists of whole quads (four
 -- channels); with uneven parts the last threads have fewer channels or none.
@@ -392,7 +396,7 @@ function M.derive(plan, net, executed)
   cuda.shared = cuda.sums or has_any(plan, "scaled")
   local device, why = derive_network(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
-    noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and plan.precision ~= "bf16" or false })
+    noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or CHAIN_STAGING
   cuda.step_draws = device and list_step_draws(plan, device) or nil
@@ -401,7 +405,7 @@ function M.derive(plan, net, executed)
   cuda.kernels = device and list_kernels(plan, device, multiplies, by_team) or {}
   name_families(plan)
   return { cuda = cuda, device = device, no_device_code = why, decodes = false, -- set by templates of decoding
-    least_architecture = LEAST_ARCHITECTURE[plan.precision], cuda_files = {
+    least_architecture = plan.cuts_by_warp and WARP_ARCHITECTURE or LEAST_ARCHITECTURE[plan.precision], cuda_files = {
       { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
       { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },
     } }

@@ -10,14 +10,15 @@ local M = {}
 
 local PRODUCTS = {
   float32 = { "float32", "fused multiply-adds; each product adds its terms in the order of their index" },
+  float32_by_warp = { "float32", "tensor cores: operands split into two numbers of 11 bits each, a relative error of "
+    .. "about 2^-22 a product" },
   float64 = { "float64", "for gradient checks" },
   tf32 = { "tf32", "tensor cores: operands rounded to 11 bits, sums, master weights and everything else float32" },
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
--- The kernel for products within a block; its precision may leave no choice.
+-- The kernel for products within a block.
 local KERNELS = {
-  float32 = "products in tiles that a block stages in shared memory; warps multiply on tensor cores, not in float32",
   tiles = 'by default: products in tiles that a block stages in shared memory; device_products = "warps" issues fewer '
     .. "instructions, but no GPU has timed it yet",
   warps = "as the spec asks: a warp computes a part of a result from operands that it loads itself; no GPU has timed "
@@ -44,7 +45,8 @@ end
 
 -- Passes the choices of device code in which a block computes a whole pass of a shard.
 local function add_block_choices(plan, add)
-  local cuda, products = plan.cuda, PRODUCTS[plan.precision]
+  local cuda = plan.cuda
+  local products = plan.cuts_by_warp and PRODUCTS[plan.precision .. "_by_warp"] or PRODUCTS[plan.precision]
   add("gpu, one model", cuda.chip .. " shards",
     "a block computes the forward and backward pass of a shard; blocks wait for each other only to sum gradients")
   for _, advice in ipairs(chips.advise(plan.train.batch, cuda.chip, plan.least_architecture)) do
@@ -57,7 +59,7 @@ local function add_block_choices(plan, add)
     ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replicas))
   add("gpu products", products[1], products[2])
   local kernel = plan.cuts_by_warp and "warps" or "tiles"
-  add("gpu product kernel", kernel, KERNELS[plan.precision == "float32" and "float32" or kernel])
+  add("gpu product kernel", kernel, KERNELS[kernel])
   if plan.cuts_by_warp then
     add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
       and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"

@@ -63,19 +63,12 @@ local function check_shards(context, report)
   end
 end
 
-local WARP_PRECISIONS = { tf32 = true, bf16 = true, float64 = true }
-
 local function check_products(context, report)
   local resolved = context.resolved
   if resolved.device_products ~= "warps" then
     return
   end
   local width = resolved.model.width
-  if resolved.precision and not WARP_PRECISIONS[resolved.precision] then
-    report.refuse("device_products", "precision", ('"%s"'):format(resolved.precision), {
-      what = ('"warps" multiplies on tensor cores, which %s does not use'):format(resolved.precision),
-      expected = 'precision "tf32" or "bf16", or, for tests, "float64"; or device_products = "tiles"' })
-  end
   if width and width >= schema.LIBRARY_WIDTH then
     report.refuse("device_products", "model.width", width, {
       what = ('"warps" is for narrower models; from width %d on a library multiplies'):format(schema.LIBRARY_WIDTH),

@@ -1,4 +1,4 @@
--- Products by warp are for tensor cores, or for tests, and for narrow models.
+-- Products by warp are for narrow models.
 return {
   task = { kind = "reverse_string" },
   encoding = { kind = "none" },

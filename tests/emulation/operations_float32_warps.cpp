@@ -1,0 +1,12 @@
+/* Products that are cut by warp, in float32 (operations.h). */
+#include "cuda_emulation.h"
+
+typedef float real;
+#include "operations_sizes.h"
+#include "kernels/cuda/product_float32.cu"
+#include "kernels/cuda/product_forms.cu"
+#include "kernels/cuda/kept_reals.cu"
+#include "kernels/cuda/product_warps.cu"
+#include "operations.cu"
+
+OPERATIONS("float32_warps")
