@@ -56,11 +56,12 @@ cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
 objects_of = $(B)/specs/$(1)/spec.o $(patsubst %,$(B)/specs/$(1)/step.%.o,$(call levels_of,$(1))) \
 	$(patsubst %,$(B)/specs/$(1)/%.o,$(call cuda_half_of,$(1)))
 SPEC_OBJECTS := $(if $(filter release,$(VARIANT)),$(foreach id,$(TEST_SPECS),$(call objects_of,$(id))))
-TEST_INCLUDES := -Itests -Itests/support
+# cmocka passes a state to every test function; most of them need none.
+TEST_FLAGS := -Itests -Itests/support -Wno-unused-parameter
 
 unit: $(UNIT_TESTS)
 
-$(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES)
+$(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_FLAGS)
 
 define spec_rules
 $(B)/specs/$(1)/levels: FORCE
@@ -106,14 +107,14 @@ $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
-FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
+FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_FLAGS)
 
 # Two hundred formulas of nine tokens take longer to compile than to run; tests of the library have long sequences.
 $(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
 
 $(B)/expressions/%.o: build/tests/expressions/%.c $(TEST_RULES) $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(FORMULA_CFLAGS) -Werror -MMD -MP -c -o $@ $<
+	$(CC) $(FORMULA_CFLAGS) -Wunused-parameter -Werror -MMD -MP -c -o $@ $<
 
 $(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $(@D)
@@ -131,7 +132,7 @@ define kernel_rules
 $(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $$(@D)
 	$$(CC) $$(STEP_CFLAGS) -O0 $$(march.$$(basename $$*)) -DREAL_BYTES=$$(subst .,,$$(suffix $$*)) \
-		$$(TEST_INCLUDES) $$(CHECKS) -MMD -MP -MF $$@.d \
+		$$(TEST_FLAGS) $$(CHECKS) -MMD -MP -MF $$@.d \
 		-o $$@ $$< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $$(LIBRARIES)
 endef
 $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
@@ -141,7 +142,7 @@ $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_
 		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $(@D)
 	$(CC) $(STEP_CFLAGS) -O0 $(march.$(basename $*)) -DREAL_BYTES=$(subst .,,$(suffix $*)) -DDEVICE \
-		$(TEST_INCLUDES) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
+		$(TEST_FLAGS) $(CHECKS) -MMD -MP -MF $@.d -o $@ $< $(B)/lib/libspecs.a $(LIBRARY) -lcmocka $(LIBRARIES)
 
 -include tests/emulation/emulation.mk
 
@@ -154,7 +155,7 @@ FUZZ_TARGETS := build/fuzz/checkpoint build/fuzz/json_lines
 build/fuzz/%: tests/fuzz/%.c tests/fuzz/libfuzzer.c tests/fuzz/fuzz.c tests/support/toy_spec.c $(RUNTIME_SOURCES)
 	@mkdir -p build/fuzz
 	clang -std=gnu11 -O1 -g1 -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		$(WARNINGS) $(INCLUDES) $(TEST_INCLUDES) -DLH_FUZZ_TARGET=lh_fuzz_$* -o $@ $^ -ljansson -pthread -lm
+		$(WARNINGS) $(INCLUDES) $(TEST_FLAGS) -DLH_FUZZ_TARGET=lh_fuzz_$* -o $@ $^ -ljansson -pthread -lm
 
 fuzz: $(FUZZ_TARGETS) ## run libFuzzer on the readers of checkpoints and lines, FUZZ_SECONDS=60 each; needs clang
 	@for target in $(FUZZ_TARGETS); do \

@@ -72,7 +72,7 @@ EMULATED = $(CURDIR)/$(filter %.so,$^)
 LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
 DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
 $(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
-	RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+	RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation
 # This object multiplies matrices.
 $(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call runs,x86-64-v3))
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(CHECKS) -MMD -MP -MF $@.d \
@@ -86,7 +86,7 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 # The objects of the tests are the same for all models: the linker sets lh_model to the spec.
 of_model = -Wl,--undefined=$(1) -Wl,--defsym=lh_model=$(1)
 EMULATION_MODEL_TESTS := $(addprefix $(B)/tests/emulation/,test_model.o model_sides.o decoded_model.o)
-$(EMULATION_MODEL_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+$(EMULATION_MODEL_TESTS): RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation
 $(EMULATION_MODELS): $(B)/tests/emulation/test_model.%: $(EMULATION_MODEL_TESTS) $(LAUNCH_MODEL) $(B)/emulation/%.so \
 		$(B)/lib/libspecs.a $(LIBRARY)
 	$(CC) $(CHECKS) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) \
@@ -108,11 +108,11 @@ $(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
 # Loops of device_formula.tpl define all variables that a formula may read, so some are unused.
 $(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
-	$(CXX) $(EMULATION_CXXFLAGS) -Wno-unused-variable -Wno-unused-parameter $(or $(DEVICE_O),-O0 -g0) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(CXX) $(EMULATION_CXXFLAGS) -Wno-unused-variable -Wno-unused-parameter $(or $(DEVICE_O),-O0 -g0) $(TEST_FLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(DEVICE_FORMULA_TESTS:=.o): $(B)/%.device.o: %.c $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<
+	$(CC) $(RUNTIME_CFLAGS) $(TEST_FLAGS) $(CHECKS) -MMD -MP -c -o $@ $<
 
 $(DEVICE_FORMULA_TESTS): %: %.o $(DEVICE_FORMULAS) $(EMULATION_OBJECTS) $(B)/tests/support/lh_test.o $(REFERENCE_OBJECTS)
 	$(CXX) $(CHECKS) -o $@ $^ -lcmocka -lm -pthread

@@ -12,7 +12,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    (void)argc, (void)argv;
     const char *folder = getenv("LH_FUZZ_SEEDS");
     size_t bytes;
     uint8_t *data;

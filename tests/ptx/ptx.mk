@@ -73,9 +73,9 @@ link_ptx = $(CC) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) 
 PTX_MODEL_TESTS := $(addprefix $(B)/tests/ptx/,test_model.o model_sides.o decoded_model.o)
 $(PTX_MODEL_TESTS): $(B)/tests/ptx/%.o: tests/emulation/%.c Makefile tests/ptx/ptx.mk $(B)/compiler
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -O1 $(PTX_BOUNDS) -MMD -MP -c -o $@ $<
+	$(CC) $(RUNTIME_CFLAGS) $(TEST_FLAGS) -Itests/emulation -O1 $(PTX_BOUNDS) -MMD -MP -c -o $@ $<
 
-$(B)/tests/ptx/count.o: RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation -Itests/ptx
+$(B)/tests/ptx/count.o: RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation -Itests/ptx
 
 $(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: $(PTX_MODEL_TESTS) $(PTX_LINKED) \
 		$(B)/ptx/%/spec.o $(B)/ptx/%/step.o $(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)

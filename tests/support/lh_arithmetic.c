@@ -8,7 +8,6 @@
 
 static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
     lh_collected *s = (lh_collected *)c;
-    (void)error;
     if (s->count == s->capacity) {
         s->capacity = 2 * s->capacity + 1024;
         s->item = realloc(s->item, (size_t)s->capacity * sizeof *s->item);
@@ -33,10 +32,7 @@ static bool is_requested(const lh_collection *c, int axis, int value) {
     return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
 }
 
-static void progress(lh_collection *c, double share) {
-    (void)c;
-    assert_true(share >= 0 && share <= 1);
-}
+static void progress(lh_collection *c, double share) { assert_true(share >= 0 && share <= 1); }
 
 lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool by_carry) {
     lh_collected s = {.by_carry = by_carry, .least = 1, .most = most};

@@ -74,7 +74,6 @@ void lh_test_error(int status, int expected, const lh_error *error, const char *
 /* ---- files ---- */
 
 static int remove_entry(const char *path, const struct stat *found, int kind, struct FTW *where) {
-    (void)found, (void)kind, (void)where;
     return remove(path);
 }
 

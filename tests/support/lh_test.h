@@ -35,6 +35,8 @@ void lh_test_error(int status, int expected, const lh_error *error, const char *
 /* A fixture: *state is the path of a new directory, which teardown removes with its content. */
 int lh_test_make_directory(void **state);
 int lh_test_remove_directory(void **state);
+#define lh_test_in_directory(test) \
+    cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
 
 /* directory/name in a static buffer; the last eight results stay valid. */
 const char *lh_test_path(const char *directory, const char *name);

@@ -12,7 +12,6 @@ static size_t draw_count(const lh_shape *shape) { return (size_t)shape->labels; 
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int32_t *given = positions[shape->length[1] > 0];
-    (void)distances;
     if (given != NULL) memcpy(out, given, (size_t)shape->labels * sizeof *out);
     else lh_draw_positions(from, 0, 0, POSITION_ROWS, shape->labels, true, out, scratch);
 }
@@ -28,19 +27,15 @@ static size_t shared_bytes(const lh_shape *longest) { return (size_t)longest->la
         t[0] = (real)longest[0]; \
         for (int i = 0; i < longest[0] + longest[1]; i++) t[1 + i] = i < longest[0] ? (real)0.5 : (real)0.25; \
     } \
-    static size_t partial_bytes_##real(const lh_shape *longest) { return (void)longest, TOY_STORAGE * sizeof(real); } \
+    static size_t partial_bytes_##real(const lh_shape *longest) { return TOY_STORAGE * sizeof(real); } \
     static size_t workspace_bytes_##real(const lh_shape *part, lh_mode mode) { \
-        (void)mode; \
         return (size_t)part->sequences * TOY_WIDTH * sizeof(real); \
     }
 
 SIZES(float)
 SIZES(double)
 
-static int evaluation_group(const lh_shape *shape) {
-    (void)shape;
-    return 3;
-}
+static int evaluation_group(const lh_shape *shape) { return 3; }
 
 static const unsigned char code[] = "compute_75";
 

@@ -26,7 +26,6 @@ static int64_t take(lh_alarm *alarm, int count, int64_t step, lh_step_metrics me
 }
 
 static void test_alarm_healthy_run_silent(void **state) {
-    (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     for (int i = 1; i <= 2000; i++) {
@@ -36,7 +35,6 @@ static void test_alarm_healthy_run_silent(void **state) {
 }
 
 static void test_alarm_gradient_500_times_the_usual_after_100_steps_reported(void **state) {
-    (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(take(&alarm, 99, 1, make_step(1, 0.5)), 0);
@@ -53,7 +51,6 @@ static void test_alarm_gradient_500_times_the_usual_after_100_steps_reported(voi
 
 /* A fitted model has tiny gradients: a gradient norm below the clipping norm is not an alarm. */
 static void test_alarm_gradient_below_the_clipping_norm_silent(void **state) {
-    (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(take(&alarm, 200, 1, make_step(0.1, 1e-6)), 0);
@@ -62,7 +59,6 @@ static void test_alarm_gradient_below_the_clipping_norm_silent(void **state) {
 }
 
 static void test_alarm_update_above_half_of_the_parameters_reported(void **state) {
-    (void)state;
     lh_alarm alarm;
     lh_step_metrics metrics = make_step(1, 0.5);
     lh_alarm_open(&alarm, &lh_toy_spec);
@@ -74,7 +70,6 @@ static void test_alarm_update_above_half_of_the_parameters_reported(void **state
 }
 
 static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **state) {
-    (void)state;
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     double bad = 2.0 * log(5.0) + 0.01;
@@ -85,7 +80,6 @@ static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **s
 }
 
 static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
-    (void)state;
     lh_error error;
     lh_alarm alarm;
     lh_engine *engine;

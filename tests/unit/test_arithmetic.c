@@ -17,7 +17,6 @@ typedef struct worked {
 } worked;
 
 static void test_worked_examples_of_the_paper(void **state) {
-    (void)state;
     static const worked cases[] = {
         {lh_task_successor, {10, 6, 64, 8}, 1999, 0, "$001999&", "000200&"},
         {lh_task_addition, {10, 4, 0, 0, 64, 8}, 123, 748, "$0123+0748&", "1780&"},
@@ -102,7 +101,6 @@ static void check_cells(const lh_collected *s, int most, int per_digits) {
 }
 
 static void test_sums_and_products_are_right(void **state) {
-    (void)state;
     const int add[] = {10, 5, 0, 0, 256, 8}, times[] = {10, 4, 1, 0, 0, 256, 8}, hex[] = {16, 4, 0, 0, 256, 8};
     lh_collected s = lh_new_collected(add, 5, 3, true);
     lh_collect_all(&s, lh_task_addition);
@@ -123,7 +121,6 @@ static void test_sums_and_products_are_right(void **state) {
 /* A chain of the successor is a run of trailing nines; in base 2 there is not for every chain a number of each count of
  * digits. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
-    (void)state;
     const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
     lh_collected s = lh_new_collected(ten, 5, 5, true);
     lh_collect_all(&s, lh_task_successor);
@@ -150,7 +147,6 @@ static void test_successor_has_chains_of_trailing_digits(void **state) {
 /* ---- splits ---- */
 
 static void test_permutation_is_split_seven_to_one(void **state) {
-    (void)state;
     const int options[] = {16, 0, 4096, 8};
     uint8_t seen[4096] = {0};
     int sets[LH_SETS] = {0};
@@ -182,7 +178,6 @@ static void test_permutation_is_split_seven_to_one(void **state) {
 
 /* The operands of a validation pair come from another part of the permuted numbers than those of a training pair. */
 static void test_pairs_stay_within_their_part(void **state) {
-    (void)state;
     const int options[] = {10, 8, 0, 0, 4096, 4};
     uint8_t part[4096] = {0};
     lh_collected s = lh_new_collected(options, 1, 1, false);
@@ -203,7 +198,6 @@ static void test_pairs_stay_within_their_part(void **state) {
 
 /* As in the released code: all numbers of up to three digits; a sixth of all numbers for each of 4 to 6 digits. */
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
-    (void)state;
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
     lh_collected s = lh_new_collected(options, 1, 1, false);
@@ -231,7 +225,6 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
 }
 
 static void test_tested_digits_are_those_of_the_paper(void **state) {
-    (void)state;
     const int options[] = {10, 61, 64, 8};
     int counts[8] = {0}, seen[100] = {0};
     lh_collected s = lh_new_collected(options, 3, 6, false);
@@ -249,7 +242,6 @@ static void test_tested_digits_are_those_of_the_paper(void **state) {
 
 /* Numbers above 32 bits have a value on the axis of digits, too. */
 static void test_long_numbers_have_their_digits(void **state) {
-    (void)state;
     const int times[] = {10, 13, 1, 0, 0, 64, 8};
     lh_collected s = lh_new_collected(times, 3, 12, false);
     int counts[14] = {0};
@@ -267,7 +259,6 @@ static void test_long_numbers_have_their_digits(void **state) {
 
 /* The longest numbers of the widest frame: in the task's own frame, without padding, and in the widest frame. */
 static void test_numbers_fill_the_widest_frame(void **state) {
-    (void)state;
     const int next[] = {10, LH_MOST_PLACES, 64, 8};
     lh_collected s = lh_new_collected(next, 3, LH_MOST_PLACES, false);
     int own = 0, framed = 0;

@@ -58,7 +58,6 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
 }
 
 static void test_frames_hold_the_same_numbers(void **state) {
-    (void)state;
     const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8}, times[] = {10, 13, 0, 0, 0, 64, 8};
     lh_error error;
     lh_collected s = lh_new_collected(add, 5, 4, false);
@@ -84,7 +83,6 @@ static void test_frames_hold_the_same_numbers(void **state) {
 
 /* Digits and chains that only a wider frame can hold have equally many examples, in that frame alone. */
 static void test_frames_have_chains_of_their_own(void **state) {
-    (void)state;
     enum { OWN = 6, FRAMES = 3, MOST = 8 };
     static const int frame[FRAMES] = {LH_NO_VALUE, 0, 12};
     const int add[] = {10, OWN + 1, 0, 0, 64, 8};
@@ -123,7 +121,6 @@ static void test_frames_have_chains_of_their_own(void **state) {
 }
 
 static void test_narrow_frame_is_refused(void **state) {
-    (void)state;
     const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
     lh_error error;
     lh_collected s = lh_new_collected(options, 0, 1, false);

@@ -35,7 +35,6 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
 /* Training has numbers below 64, so only some of 2 digits. Numbers drawn for carries have groups of their own, and
  * groups beyond training are marked. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
-    (void)state;
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
     const lh_by both = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
@@ -83,7 +82,6 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
 /* Groups by digits, carries and frames together have every combination in the training frame and in the other frame;
  * groups by two of these axes leave out the examples of the third axis. */
 static void test_groups_have_carries_in_frames(void **state) {
-    (void)state;
     static const int32_t wide[] = {12};
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
@@ -123,7 +121,6 @@ static void test_groups_have_carries_in_frames(void **state) {
 /* Examples in frames have shapes of their own, whose numbers follow those of the training split, so the order of the
  * split does not change. */
 static void test_frames_do_not_change_the_order_of_the_split(void **state) {
-    (void)state;
     const int options[] = {10, 9, 64, 8};
     const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};
     fixture f;

@@ -30,7 +30,6 @@ static lh_status solve(lh_task_solve *task, const int *options, const char *text
 }
 
 static void test_literals_are_padded_and_solved(void **state) {
-    (void)state;
     static const struct {
         lh_task_solve *task;
         int options[8], frame;
@@ -60,7 +59,6 @@ static void test_literals_are_padded_and_solved(void **state) {
 }
 
 static void test_literals_fill_the_widest_frame(void **state) {
-    (void)state;
     enum { DIGITS_THERE = LH_MOST_PLACES - 1 };
     static const int options[] = {10, 6, 64, 8};
     static uint16_t token[DIGITS_THERE], input[LH_MOST_PLACES + 2], target[LH_MOST_PLACES + 1];
@@ -78,7 +76,6 @@ static void test_literals_fill_the_widest_frame(void **state) {
 }
 
 static void test_invalid_literals_are_refused(void **state) {
-    (void)state;
     char most[LH_MOST_PLACES + 1];
     memset(most, '1', LH_MOST_PLACES);
     most[LH_MOST_PLACES] = 0;

@@ -32,7 +32,6 @@ INLINE void check_columns(const int D) {
 }
 
 static void test_columns_any_head_width_exact(void **state) {
-    (void)state;
     check_columns(4);
     check_columns(8);
     check_columns(12);
@@ -59,7 +58,6 @@ INLINE void check_pair(const int D) {
 }
 
 static void test_pairs_of_rows_exact(void **state) {
-    (void)state;
     check_pair(1);
     check_pair(LANES / 2);
     if (LANES > 4) check_pair(3);
@@ -124,7 +122,6 @@ INLINE void check_tiles(const int D, const int H) {
 }
 
 static void test_tiles_of_keys_and_values_exact(void **state) {
-    (void)state;
     check_tiles(8, 1);
     check_tiles(32, 2);
     check_tiles(12, 2);
@@ -133,7 +130,6 @@ static void test_tiles_of_keys_and_values_exact(void **state) {
 }
 
 static void test_products_with_rows_any_head_width_exact(void **state) {
-    (void)state;
     check_products_with_rows(1);
     check_products_with_rows(4);
     check_products_with_rows(8);
@@ -197,7 +193,6 @@ INLINE void check_rotated(const int D, const int C, int places) {
 }
 
 static void test_rotated_queries_have_products_of_differences(void **state) {
-    (void)state;
     for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
         check_rotated(2, 16, places);
         check_rotated(4, 16, places);
@@ -220,7 +215,6 @@ static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, u
 }
 
 static void test_dropout_keep_any_count_and_counter_match_reference(void **state) {
-    (void)state;
     for (int count = 1; count <= 200; count += 13) check_dropout_keep(1, 2, 3, lh_site(3, 1, 0), count, 0.1);
     check_dropout_keep(0xffffffffffffffffULL, 0xffffffffu, 0xfffffffeu, 0xffffffffu, 100, 0.5);
     check_dropout_keep(0x0123456789abcdefULL, 0x80000000u, 0x7fffffff, lh_site(3, 6, 1), 5000, 0.9);
@@ -228,7 +222,6 @@ static void test_dropout_keep_any_count_and_counter_match_reference(void **state
 }
 
 static void test_dropout_keep_at_any_element_matches_reference(void **state) {
-    (void)state;
     const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MOST = 150 };
@@ -250,7 +243,6 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
 }
 
 static void test_keep_columns_converts_rows_to_lanes(void **state) {
-    (void)state;
     enum { STRIDE = 11 };
     int8_t keep[LANES * STRIDE + REAL_BYTES];
     for (size_t i = 0; i < sizeof keep; i++) keep[i] = i * 7 % 3 ? -1 : 0;
@@ -263,7 +255,6 @@ static void test_keep_columns_converts_rows_to_lanes(void **state) {
 }
 
 static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
-    (void)state;
     enum { COUNT = 5 * LANES };
     real *row = random_reals(1, COUNT, COUNT), *original = random_reals(1, COUNT, COUNT);
     int8_t keep[COUNT];
@@ -295,7 +286,6 @@ static void check_rotation(int heads, int head_width) {
 }
 
 static void test_rotate_row_rotates_and_rotates_back(void **state) {
-    (void)state;
     check_rotation(8, 8);
     check_rotation(16, 4);
     check_rotation(3, 32);

@@ -10,7 +10,6 @@
 static const int32_t list[] = {6, 50, 10};
 
 static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
-    (void)state;
     lh_lengths range = {NULL, 0, 1, 40, 1}, strided = {NULL, 0, 41, 500, 20}, listed = {list, 3, 0, 0, 0};
     assert_int_equal(lh_lengths_count(&range), 40);
     assert_int_equal(lh_lengths_get(&range, 39), 40);
@@ -23,14 +22,12 @@ static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
 }
 
 static void test_lengths_of_an_empty_range_are_none(void **state) {
-    (void)state;
     lh_lengths empty = {NULL, 0, 5, 4, 1};
     assert_int_equal(lh_lengths_count(&empty), 0);
     assert_int_equal(lh_lengths_longest(&empty), 0);
 }
 
 static void test_train_lengths_are_uniform(void **state) {
-    (void)state;
     long seen[6] = {0};
     for (uint32_t step = 0; step < 6000; step++) {
         int n = lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), step);
@@ -41,14 +38,12 @@ static void test_train_lengths_are_uniform(void **state) {
 }
 
 static void test_train_length_has_the_documented_counter(void **state) {
-    (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(8), 5, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
     int expected = 1 + (int)lh_rng_below(&rng, 6);
     assert_int_equal(lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), expected);
 }
 
 static void test_shape_at_lengths_of_streams(void **state) {
-    (void)state;
     lh_shape shape = lh_make_shape(&lh_toy_spec, 7, 3);
     assert_int_equal(shape.sequences, 3);
     assert_int_equal(shape.length[0], 14);
@@ -70,7 +65,6 @@ static lh_batch open_batch(int longest_n, int sequences) {
 
 /* Each row is the sampler's example, in the toy's format. */
 static void test_fill_rows_are_samples_of_their_counters(void **state) {
-    (void)state;
     enum { N = 5, ROWS = 4, FIRST = 100 };
     lh_batch batch = open_batch(N, ROWS);
     lh_source source = make_source(9, 0);
@@ -99,7 +93,6 @@ static void tell_options(lh_rng *rng, int n, lh_example *example) {
 
 /* A task's options reach its sampler, both for built-in tasks and for a user's own, which is tried first. */
 static void test_fill_samplers_see_the_options(void **state) {
-    (void)state;
     static const int options[] = {3, 1};
     for (int own = 0; own < 2; own++) {
         lh_task task = *lh_toy_spec.task;
@@ -122,7 +115,6 @@ static void test_fill_samplers_see_the_options(void **state) {
 
 /* A batch in one piece equals the same batch in shards. */
 static void test_fill_in_parts_equals_whole(void **state) {
-    (void)state;
     lh_batch whole = open_batch(6, 8), part = open_batch(6, 3);
     lh_source source = make_source(2, 0);
     lh_batch_fill(&whole, &lh_toy_spec, &source, 6, 0, 8, NULL);
@@ -137,7 +129,6 @@ static void test_fill_in_parts_equals_whole(void **state) {
 }
 
 static void test_fill_repeats_the_distinct_examples(void **state) {
-    (void)state;
     lh_batch batch = open_batch(6, 6);
     lh_source source = make_source(0, 2);
     lh_batch_fill(&batch, &lh_toy_spec, &source, 6, 0, 6, NULL);
@@ -148,7 +139,6 @@ static void test_fill_repeats_the_distinct_examples(void **state) {
 }
 
 static void test_fill_gives_other_examples_in_another_domain_or_step(void **state) {
-    (void)state;
     lh_batch a = open_batch(30, 2), b = open_batch(30, 2);
     lh_source source = make_source(0, 0), other = make_source(1, 0);
     lh_batch_fill(&a, &lh_toy_spec, &source, 30, 0, 2, NULL);
@@ -167,7 +157,6 @@ static int shrinking(int n) { return n % 2 ? n : n - 1; }
 /* A formula of a length need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the
  * writes. */
 static void test_open_fits_the_largest_example_of_any_formula(void **state) {
-    (void)state;
     lh_task task = *lh_toy_spec.task;
     lh_format format = *lh_toy_spec.format;
     lh_spec spec = lh_toy_spec;

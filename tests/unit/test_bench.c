@@ -31,7 +31,6 @@ static void sleep_in_attention(void) {
 }
 
 static void sleep_in_parts(void *argument, int index, int count) {
-    (void)argument, (void)index, (void)count;
     LH_TIMED(LH_PART_PRODUCTS);
     sleep_ms(20);
     sleep_in_attention();
@@ -40,7 +39,6 @@ static void sleep_in_parts(void *argument, int index, int count) {
 
 /* Sleeps are never short and seldom much too long: 60 ms and 40 ms have this ratio within a factor of two. */
 static void test_timings_nested_parts_are_separate(void **state) {
-    (void)state;
     double ticks[LH_PARTS];
     measure_ticks(1, sleep_in_parts, ticks);
     double ratio = ticks[LH_PART_ATTENTION] / ticks[LH_PART_PRODUCTS];
@@ -50,7 +48,6 @@ static void test_timings_nested_parts_are_separate(void **state) {
 }
 
 static void sleep_in_exponentials(void *argument, int index, int count) {
-    (void)argument, (void)index, (void)count;
     LH_TIMED(LH_PART_ATTENTION);
     sleep_ms(20);
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
@@ -59,7 +56,6 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
 
 /* Exponentials are a separate part in a fine profile; otherwise they belong to attention. */
 static void test_timings_exponentials_only_in_fine_profile(void **state) {
-    (void)state;
     double ticks[LH_PARTS];
     measure_ticks(1, sleep_in_exponentials, ticks);
     assert_true(ticks[LH_PART_EXPONENTIALS] == 0 && ticks[LH_PART_ATTENTION] > 0);
@@ -71,14 +67,12 @@ static void test_timings_exponentials_only_in_fine_profile(void **state) {
 }
 
 static void one_sleeps_all_meet(void *argument, int index, int count) {
-    (void)argument, (void)count;
     if (index == 0) sleep_ms(60);
     lh_team_barrier();
 }
 
 /* Thread 0 works, and the others wait for it as long as it sleeps. */
 static void test_timings_barrier_is_waiting(void **state) {
-    (void)state;
     double ticks[LH_PARTS];
     measure_ticks(2, one_sleeps_all_meet, ticks);
     assert_true(ticks[LH_PART_WAITING] > 0.5 * ticks[LH_PART_REST]);
@@ -106,7 +100,6 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
 
 /* The slow first shard delays a step: of two threads one waits for it; a single thread never waits. */
 static void test_bench_slow_shard_is_waiting(void **state) {
-    (void)state;
     lh_cpu_program slow = toy_float;
     slow.train_block = slow_first_block;
     lh_bench_result two = bench_toy(&slow, 2, 0), one = bench_toy(&slow, 1, 0);
@@ -121,7 +114,6 @@ static double skip_two_flops(const lh_shape *shape, lh_mode mode) {
 
 /* Operations that the code of a level leaves out are not counted as executed; nominal operations are not changed. */
 static void test_bench_skipped_work_is_not_executed(void **state) {
-    (void)state;
     lh_cpu_program skips = toy_float;
     skips.skipped_flops = skip_two_flops;
     lh_bench_result all = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
@@ -150,7 +142,6 @@ static void train_block_with_barrier(const lh_cpu_step *step, const lh_cpu_block
 /* Replicas do not wait for each other, and the rate counts the steps of all replicas. A step only sleeps, so the number
  * of processors does not matter. */
 static void test_bench_replicas_side_by_side(void **state) {
-    (void)state;
     lh_cpu_program slow = toy_float, meeting = toy_float;
     slow.train_block = slow_first_block;
     meeting.train_block = train_block_with_barrier;
@@ -164,7 +155,6 @@ static void test_bench_replicas_side_by_side(void **state) {
 
 /* Three replicas on two threads, four steps: the same bits as single engines with those seeds. */
 static void test_replicas_same_bits(void **state) {
-    (void)state;
     lh_error error;
     lh_replica_set set;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
@@ -198,7 +188,6 @@ static void test_replicas_same_bits(void **state) {
 
 /* A failure of any replica is reported. */
 static void test_replica_failure_reported(void **state) {
-    (void)state;
     lh_error error;
     lh_replica_set set;
     lh_spec spec = lh_toy_spec_with(toy_float_list);

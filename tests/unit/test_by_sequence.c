@@ -9,7 +9,6 @@ static lh_sums make_sums(int correct, int counted) { return (lh_sums){.correct =
 
 /* Bounds by the published formula, computed separately to ten digits. */
 static void test_wilson_bounds_equal_computed_ones(void **state) {
-    (void)state;
     static const struct {
         double share, count, low, high;
     } cases[] = {
@@ -27,7 +26,6 @@ static void test_wilson_bounds_equal_computed_ones(void **state) {
 
 /* Four sequences under two draws, the third without a counted label: shares 0.75, 0.25 and 1. */
 static void test_deviation_is_that_of_shares_by_sequence(void **state) {
-    (void)state;
     double share[5];
     lh_by_sequence statistics = {share, 0};
     const lh_sums first[] = {make_sums(4, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};

@@ -42,7 +42,6 @@ static void check_uniform(int base, bool product, int digits, int chain) {
 }
 
 static void test_draws_by_chain_are_uniform(void **state) {
-    (void)state;
     for (int chain = 0; chain <= 3; chain++) {
         check_uniform(3, false, 3, chain);
         check_uniform(4, true, 3, chain);
@@ -54,7 +53,6 @@ static void test_draws_by_chain_are_uniform(void **state) {
 
 /* Long numbers, which rarely have such a chain by chance. */
 static void test_draws_of_long_numbers_have_their_chain(void **state) {
-    (void)state;
     static const int chains[] = {0, 1, 2, 30, 59, 60};
     for (int product = 0; product < 2; product++) {
         lh_chains *c;

@@ -165,18 +165,16 @@ static void test_read_parameters_no_checkpoint_refused(void **state) {
     check_parameters_refused(path, &lh_toy_spec, "expected at least 8");
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest checkpoint[] = {
-        in_directory(test_write_file_holds_dense_tensors),
-        in_directory(test_write_same_state_same_bytes),
-        in_directory(test_read_parameters_both_types_read),
-        in_directory(test_read_parameters_of_another_optimiser_read),
-        in_directory(test_read_parameters_without_metadata_read),
-        in_directory(test_read_parameters_checkpoint_without_checksum_refused),
-        in_directory(test_read_parameters_other_model_refused),
-        in_directory(test_read_parameters_no_checkpoint_refused),
+        lh_test_in_directory(test_write_file_holds_dense_tensors),
+        lh_test_in_directory(test_write_same_state_same_bytes),
+        lh_test_in_directory(test_read_parameters_both_types_read),
+        lh_test_in_directory(test_read_parameters_of_another_optimiser_read),
+        lh_test_in_directory(test_read_parameters_without_metadata_read),
+        lh_test_in_directory(test_read_parameters_checkpoint_without_checksum_refused),
+        lh_test_in_directory(test_read_parameters_other_model_refused),
+        lh_test_in_directory(test_read_parameters_no_checkpoint_refused),
     };
     return cmocka_run_group_tests(checkpoint, NULL, NULL);
 }

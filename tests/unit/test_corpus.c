@@ -378,7 +378,6 @@ static atomic_int trained[7][25], blocks_wrong;
 
 static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                          lh_sums *sums) {
-    (void)workspace, (void)gradient;
     int tokens = step->shape.length[0], inputs = tokens - step->shape.labels;
     if (block->loss_scale * step->shape.sequences * step->shape.labels < 0.999999) blocks_wrong++;
     if ((int)block->first_example + block->sequences > step->shape.sequences) blocks_wrong++;
@@ -422,21 +421,19 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     lh_corpus_close(&c);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_corpus_groups_by_shape_in_order_of_the_file),
-        in_directory(test_corpus_numbers_shapes_over_both_files),
-        in_directory(test_corpus_takes_names_and_ids),
-        in_directory(test_corpus_errors_name_file_line_and_cause),
-        in_directory(test_corpus_mutated_files_are_read_or_refused),
-        in_directory(test_epoch_has_every_example_once_in_batches_of_one_shape),
-        in_directory(test_epoch_follows_from_seed_and_step_alone),
-        in_directory(test_epoch_order_is_uniform),
-        in_directory(test_batch_copies_the_picked_examples),
-        in_directory(test_batch_takes_no_examples_of_another_set),
-        in_directory(test_engine_trains_on_every_example_once_in_an_epoch),
+        lh_test_in_directory(test_corpus_groups_by_shape_in_order_of_the_file),
+        lh_test_in_directory(test_corpus_numbers_shapes_over_both_files),
+        lh_test_in_directory(test_corpus_takes_names_and_ids),
+        lh_test_in_directory(test_corpus_errors_name_file_line_and_cause),
+        lh_test_in_directory(test_corpus_mutated_files_are_read_or_refused),
+        lh_test_in_directory(test_epoch_has_every_example_once_in_batches_of_one_shape),
+        lh_test_in_directory(test_epoch_follows_from_seed_and_step_alone),
+        lh_test_in_directory(test_epoch_order_is_uniform),
+        lh_test_in_directory(test_batch_copies_the_picked_examples),
+        lh_test_in_directory(test_batch_takes_no_examples_of_another_set),
+        lh_test_in_directory(test_engine_trains_on_every_example_once_in_an_epoch),
     };
     return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);
 }

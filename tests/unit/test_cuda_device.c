@@ -25,7 +25,6 @@ static int make_fake(void **state) {
 }
 
 static int clear_variables(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
     return 0;
 }
@@ -35,7 +34,6 @@ static void set(const char *variable, const char *value) { assert_int_equal(sete
 /* ---- images ---- */
 
 static void test_image_parse_kind_reads_names(void **state) {
-    (void)state;
     lh_cuda_kind kind;
     assert_true(lh_cuda_parse_kind("sm_90", &kind));
     assert_true(kind.machine && kind.architecture == 90 && kind.suffix == 0);
@@ -49,7 +47,6 @@ static void test_image_parse_kind_reads_names(void **state) {
 }
 
 static void test_image_runs_on_the_devices_that_its_version_names(void **state) {
-    (void)state;
     static const struct {
         const char *image;
         int architecture, runs;
@@ -84,7 +81,6 @@ static const lh_cuda_image *make_images(const char *names) {
 }
 
 static void test_image_choose_best_that_fits(void **state) {
-    (void)state;
     static const struct {
         const char *images, *toolkit;
         int architecture, driver;
@@ -112,7 +108,6 @@ static void test_image_choose_best_that_fits(void **state) {
 }
 
 static void test_image_choose_none_fits_lists_images_and_device(void **state) {
-    (void)state;
     const lh_cuda_program some = {.images = make_images("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
     const lh_cuda_program none = {.images = NULL};
     const lh_cuda_image *image;
@@ -125,7 +120,6 @@ static void test_image_choose_none_fits_lists_images_and_device(void **state) {
 }
 
 static void test_image_choose_driver_too_old_names_both_versions(void **state) {
-    (void)state;
     const lh_cuda_program program = {.images = make_images("sm_90 compute_80"), .toolkit = "13.1"};
     const lh_cuda_image *image;
     lh_error error;
@@ -142,7 +136,6 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
 
 /* Machine code runs from its toolkit's major version on, the intermediate form only from its exact version on. */
 static void test_image_least_driver_by_kind(void **state) {
-    (void)state;
     static const struct {
         const char *images, *toolkit;
         int machine, ptx, release[2];
@@ -169,7 +162,6 @@ static void test_image_least_driver_by_kind(void **state) {
 }
 
 static void test_image_choose_source_if_no_image_fits(void **state) {
-    (void)state;
     const lh_cuda_program program = {.images = make_images("sm_90"), .toolkit = "13.0", .source = "text"};
     const lh_cuda_image *image;
     lh_error error;
@@ -217,7 +209,6 @@ static void assert_refused(const char *directory, const lh_cuda_program *program
 }
 
 static void test_device_ordinal_reads_text(void **state) {
-    (void)state;
     int ordinal = -1;
     lh_error error;
     lh_assert_ok(lh_cuda_parse_ordinal("cuda", &ordinal, &error), &error);
@@ -286,7 +277,6 @@ static void *use_in_thread(void *device) {
 }
 
 static void test_device_use_in_another_thread_makes_current(void **state) {
-    (void)state;
     const lh_cuda_program program = get_program("sm_90");
     lh_cuda_device device;
     lh_error error;

@@ -27,7 +27,6 @@ static int make_fakes(void **state) {
 }
 
 static int clear_variables(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
     return 0;
 }
@@ -65,7 +64,6 @@ static void test_driver_open_no_library_reported(void **state) {
 
 /* Without the variable the driver's own name is used. An installed driver is found. */
 static void test_driver_open_default_name_is_the_system_s(void **state) {
-    (void)state;
     static const char words[] = "libcuda.so.1: cannot open";
     lh_error error;
     bool installed = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
@@ -97,7 +95,6 @@ static void test_driver_open_stub_recognised(void **state) {
 
 /* The toolkit's stub, if there is a toolkit, has all functions under the searched names, and is refused. */
 static void test_driver_open_stub_of_the_toolkit_recognised(void **state) {
-    (void)state;
     static const char stub[] = "/usr/local/cuda/lib64/stubs/libcuda.so";
     lh_error error;
     if (!lh_test_exists(stub)) skip();

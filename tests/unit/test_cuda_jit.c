@@ -265,7 +265,6 @@ static void test_jit_compile_cache_folder_follows_variables(void **state) {
 /* Compiles twice, in its own process; returns 0 if both calls return uncached code and report why it cannot be
  * cached. */
 static int compile_twice(void *unused, const char *directory) {
-    (void)unused;
     lh_cuda_code code;
     if (setenv("LONGHAND_CACHE", directory, 1) != 0) return 1;
     for (int start = 0; start < 2; start++) {
@@ -373,7 +372,6 @@ static char *device_text(const char *body) {
 }
 
 static void test_jit_compile_real_machine_code_of_each_class(void **state) {
-    (void)state;
     without_fakes();
     static const int architectures[] = {75, 80, 90};
     char *text = device_text("x = sqrtf(x) / fmaf(x, x, 1.0f);");
@@ -399,7 +397,6 @@ static void test_jit_compile_real_machine_code_of_each_class(void **state) {
 }
 
 static void test_jit_compile_real_error_has_line_and_text(void **state) {
-    (void)state;
     without_fakes();
     char *text = device_text("x = nowhere;");
     lh_cuda_code code;

@@ -218,17 +218,15 @@ static void test_resume_wrong_lengths_fall_back(void **state) {
     free_place(&p);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest damage[] = {
-        in_directory(test_resume_truncated_header_falls_back),
-        in_directory(test_resume_truncated_without_previous_refused),
-        in_directory(test_resume_any_header_bit_flipped_refused),
-        in_directory(test_parameters_bits_flipped_refused),
-        in_directory(test_resume_bits_flipped_fall_back),
-        in_directory(test_resume_valid_file_with_changes_falls_back),
-        in_directory(test_resume_wrong_lengths_fall_back),
+        lh_test_in_directory(test_resume_truncated_header_falls_back),
+        lh_test_in_directory(test_resume_truncated_without_previous_refused),
+        lh_test_in_directory(test_resume_any_header_bit_flipped_refused),
+        lh_test_in_directory(test_parameters_bits_flipped_refused),
+        lh_test_in_directory(test_resume_bits_flipped_fall_back),
+        lh_test_in_directory(test_resume_valid_file_with_changes_falls_back),
+        lh_test_in_directory(test_resume_wrong_lengths_fall_back),
     };
     return cmocka_run_group_tests(damage, NULL, NULL);
 }

@@ -45,7 +45,6 @@ static const char *const body = "train.steps 4000000000\n"
                                 "resolved {\"id\":\"other spec\"}\n";
 
 static void test_defaults_are_read_into_the_spec(void **state) {
-    (void)state;
     char buffer[CAPACITY];
     lh_defaults d;
     lh_error error;
@@ -86,7 +85,6 @@ static void test_defaults_are_read_into_the_spec(void **state) {
 }
 
 static void test_defaults_of_a_spec_without_a_text_are_its_own(void **state) {
-    (void)state;
     lh_defaults d;
     lh_error error;
     lh_assert_ok(lh_defaults_open(&d, &lh_toy_spec, &error), &error);
@@ -106,7 +104,6 @@ static lh_spec with_axes(char *buffer, lh_task *task, const char *text) {
 
 /* Axes are stored in the task's order, length first. */
 static void test_defaults_of_an_evaluation_by_axes(void **state) {
-    (void)state;
     char buffer[CAPACITY];
     lh_defaults d;
     lh_error error;
@@ -140,7 +137,6 @@ static void assert_refused(const lh_spec *spec, const char *expected) {
 }
 
 static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
-    (void)state;
     char buffer[CAPACITY];
     lh_spec spec = make_spec(buffer, body);
     int bits = 8 * (int)strlen(buffer);
@@ -155,7 +151,6 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
 
 /* Valid digests of defaults that no generator of this version writes. */
 static void test_unknown_defaults_are_refused(void **state) {
-    (void)state;
     static const char *const wrong[] = {
         "train.stops 3",         "train.steps",           "train.steps ",        "train.steps -3",
         "train.steps 3x",        "train.steps 3 ",        "train.steps 0x3",     "train.steps 9223372036854775808",
@@ -181,7 +176,6 @@ static void test_unknown_defaults_are_refused(void **state) {
 
 /* The program that starts a trainer passes it the digest of the defaults that it was built with. */
 static void test_defaults_other_than_the_requested_are_stale(void **state) {
-    (void)state;
     char buffer[CAPACITY], digest[LH_SHA256_TEXT];
     lh_defaults d;
     lh_error error;

@@ -11,7 +11,6 @@ static float vector[TOY_STORAGE];
 static double vector8[TOY_STORAGE];
 
 static int clear(void **state) {
-    (void)state;
     memset(vector, 0, sizeof vector);
     memset(vector8, 0, sizeof vector8);
     return 0;
@@ -23,7 +22,6 @@ static int64_t find_index(int tensor, int64_t row, int64_t column) {
 }
 
 static void test_vector_of_finite_values_names_the_largest(void **state) {
-    (void)state;
     vector[find_index(TOY_TOKEN, 6, 3)] = -7.0f;
     vector[find_index(TOY_OUTPUT, 3, 4)] = 5.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
@@ -36,7 +34,6 @@ static void test_vector_of_finite_values_names_the_largest(void **state) {
 
 /* query, key and value share rows of memory: a NaN in one is not reported for the others. */
 static void test_vector_nan_reported_for_its_own_tensor(void **state) {
-    (void)state;
     vector[find_index(TOY_KEY, 0, 0)] = NAN;
     vector[find_index(TOY_KEY, 3, 3)] = INFINITY;
     vector[find_index(TOY_BIAS, 0, 4)] = -INFINITY;
@@ -51,7 +48,6 @@ static void test_vector_nan_reported_for_its_own_tensor(void **state) {
 }
 
 static void test_vector_gaps_between_tensors_ignored(void **state) {
-    (void)state;
     vector8[find_index(TOY_TOKEN, 7, 0)] = NAN; /* after its last row */
     vector8[find_index(TOY_POSITION, 2, 2)] = NAN;
     vector8[find_index(TOY_SCALE, 0, 3)] = 1e300;
@@ -62,14 +58,12 @@ static void test_vector_gaps_between_tensors_ignored(void **state) {
 }
 
 static void test_vector_all_zero_names_none(void **state) {
-    (void)state;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
     assert_int_equal(facts.largest, -1);
 }
 
 /* Two rows of the output tensor are in the first chunk, two in the second. */
 static void test_chunk_tensors_named(void **state) {
-    (void)state;
     char text[200];
     lh_diagnose_chunk(&lh_toy_spec, 0, text, sizeof text);
     assert_string_equal(text, "embed.token.weight, layers.0.attention.query.weight, layers.0.attention.key.weight "
@@ -81,7 +75,6 @@ static void test_chunk_tensors_named(void **state) {
 }
 
 static void test_step_message_names_tensors(void **state) {
-    (void)state;
     static float gradient[TOY_STORAGE];
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3: the loss is nan");
@@ -102,7 +95,6 @@ static void test_step_message_names_tensors(void **state) {
 
 /* Every element is finite, but the norm is not. */
 static void test_step_message_names_the_element_whose_square_overflows(void **state) {
-    (void)state;
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3: the gradient's norm is inf");
     vector[find_index(TOY_BIAS, 0, 2)] = 2e19f;
@@ -112,7 +104,6 @@ static void test_step_message_names_the_element_whose_square_overflows(void **st
 }
 
 static void test_step_message_names_parameters_if_there_is_no_gradient(void **state) {
-    (void)state;
     lh_error error;
     lh_fail(&error, LH_ERR_INPUT, "step 3");
     vector[find_index(TOY_BIAS, 0, 2)] = NAN;

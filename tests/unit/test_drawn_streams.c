@@ -239,19 +239,14 @@ static void check_all(const lh_spec *spec, void (*place)(batch_data *, int)) {
                 check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, given, shapes[i][0], shapes[i][1]);
 }
 
-static void place_every_layer(batch_data *data, int s) {
-    (void)s;
-    place_layers(data);
-}
+static void place_every_layer(batch_data *data, int s) { place_layers(data); }
 
 static void test_draws_of_layers_match_reference(void **state) {
-    (void)state;
     lh_parity_check_memory(&longhand_spec_parity_float64_drawn_layers);
     check_all(&longhand_spec_parity_float64_drawn_layers, place_every_layer);
 }
 
 static void test_draws_of_sequences_match_reference(void **state) {
-    (void)state;
     lh_parity_check_memory(&longhand_spec_parity_float64_drawn_pair);
     check_all(&longhand_spec_parity_float64_drawn_pair, place_sequence);
 }
@@ -283,14 +278,12 @@ static void check_draws_for_a_device(bool given) {
 }
 
 static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
-    (void)state;
     check_draws_for_a_device(false);
     check_draws_for_a_device(true);
 }
 
 /* A line of `predict` may give any position that all uses of the stream accept. */
 static void test_ranges_are_separate_for_each_stream(void **state) {
-    (void)state;
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,
                   *pair = &longhand_spec_parity_float64_drawn_pair;
     assert_true(layers->position_range[SOURCE] == RANGE && layers->position_range[TARGET] == RANGE);

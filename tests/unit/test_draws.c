@@ -146,7 +146,6 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
 }
 
 static void test_train_block_with_positions_of_each_sequence_matches_reference(void **state) {
-    (void)state;
     check_labels(1, 1, LH_MODE_TRAIN, false);
     check_labels(10, 5, LH_MODE_TRAIN, false);
     check_labels(LH_PARITY_LONGEST, 18, LH_MODE_TRAIN, false);
@@ -155,14 +154,12 @@ static void test_train_block_with_positions_of_each_sequence_matches_reference(v
 
 /* Dropout is on, at the sites of evaluation. */
 static void test_forward_block_with_dropout_of_the_draw_matches_reference(void **state) {
-    (void)state;
     check_labels(2, 1, LH_MODE_EVALUATE, false);
     check_labels(LH_PARITY_LONGEST, 18, LH_MODE_EVALUATE, false);
     check_labels(10, 5, LH_MODE_EVALUATE, true);
 }
 
 static void test_draws_of_sequences_give_a_device_the_same_positions(void **state) {
-    (void)state;
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = LABELS.spec->cuda;
     int32_t scratch[RANGE + 1], expected[TOKENS];
@@ -232,7 +229,6 @@ static void check_engine(int threads, int first, lh_sums *expected) {
 }
 
 static void test_predict_has_the_logits_of_an_evaluation(void **state) {
-    (void)state;
     lh_sums sums = {0, 0, 0, 0, 0, 0}, later = sums;
     for (int threads = 1; threads < 4; threads++) {
         check_engine(threads, 0, &sums);
@@ -280,7 +276,6 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
 }
 
 static void test_blocks_with_distances_of_each_side_match_reference(void **state) {
-    (void)state;
     for (int mode = 0; mode < 2; mode++) {
         check_sides(1, 1, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
         check_sides(10, 5, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
@@ -289,7 +284,6 @@ static void test_blocks_with_distances_of_each_side_match_reference(void **state
 }
 
 static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
-    (void)state;
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = SIDES.spec->cuda;
     int32_t buffer[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];

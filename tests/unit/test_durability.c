@@ -109,8 +109,7 @@ static void test_checkpoint_is_durable_after_its_logs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_checkpoint_is_durable_after_its_logs, lh_test_make_directory,
-                                        lh_test_remove_directory),
+        lh_test_in_directory(test_checkpoint_is_durable_after_its_logs),
     };
     return cmocka_run_group_tests_name("durability", tests, NULL, NULL);
 }

@@ -52,7 +52,6 @@ static void check_training(const lh_spec *spec, const lh_cpu_program *program, l
 }
 
 static void test_encoder_decoders_match_reference(void **state) {
-    (void)state;
     static const lh_parity_size sizes[] = {{1, 1, 1}, {5, 12, 12}, {19, 2, 3}, {2, 19, 19}, {9, 5, 8}, {16, 16, 16}};
     for (int i = 0; i < SPEC_COUNT; i++) {
         lh_ref_model *model = lh_parity_random_model(SPECS[i]);
@@ -123,7 +122,6 @@ static size_t count_logits(const pass *p) {
 static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
     pass *p = context;
     const double *attention[LH_MAX_STREAMS] = {seen->cross, seen->attention};
-    (void)layer;
     for (int s = 0; seen->cross && s < LH_MAX_STREAMS; s++)
         memcpy(p->attention[s] + (size_t)sequence * count_pairs(p, s), attention[s],
                count_pairs(p, s) * sizeof(double));
@@ -235,7 +233,6 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
 }
 
 static void test_encoder_decoders_match_stored_vectors(void **state) {
-    (void)state;
     for (int i = 0; i < LH_PAIRS_FILES; i++) {
         const lh_spec *spec = find_spec(lh_pairs_name[i]);
         print_message("           %s%s\n", lh_pairs_name[i], spec ? ", and generated code" : "");

@@ -59,7 +59,6 @@ static void check_threads(const lh_spec *spec, const lh_cpu_program *program, in
 }
 
 static void test_step_threads_same_bits(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_spec_with(toy_float_list), drawn = lh_toy_spec_with(toy_drawn_list);
     spec.train.batch = 13; /* shards of 4, 3, 3, 3; blocks of 2, 2 and 2, 1 */
     for (int threads = 2; threads <= 5; threads++) check_threads(&spec, &toy_float, threads);
@@ -68,14 +67,12 @@ static void test_step_threads_same_bits(void **state) {
 }
 
 static void test_step_more_shards_than_examples_runs(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     spec.train.batch = 3;
     check_threads(&spec, &toy_float, 3);
 }
 
 static void test_step_training_loss_falls(void **state) {
-    (void)state;
     static lh_step_metrics metrics[600];
     double first = 0, last = 0;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
@@ -96,7 +93,6 @@ static void test_step_training_loss_falls(void **state) {
 static void order_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                               lh_sums *sums) {
     static const float of_shard[] = {1e8f, 1.0f, -1e8f, 1.0f};
-    (void)step, (void)workspace;
     if (block->first_example % 2 == 0) ((float *)gradient)[TOY_STORAGE - 1] += of_shard[block->first_example / 2];
     sums->positions += 1;
 }
@@ -109,7 +105,6 @@ static void order_update(const lh_update *update, size_t first, size_t count, lh
 }
 
 static void test_step_gradient_is_left_fold_over_shards(void **state) {
-    (void)state;
     lh_cpu_program order = toy_float;
     order.train_block = order_train_block;
     order.end_shard = NULL;
@@ -127,7 +122,6 @@ static void test_step_gradient_is_left_fold_over_shards(void **state) {
 }
 
 static void test_step_nan_stops_before_update(void **state) {
-    (void)state;
     lh_error error;
     lh_step_metrics metrics[5];
     int done;
@@ -157,7 +151,6 @@ static void overflowing_update(const lh_update *update, size_t first, size_t cou
 
 /* A checkpoint never contains such parameters. */
 static void test_step_infinite_update_stops(void **state) {
-    (void)state;
     lh_error error;
     lh_step_metrics metrics[5];
     int done;
@@ -174,7 +167,6 @@ static void test_step_infinite_update_stops(void **state) {
 }
 
 static void test_write_state_resumes_same_bits(void **state) {
-    (void)state;
     lh_step_metrics metrics[20];
     lh_engine *whole = open_engine(&lh_toy_spec, &toy_float, 2), *half = open_engine(&lh_toy_spec, &toy_float, 1);
     lh_engine *rest = open_engine(&lh_toy_spec, &toy_float, 3);
@@ -216,7 +208,6 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
 }
 
 static void test_evaluate_threads_same_sums(void **state) {
-    (void)state;
     for (int threads = 2; threads <= 4; threads++) {
         check_evaluation(&lh_toy_spec, &toy_float, 9, threads);
         check_evaluation(&lh_toy_spec, &toy_drawn, 20, threads);
@@ -225,7 +216,6 @@ static void test_evaluate_threads_same_sums(void **state) {
 }
 
 static void test_evaluate_draws_share_examples(void **state) {
-    (void)state;
     lh_error error;
     lh_lengths lengths = {NULL, 0, 8, 8, 1};
     lh_sums first, second, other;
@@ -247,7 +237,6 @@ static void test_evaluate_draws_share_examples(void **state) {
 }
 
 static void test_reserve_grows(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 2);
     for (int n = 2; n <= 32; n += 10) {
@@ -262,7 +251,6 @@ static void test_reserve_grows(void **state) {
 }
 
 static void test_reserve_beyond_limit_named(void **state) {
-    (void)state;
     lh_error error;
     lh_lengths lengths = {NULL, 0, 30, 40, 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 1);
@@ -272,7 +260,6 @@ static void test_reserve_beyond_limit_named(void **state) {
 }
 
 static void test_open_training_beyond_limit_named(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine;
     lh_spec spec = lh_toy_spec;
@@ -282,13 +269,9 @@ static void test_open_training_beyond_limit_named(void **state) {
     assert_null(engine);
 }
 
-static size_t get_impossible_bytes(const lh_shape *longest, lh_mode mode) {
-    (void)longest, (void)mode;
-    return (size_t)1 << 60;
-}
+static size_t get_impossible_bytes(const lh_shape *longest, lh_mode mode) { return (size_t)1 << 60; }
 
 static void test_open_without_memory_reports_bytes(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine;
     lh_cpu_program program = toy_float;
@@ -299,7 +282,6 @@ static void test_open_without_memory_reports_bytes(void **state) {
 }
 
 static void test_step_distinct_repeats_examples(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine;
     static lh_step_metrics metrics[1500];
@@ -359,7 +341,6 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
 
 /* Engines share a workspace, some with longer sequences, one with a failure: each has the bits of a single engine. */
 static void test_engines_share_working_memory(void **state) {
-    (void)state;
     lh_error error;
     lh_step_metrics alone[4], shared[4];
     int done;
@@ -416,7 +397,6 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
 
 /* There are more distinct examples than a batch holds: successive batches use all of them. */
 static void test_step_distinct_beyond_batch_all_seen(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine;
     lh_step_metrics metrics[6];
@@ -435,7 +415,6 @@ static void test_step_distinct_beyond_batch_all_seen(void **state) {
 }
 
 static void test_predict_positions_replace_draws(void **state) {
-    (void)state;
     lh_error error;
     uint16_t input[] = {4, 0, 2};
     int32_t positions[] = {5, 6, 7, 8, 9, 10};

@@ -25,7 +25,6 @@ static lh_eval_request make_request(int first, int last, int draws) {
 }
 
 static void test_evaluate_draws_mean_and_spread(void **state) {
-    (void)state;
     lh_error error;
     enum { DRAWS = 5 };
     lh_spec spec = lh_toy_spec;
@@ -52,7 +51,6 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
 }
 
 static void test_evaluate_with_drawn_distances_makes_every_draw(void **state) {
-    (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
     spec.distance_range[0] = 64;
@@ -66,7 +64,6 @@ static void test_evaluate_with_drawn_distances_makes_every_draw(void **state) {
 
 /* Dropout makes an evaluation random, so each draw is evaluated. */
 static void test_evaluate_with_dropout_makes_every_draw(void **state) {
-    (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
     spec.eval.dropout = true;
@@ -79,7 +76,6 @@ static void test_evaluate_with_dropout_makes_every_draw(void **state) {
 }
 
 static void test_evaluate_without_draws_makes_one_pass(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(5, 8, 7);
@@ -179,7 +175,6 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
 
 /* Several batches together have the examples of a single batch. */
 static void test_evaluate_batches_without_draws_same_examples(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(6, 6, 1);
@@ -194,7 +189,6 @@ static void test_evaluate_batches_without_draws_same_examples(void **state) {
 }
 
 static void test_evaluate_more_draws_than_sites_refused(void **state) {
-    (void)state;
     lh_error error;
     lh_spec spec = lh_toy_spec;
     spec.position_range[0] = 64;
@@ -345,7 +339,6 @@ static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void 
 
 /* Lengths between training lengths are neither training lengths nor beyond. */
 static void test_split_of_lengths_between_training_lengths_is_between(void **state) {
-    (void)state;
     static const int32_t trained[] = {3, 8, 5};
     lh_spec spec = lh_toy_spec;
     spec.train.lengths = (lh_lengths){.list = trained, .count = 3};
@@ -421,13 +414,11 @@ static void test_evaluate_per_example_adds_up(void **state) {
 static volatile sig_atomic_t stop;
 
 static void stop_at_second(void *context, const lh_eval_result *result, int done, int count) {
-    (void)result, (void)count;
     *(int *)context = done;
     stop = done == 2;
 }
 
 static void test_evaluate_stops_between_lengths(void **state) {
-    (void)state;
     lh_error error;
     int done = 0;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -441,27 +432,24 @@ static void test_evaluate_stops_between_lengths(void **state) {
     engine->ops->close(engine);
 }
 
-#define WITH_DIRECTORY(function) \
-    cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_draws_mean_and_spread),
         cmocka_unit_test(test_evaluate_with_drawn_distances_makes_every_draw),
         cmocka_unit_test(test_evaluate_with_dropout_makes_every_draw),
         cmocka_unit_test(test_evaluate_without_draws_makes_one_pass),
-        WITH_DIRECTORY(test_evaluate_batches_mean_of_their_accuracies),
-        WITH_DIRECTORY(test_evaluate_every_condition_under_every_noise),
+        lh_test_in_directory(test_evaluate_batches_mean_of_their_accuracies),
+        lh_test_in_directory(test_evaluate_every_condition_under_every_noise),
         cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
         cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
-        WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
-        WITH_DIRECTORY(test_evaluate_lines_have_confidence_bounds),
-        WITH_DIRECTORY(test_evaluate_lines_read_back),
-        WITH_DIRECTORY(test_evaluate_condition_without_counted_labels_has_no_accuracy),
+        lh_test_in_directory(test_evaluate_lines_of_another_batch_are_not_found),
+        lh_test_in_directory(test_evaluate_lines_have_confidence_bounds),
+        lh_test_in_directory(test_evaluate_lines_read_back),
+        lh_test_in_directory(test_evaluate_condition_without_counted_labels_has_no_accuracy),
         cmocka_unit_test(test_split_of_lengths_between_training_lengths_is_between),
-        WITH_DIRECTORY(test_evaluate_older_lines_are_found),
-        WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),
-        WITH_DIRECTORY(test_evaluate_per_example_adds_up),
+        lh_test_in_directory(test_evaluate_older_lines_are_found),
+        lh_test_in_directory(test_evaluate_other_seed_is_not_found),
+        lh_test_in_directory(test_evaluate_per_example_adds_up),
         cmocka_unit_test(test_evaluate_stops_between_lengths),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);

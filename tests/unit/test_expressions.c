@@ -17,10 +17,7 @@ static void run_part(const expression_case *part) {
 }
 
 #define PART(n) \
-    static void test_formulas_part_##n##_match_plain_lua(void **state) { \
-        (void)state; \
-        run_part(expression_part_##n); \
-    }
+    static void test_formulas_part_##n##_match_plain_lua(void **state) { run_part(expression_part_##n); }
 PART(0)
 PART(1)
 PART(2)

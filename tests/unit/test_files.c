@@ -51,7 +51,6 @@ static void test_make_directories_file_in_the_way_named(void **state) {
 }
 
 static int make_below(void *argument, const char *directory) {
-    (void)argument;
     lh_error error;
     lh_status status = lh_make_directories(lh_test_path(directory, "new/deeper"), &error);
     return status == LH_ERR_ENVIRONMENT && strstr(error.text, "/new: ") && strstr(error.text, "denied") ? 0 : 1;
@@ -146,7 +145,6 @@ static void test_replace_file_size_limit_old_stays(void **state) {
 }
 
 static int replace_below(void *argument, const char *directory) {
-    (void)argument;
     lh_error error;
     lh_status status = lh_replace_file(lh_test_path(directory, "out"), "new", 3, &error);
     return status == LH_ERR_ENVIRONMENT && strstr(error.text, "denied") ? 0 : 1;
@@ -205,7 +203,6 @@ static void test_read_file_content_zero_terminated(void **state) {
 }
 
 static void test_read_file_unknown_size_read(void **state) {
-    (void)state;
     lh_error error;
     char *data;
     size_t bytes;
@@ -297,7 +294,6 @@ static void test_append_line_long_torn_line_removed(void **state) {
 
 /* Lines of 9 bytes under a limit of 20: the third does not fit, and no part of it is left. */
 static int append_to_full_disk(void *argument, const char *directory) {
-    (void)argument;
     lh_error error;
     const char *path = lh_test_path(directory, "lines");
     if (lh_append_line(path, "12345678", &error) != LH_OK) return 1;
@@ -354,34 +350,32 @@ static void test_truncate_lines_of_a_missing_file_succeeds(void **state) {
     assert_false(lh_test_exists(lh_test_path(*state, "none")));
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest files[] = {
-        in_directory(test_make_directories_nested_made),
-        in_directory(test_make_directories_relative_made),
-        in_directory(test_make_directories_file_in_the_way_named),
-        in_directory(test_make_directories_read_only_parent_named),
-        in_directory(test_replace_file_new_and_old_replaced),
-        in_directory(test_replace_file_permissions_follow_umask),
-        in_directory(test_replace_file_longest_name_replaced),
-        in_directory(test_replace_file_directory_in_the_way_refused),
-        in_directory(test_replace_file_missing_directory_named),
-        in_directory(test_replace_file_full_disk_old_stays),
-        in_directory(test_replace_file_size_limit_old_stays),
-        in_directory(test_replace_file_read_only_directory_old_stays),
-        in_directory(test_replace_file_killed_any_time_whole),
-        in_directory(test_read_file_content_zero_terminated),
+        lh_test_in_directory(test_make_directories_nested_made),
+        lh_test_in_directory(test_make_directories_relative_made),
+        lh_test_in_directory(test_make_directories_file_in_the_way_named),
+        lh_test_in_directory(test_make_directories_read_only_parent_named),
+        lh_test_in_directory(test_replace_file_new_and_old_replaced),
+        lh_test_in_directory(test_replace_file_permissions_follow_umask),
+        lh_test_in_directory(test_replace_file_longest_name_replaced),
+        lh_test_in_directory(test_replace_file_directory_in_the_way_refused),
+        lh_test_in_directory(test_replace_file_missing_directory_named),
+        lh_test_in_directory(test_replace_file_full_disk_old_stays),
+        lh_test_in_directory(test_replace_file_size_limit_old_stays),
+        lh_test_in_directory(test_replace_file_read_only_directory_old_stays),
+        lh_test_in_directory(test_replace_file_killed_any_time_whole),
+        lh_test_in_directory(test_read_file_content_zero_terminated),
         cmocka_unit_test(test_read_file_unknown_size_read),
-        in_directory(test_open_file_pipe_or_link_refused_at_once),
-        in_directory(test_read_file_missing_or_directory_refused),
-        in_directory(test_append_line_new_file_lines_in_order),
-        in_directory(test_append_line_torn_line_removed),
-        in_directory(test_append_line_long_torn_line_removed),
-        in_directory(test_append_line_full_disk_undone),
-        in_directory(test_truncate_lines_drops_later_and_torn_lines),
-        in_directory(test_truncate_lines_without_later_lines_changes_nothing),
-        in_directory(test_truncate_lines_of_a_missing_file_succeeds),
+        lh_test_in_directory(test_open_file_pipe_or_link_refused_at_once),
+        lh_test_in_directory(test_read_file_missing_or_directory_refused),
+        lh_test_in_directory(test_append_line_new_file_lines_in_order),
+        lh_test_in_directory(test_append_line_torn_line_removed),
+        lh_test_in_directory(test_append_line_long_torn_line_removed),
+        lh_test_in_directory(test_append_line_full_disk_undone),
+        lh_test_in_directory(test_truncate_lines_drops_later_and_torn_lines),
+        lh_test_in_directory(test_truncate_lines_without_later_lines_changes_nothing),
+        lh_test_in_directory(test_truncate_lines_of_a_missing_file_succeeds),
     };
     return cmocka_run_group_tests(files, NULL, NULL);
 }

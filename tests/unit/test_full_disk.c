@@ -163,11 +163,9 @@ static void test_traces_on_a_full_disk_keep_their_files_whole(void **state) {
     check(state, trace_into);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(test_training_on_a_full_disk_keeps_its_files_whole),
-                                       TEST(test_evaluation_on_a_full_disk_keeps_its_files_whole),
-                                       TEST(test_traces_on_a_full_disk_keep_their_files_whole)};
+    const struct CMUnitTest tests[] = {lh_test_in_directory(test_training_on_a_full_disk_keeps_its_files_whole),
+                                       lh_test_in_directory(test_evaluation_on_a_full_disk_keeps_its_files_whole),
+                                       lh_test_in_directory(test_traces_on_a_full_disk_keep_their_files_whole)};
     return cmocka_run_group_tests_name("full_disk", tests, NULL, NULL);
 }

@@ -65,18 +65,15 @@ static void check_target(const target *t) {
 }
 
 static void test_checkpoint_readers_any_bytes_no_crash(void **state) {
-    (void)state;
     check_target(&(target){"checkpoint", lh_fuzz_checkpoint, lh_fuzz_checkpoint_seed});
 }
 
 static void test_line_readers_any_bytes_no_crash(void **state) {
-    (void)state;
     check_target(&(target){"lines", lh_fuzz_json_lines, lh_fuzz_json_lines_seed});
 }
 
 /* The seeds are valid: unmutated files are read to their end. */
 static void test_seeds_are_read(void **state) {
-    (void)state;
     size_t bytes;
     uint8_t *data;
     for (int i = 0; (data = lh_fuzz_checkpoint_seed(i, &bytes)) != NULL; i++) {

@@ -14,7 +14,6 @@ enum { MOST = 9, H = 2, D = 3, C = H * D };
 
 /* Four keys, seen from the second; the order is 2, 0, 3. */
 static void test_row_four_keys_known_weights(void **state) {
-    (void)state;
     const double logit[] = {0, 5, 1, -1}, expected[] = {0.134471, 0, 0.731059, 0.036165};
     const double shares[] = {0.149131, 0, 0.810761, 0.040108};
     double weight[4], total = lh_ref_geometric_row(4, 1, logit, weight);
@@ -26,7 +25,6 @@ static void test_row_four_keys_known_weights(void **state) {
 /* With P = 1/2 everywhere, weights halve in the order of the keys: nearer before farther, and right before left. Beyond
  * one end of the sequence the other side continues. */
 static void test_row_equal_logits_halve_outwards(void **state) {
-    (void)state;
     static const double expected[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
                                           {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
                                           {1. / 16, 1. / 4, 0, 1. / 2, 1. / 8},
@@ -44,7 +42,6 @@ static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(
 
 /* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), c the running sum of log(1 - P) with a zero at i. */
 static void test_row_matches_logarithms(void **state) {
-    (void)state;
     for (int T = 1; T <= MOST; T++) {
         for (int i = 0; i < T; i++) {
             double logit[MOST], weight[MOST], expected[MOST], running[MOST], sum = 0;
@@ -64,7 +61,6 @@ static void test_row_matches_logarithms(void **state) {
 }
 
 static void test_row_very_low_logits_give_zero_weights(void **state) {
-    (void)state;
     const double logit[] = {-1e4, -1e4, -1e4}, nothing[3] = {0};
     double weight[3];
     assert_true(lh_ref_geometric_row(3, 1, logit, weight) == 0);
@@ -115,7 +111,6 @@ static void check_gradients(int T, bool normalised, bool directional, double off
 }
 
 static void test_attend_grad_matches_differences(void **state) {
-    (void)state;
     static const int tokens[] = {1, 2, 5, 6};
     for (int i = 0; i < 4; i++)
         for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2, -0.4);
@@ -123,7 +118,6 @@ static void test_attend_grad_matches_differences(void **state) {
 
 /* Sums of weights near 1e-12: a sum above it is divided to 1, a sum below it has the constant divisor. */
 static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
-    (void)state;
     double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MOST * MOST];
     int above = 0, below = 0;
@@ -148,7 +142,6 @@ static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **stat
 }
 
 static void test_attend_grad_at_the_least_divisor_matches_differences(void **state) {
-    (void)state;
     for (int T = 1; T <= MOST; T++) check_gradients(T, true, T % 2, -30);
 }
 

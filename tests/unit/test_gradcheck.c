@@ -122,7 +122,6 @@ static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
     int kinks = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         check(spec, seed, -1, 0, results);
         assert_wrong(spec, results, -1);
@@ -135,7 +134,6 @@ static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
 static void test_gradcheck_one_element_of_a_model_found(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
-    (void)state;
     check(spec, 1, -1, 0, results);
     for (int t = 0; t < spec->tensor_count; t++) {
         double amount;
@@ -153,7 +151,6 @@ static void test_gradcheck_passes_near_kinks(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_spec_with(toy_double_list);
     spec.precision = "float64";
-    (void)state;
     for (int i = 0; i < (int)(sizeof kinks / sizeof *kinks); i++) {
         double amount;
         lh_gradcheck_result *results = open_check(&spec, kinks[i]);

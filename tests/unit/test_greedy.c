@@ -129,7 +129,6 @@ static void check(const greedy_case *c) {
 }
 
 static void test_exact_match_equals_greedy_decoding(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) check(&CASES[i]);
 }
 
@@ -208,7 +207,6 @@ static void check_errors(const lh_spec *spec) {
 }
 
 static void test_own_answers_continue_after_an_error_at_any_token(void **state) {
-    (void)state;
     check_errors(&longhand_spec_parity_float64_decoder_alibi);
     check_errors(&longhand_spec_parity_float64_encoder_decoder);
     check_errors(&longhand_spec_parity_float64_drawn_pair);

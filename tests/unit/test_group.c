@@ -55,7 +55,6 @@ static bool do_piece(void *job) {
 }
 
 static void test_group_every_job_by_one_thread_at_a_time(void **state) {
-    (void)state;
     enum { JOBS = 23 };
     lh_error error;
     for (int threads = 1; threads <= 4; threads++) {
@@ -74,7 +73,6 @@ static void test_group_every_job_by_one_thread_at_a_time(void **state) {
 }
 
 static void test_group_jobs_take_turns(void **state) {
-    (void)state;
     lh_error error;
     int order[6], at = 0;
     piecework work[3] = {{.pieces = 3}, {.pieces = 1}, {.pieces = 2}};

@@ -371,19 +371,17 @@ static void test_groups_without_new_examples_are_refused(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_groups_are_the_occurring_combinations),
-        in_directory(test_groups_of_a_range_leave_out_other_values),
-        in_directory(test_groups_have_examples_of_one_held_out_set),
-        in_directory(test_invalid_axes_are_refused),
-        in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
-        in_directory(test_evaluation_by_axes_lines_read_back),
-        in_directory(test_evaluation_lines_compare_with_training),
-        in_directory(test_lines_record_lengths_beyond_training),
-        in_directory(test_groups_without_new_examples_are_refused),
+        lh_test_in_directory(test_groups_are_the_occurring_combinations),
+        lh_test_in_directory(test_groups_of_a_range_leave_out_other_values),
+        lh_test_in_directory(test_groups_have_examples_of_one_held_out_set),
+        lh_test_in_directory(test_invalid_axes_are_refused),
+        lh_test_in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
+        lh_test_in_directory(test_evaluation_by_axes_lines_read_back),
+        lh_test_in_directory(test_evaluation_lines_compare_with_training),
+        lh_test_in_directory(test_lines_record_lengths_beyond_training),
+        lh_test_in_directory(test_groups_without_new_examples_are_refused),
     };
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);
 }

@@ -40,7 +40,6 @@ static void moments(const double *x, double result[3]) {
 }
 
 static void test_initialise_normal_moments(void **state) {
-    (void)state;
     double actual[3], expected[3] = {0, 0.5, 3};
     moments(large_values(0), actual);
     lh_assert_close(actual, expected, 2, 0, 0.01);
@@ -49,7 +48,6 @@ static void test_initialise_normal_moments(void **state) {
 
 /* Normal values truncated at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
 static void test_initialise_truncated_normal_moments(void **state) {
-    (void)state;
     double actual[3], expected[3] = {0, 0.5 * 0.87962566, 2.3654};
     const double *values = large_values(1);
     moments(values, actual);
@@ -62,7 +60,6 @@ static void test_initialise_truncated_normal_moments(void **state) {
 
 /* Kolmogorov's distance to the exact distribution; 1.95 / sqrt(count) is its 99.9% point. */
 static void test_initialise_truncated_normal_distribution(void **state) {
-    (void)state;
     enum { BINS = 200 };
     static long below[BINS + 1];
     const double *values = large_values(1);
@@ -79,7 +76,6 @@ static void test_initialise_truncated_normal_distribution(void **state) {
 
 /* Uniform values on [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and values reach both ends. */
 static void test_initialise_uniform_moments(void **state) {
-    (void)state;
     double actual[3], expected[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
     const double *values = large_values(2);
     moments(values, actual);
@@ -95,7 +91,6 @@ static void test_initialise_uniform_moments(void **state) {
 /* A value is (2 k / 2^24 - 1) times the bound, where k is the 24 highest bits of the word; as a float it is below the
  * bound. */
 static void test_initialise_uniform_bits(void **state) {
-    (void)state;
     enum { FEW = 4096 };
     static float narrow[FEW];
     static double wide[FEW];
@@ -117,7 +112,6 @@ static void test_initialise_uniform_bits(void **state) {
 
 /* Element e of tensor t is word e % 4 of block e / 4 at example t. */
 static void test_initialise_counter_as_documented(void **state) {
-    (void)state;
     static double actual[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 77, 8, actual);
     for (int e = 0; e < 16; e++) {
@@ -130,7 +124,6 @@ static void test_initialise_counter_as_documented(void **state) {
 }
 
 static void test_initialise_constants_and_gaps(void **state) {
-    (void)state;
     static float actual[TOY_STORAGE];
     memset(actual, 0xff, sizeof actual);
     lh_initialise(&lh_toy_spec, 1, 4, actual);
@@ -143,7 +136,6 @@ static void test_initialise_constants_and_gaps(void **state) {
 }
 
 static void test_initialise_float_is_rounded_double(void **state) {
-    (void)state;
     static float narrow[TOY_STORAGE];
     static double wide[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 1, 4, narrow);
@@ -152,7 +144,6 @@ static void test_initialise_float_is_rounded_double(void **state) {
 }
 
 static void test_initialise_depends_on_seed_and_tensor(void **state) {
-    (void)state;
     static double one[TOY_STORAGE], two[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 1, 8, one);
     lh_initialise(&lh_toy_spec, 1ull << 32 | 1, 8, two);

@@ -87,7 +87,6 @@ static void check_distances(const lh_corpus *c) {
 }
 
 static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
-    (void)state;
     for (int strict = 0; strict < 2; strict++) {
         fixture f;
         lh_corpus c;
@@ -105,7 +104,6 @@ static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
 
 /* 12 puzzles of each number of vectors, in order and numbered from 1; each has two rotated copies. */
 static void test_task_has_a_validation_set_of_its_own(void **state) {
-    (void)state;
     fixture f;
     lh_corpus c;
     int symbol;
@@ -128,7 +126,6 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
 }
 
 static void test_task_has_the_same_examples_for_the_same_seed(void **state) {
-    (void)state;
     fixture f;
     lh_corpus a, b;
     make_spec(&f, 7, PUZZLES, false, NULL);
@@ -157,7 +154,6 @@ static void count_call(void *context, double share) {
 }
 
 static void test_task_reports_progress(void **state) {
-    (void)state;
     fixture f;
     lh_corpus c;
     lh_error error;
@@ -336,7 +332,6 @@ static void test_mutated_files_are_read_or_refused(void **state) {
 
 /* Compares the published file, which is not part of the project, with the statements of its paper. */
 static void test_published_file_matches_its_paper(void **state) {
-    (void)state;
     const char *path = getenv("LONGHAND_LST_VALIDATION");
     if (path == NULL || path[0] == 0) {
         print_message("SKIPPED: LONGHAND_LST_VALIDATION names no file of the published puzzles\n");
@@ -365,9 +360,6 @@ static void test_published_file_matches_its_paper(void **state) {
     lh_corpus_close(&c);
 }
 
-#define WITH_DIRECTORY(function) \
-    cmocka_unit_test_setup_teardown(function, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     latin_all_squares(squares);
     const struct CMUnitTest tests[] = {
@@ -375,12 +367,12 @@ int main(void) {
         cmocka_unit_test(test_task_has_a_validation_set_of_its_own),
         cmocka_unit_test(test_task_has_the_same_examples_for_the_same_seed),
         cmocka_unit_test(test_task_reports_progress),
-        WITH_DIRECTORY(test_file_is_read_in_both_alphabets),
-        WITH_DIRECTORY(test_invalid_file_is_refused),
-        WITH_DIRECTORY(test_file_with_a_puzzle_of_several_steps_is_refused),
-        WITH_DIRECTORY(test_file_other_than_the_plan_s_is_refused),
-        WITH_DIRECTORY(test_file_with_a_byte_0_is_refused),
-        WITH_DIRECTORY(test_mutated_files_are_read_or_refused),
+        lh_test_in_directory(test_file_is_read_in_both_alphabets),
+        lh_test_in_directory(test_invalid_file_is_refused),
+        lh_test_in_directory(test_file_with_a_puzzle_of_several_steps_is_refused),
+        lh_test_in_directory(test_file_other_than_the_plan_s_is_refused),
+        lh_test_in_directory(test_file_with_a_byte_0_is_refused),
+        lh_test_in_directory(test_mutated_files_are_read_or_refused),
         cmocka_unit_test(test_published_file_matches_its_paper),
     };
     return cmocka_run_group_tests_name("latin_corpus", tests, NULL, NULL);

@@ -95,7 +95,6 @@ static int more_items(int few) {
 }
 
 static void test_squares_are_all_latin_squares_of_order_four(void **state) {
-    (void)state;
     for (int i = 0; i < LATIN_SQUARES; i++) {
         for (int line = 0; line < 4; line++) {
             assert_int_equal(latin_row_symbols(squares[i], line), 15);
@@ -108,7 +107,6 @@ static void test_squares_are_all_latin_squares_of_order_four(void **state) {
 
 /* Each number of vectors has equally many puzzles; strategy and answer follow the rules and all squares. */
 static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
-    (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     int wanted = more_items(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
     while (seen[1] < wanted || seen[2] < wanted || seen[3] < wanted) {
@@ -130,7 +128,6 @@ static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **st
 }
 
 static void test_classifier_takes_the_first_strategy(void **state) {
-    (void)state;
     static const struct {
         const char *grid;
         latin_strategy strategy;
@@ -157,7 +154,6 @@ static void test_classifier_takes_the_first_strategy(void **state) {
 
 /* A rotation clockwise by 90 degrees moves cell (r, c) to (c, 3 - r); each symbol is replaced by the next. */
 static void test_rotation_moves_cells_and_symbols(void **state) {
-    (void)state;
     latin_puzzle p = parse_puzzle("12.."
                                   "..4."
                                   "...."
@@ -182,7 +178,6 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
 
 /* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
 static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
-    (void)state;
     latin_puzzle a = parse_puzzle("1?......2.......");
     latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */
     latin_puzzle sixth = parse_puzzle("1....?........34");   /* 1 of 6 */

@@ -7,10 +7,7 @@
 
 #include "base/cpu_level.h"
 
-static int clear_variable(void **state) {
-    (void)state;
-    return unsetenv("LONGHAND_ISA");
-}
+static int clear_variable(void **state) { return unsetenv("LONGHAND_ISA"); }
 
 /* Programs of which these tests use only the level. */
 static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
@@ -38,21 +35,18 @@ static void test_level_runs_agrees_with_cpuinfo(void **state) {
     static const char *const flags_v3[] = {"avx",   "avx2",   "bmi1",   "bmi2", "f16c",    "fma", "abm",
                                            "movbe", "popcnt", "sse4_2", "cx16", "lahf_lm", NULL};
     static const char *const flags_v4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", NULL};
-    (void)state;
     if (!lh_level_runs("x86-64")) skip();
     assert_int_equal(lh_level_runs("x86-64-v3"), has_flags(flags_v3));
     assert_int_equal(lh_level_runs("x86-64-v4"), has_flags(flags_v3) && has_flags(flags_v4));
 }
 
 static void test_level_runs_unknown_or_foreign_no(void **state) {
-    (void)state;
     assert_false(lh_level_runs("riscv64"));
     assert_false(lh_level_runs(""));
     assert_false(lh_level_runs("x86-64") && lh_level_runs("aarch64"));
 }
 
 static void test_level_choose_widest_that_runs(void **state) {
-    (void)state;
     const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &none, NULL}, *chosen;
     lh_error error;
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
@@ -63,7 +57,6 @@ static void test_level_choose_widest_that_runs(void **state) {
 }
 
 static void test_level_choose_named_pinned(void **state) {
-    (void)state;
     const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *chosen;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", own_level(), 1), 0);
@@ -74,7 +67,6 @@ static void test_level_choose_named_pinned(void **state) {
 }
 
 static void test_level_choose_unknown_name_lists_levels(void **state) {
-    (void)state;
     const lh_cpu_program *programs[] = {&plain, &v3, NULL}, *chosen;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "native", 1), 0);
@@ -86,7 +78,6 @@ static void test_level_choose_unknown_name_lists_levels(void **state) {
 }
 
 static void test_level_choose_named_not_runnable_refused(void **state) {
-    (void)state;
     const lh_cpu_program *programs[] = {&plain, &arm, &none, NULL}, *only[] = {&none, NULL}, *chosen;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
@@ -99,7 +90,6 @@ static void test_level_choose_named_not_runnable_refused(void **state) {
 }
 
 static void test_level_choose_nothing_runs_refused(void **state) {
-    (void)state;
     const lh_cpu_program *programs[] = {&none, NULL}, *empty[] = {NULL}, *chosen;
     lh_error error;
     lh_status status = lh_level_choose(programs, &chosen, &error);

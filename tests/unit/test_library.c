@@ -216,7 +216,6 @@ static void check_scores(const library_entry *entry) {
 
 /* Every preset with a score is tested twice, with indices and with random distances. */
 static void test_scores_every_preset_equals_its_closed_form(void **state) {
-    (void)state;
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++, count++) {
         print_message("           %s%s\n", entry->name, entry->drawn ? ", drawn" : "");
@@ -254,7 +253,6 @@ static void check_direction(workplace *w, const library_parameter *p, int first)
 }
 
 static void test_gradients_every_parameter_matches_differences(void **state) {
-    (void)state;
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++) {
         workplace *w = open_workplace(entry);
@@ -305,7 +303,6 @@ static void check_beginning(const library_entry *entry, const library_parameter 
 }
 
 static void test_parameters_have_the_papers_initial_values(void **state) {
-    (void)state;
     for (const library_entry *entry = library_entries; entry->name; entry++)
         for (const library_parameter *p = entry->parameters; p->name; p++) check_beginning(entry, p);
 }

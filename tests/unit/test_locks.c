@@ -68,7 +68,6 @@ static long file_system; /* file system that fstatfs reports */
 
 /* Replaces the system's function. */
 int fstatfs(int file, struct statfs *found) {
-    (void)file;
     *found = (struct statfs){.f_type = file_system};
     return 0;
 }
@@ -115,7 +114,6 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
 }
 
 static int lock_and_sleep(void *argument, const char *directory) {
-    (void)argument;
     int handle;
     bool alone;
     if (lh_lock_directory(directory, &handle, &alone, NULL) != LH_OK) return 1;
@@ -142,15 +140,13 @@ static void test_lock_names_a_missing_directory(void **state) {
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/lock: cannot open");
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_lock_excludes_others_until_it_is_released),
-        in_directory(test_lock_without_support_of_the_file_system_succeeds_for_all),
-        in_directory(test_lock_removes_temporary_files_of_ended_processes_only),
-        in_directory(test_lock_is_free_after_its_holder_is_killed),
-        in_directory(test_lock_names_a_missing_directory),
+        lh_test_in_directory(test_lock_excludes_others_until_it_is_released),
+        lh_test_in_directory(test_lock_without_support_of_the_file_system_succeeds_for_all),
+        lh_test_in_directory(test_lock_removes_temporary_files_of_ended_processes_only),
+        lh_test_in_directory(test_lock_is_free_after_its_holder_is_killed),
+        lh_test_in_directory(test_lock_names_a_missing_directory),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
 }

@@ -30,16 +30,9 @@ static void sample(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < example->output_length; i++) example->mask[i] = !masks(index, step, i);
 }
 
-static bool mask_none(uint32_t example, uint32_t step, int label) {
-    (void)example;
-    (void)step;
-    return (void)label, false;
-}
+static bool mask_none(uint32_t example, uint32_t step, int label) { return false; }
 
-static bool mask_first_shard(uint32_t example, uint32_t step, int label) {
-    (void)step;
-    return (void)label, example < FIRST_SHARD;
-}
+static bool mask_first_shard(uint32_t example, uint32_t step, int label) { return example < FIRST_SHARD; }
 
 static bool mask_some_labels(uint32_t example, uint32_t step, int label) {
     return (example * 7 + step + (uint32_t)label * 3) % 5 < 2;
@@ -171,19 +164,16 @@ static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
 }
 
 static void test_step_with_masks_has_the_gradient_of_counted_labels(void **state) {
-    (void)state;
     check_step(mask_some_labels, SEQUENCES);
     assert_true(scaled > 0);
 }
 
 static void test_step_with_all_masks_in_one_shard_divides_by_counted_labels_of_the_batch(void **state) {
-    (void)state;
     check_step(mask_first_shard, SEQUENCES - FIRST_SHARD);
     assert_true(scaled > 0);
 }
 
 static void test_step_without_masks_is_not_scaled(void **state) {
-    (void)state;
     check_step(mask_none, SEQUENCES);
     assert_int_equal(scaled, 0);
 }
@@ -198,7 +188,6 @@ static lh_state copy_state(masked *m) {
 
 static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     masked m;
-    (void)state;
     open_masked(&m, mask_all_of_third_step);
     size_t bytes = (size_t)m.spec.parameter_storage * sizeof(double);
     make_step(&m);
@@ -225,7 +214,6 @@ static void test_window_leaves_out_steps_without_counted_labels(void **state) {
     masked m;
     lh_window window = {0};
     double loss = 0, norms = 0;
-    (void)state;
     open_masked(&m, mask_all_of_third_step);
     for (int i = 0; i < 4; i++) {
         lh_step_metrics metrics = make_step(&m);
@@ -243,7 +231,6 @@ static void test_window_leaves_out_steps_without_counted_labels(void **state) {
 static void test_gradcheck_of_a_masked_loss_passes(void **state) {
     masked m;
     lh_error error = {""};
-    (void)state;
     open_masked(&m, mask_some_labels);
     lh_gradcheck_result *results = calloc((size_t)m.spec.tensor_count, sizeof *results);
     assert_non_null(results);

@@ -21,7 +21,6 @@ static void check_chance(vector actual, int lane, double logit, double expected)
 }
 
 static void test_chances_whole_range_relative_errors_small(void **state) {
-    (void)state;
     const double most = REAL_BYTES == 8 ? 700 : 57.9;
     for (int i = 0; i < 200000; i++) {
         real logit = (real)(most * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
@@ -35,7 +34,6 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
 }
 
 static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **state) {
-    (void)state;
     vector x = broadcast((real)-INFINITY), match, miss, grad_factor;
     chances_of(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] < 1e-25 && miss[0] == 1);
@@ -68,7 +66,6 @@ static void check_mirror(int T, int first, int margin) {
 }
 
 static void test_mirror_rows_any_length_exact(void **state) {
-    (void)state;
     for (int T = 1; T <= MOST; T++)
         for (int first = 0; first < T; first += LANES)
             for (int margin = 0; margin <= 1; margin++) check_mirror(T, first, margin);
@@ -134,7 +131,6 @@ static void check_group(int T, int first, double spread) {
 
 /* Logits range from values near 0 to values for which the nearest key has all weight. */
 static void test_group_any_length_matches_reference(void **state) {
-    (void)state;
     static const double spreads[] = {0.1, 3, 12, 50};
     for (int i = 0; i < TOKENS_COUNT; i++)
         for (int first = 0; first < TOKENS[i]; first += LANES)

@@ -53,7 +53,6 @@ static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const ch
 }
 
 static void test_judge_finds_every_cause(void **state) {
-    (void)state;
     lh_overfit_facts f = plain;
     check_cause(f, LH_OVERFIT_UNKNOWN, "likely cause: none found", "--overfit 1");
     f.before_loss = 1.0;
@@ -81,14 +80,12 @@ static void test_judge_finds_every_cause(void **state) {
 }
 
 static void test_judge_finds_a_high_rate_by_far_parameters(void **state) {
-    (void)state;
     lh_overfit_facts f = plain;
     f.parameter_norm = 221;
     check_cause(f, LH_OVERFIT_RATE_HIGH, "10 times the initial one", "--learning-rate 0.0001");
 }
 
 static void test_steps_needed_follows_the_fall(void **state) {
-    (void)state;
     lh_overfit_facts f = plain;
     f.guess_loss = 1.25; /* target 0.125: two halvings, each in 100 steps */
     f.before_loss = 1.0;

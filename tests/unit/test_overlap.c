@@ -158,12 +158,10 @@ static void test_trained_is_an_axis_of_dataset_files(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_overlap_counts_equal_those_of_all_pairs),
-        in_directory(test_trained_is_an_axis_of_dataset_files),
+        lh_test_in_directory(test_overlap_counts_equal_those_of_all_pairs),
+        lh_test_in_directory(test_trained_is_an_axis_of_dataset_files),
     };
     return cmocka_run_group_tests_name("overlap", tests, NULL, NULL);
 }

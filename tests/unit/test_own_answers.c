@@ -143,13 +143,11 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
 }
 
 static void test_own_answers_are_decoded_from_the_cache(void **state) {
-    (void)state;
     check(&toy_float, false, false);
     check(&toy_drawn, true, false);
 }
 
 static void test_own_answers_are_decoded_by_passes(void **state) {
-    (void)state;
     lh_cpu_program passes = toy_float, drawn = toy_drawn;
     passes.decode_step = drawn.decode_step = NULL;
     check(&passes, false, false);
@@ -158,7 +156,6 @@ static void test_own_answers_are_decoded_by_passes(void **state) {
 
 /* Dropout depends on an example's index in its batch, so every pass of this test has all examples. */
 static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void **state) {
-    (void)state;
     lh_cpu_program drops = toy_drawn;
     drops.decode_step = NULL;
     drops.forward_block = drop_forward;

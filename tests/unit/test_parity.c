@@ -133,10 +133,7 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
     lh_st_free(file);
 }
 
-static void test_forward_block_stored_batches_give_stored_logits(void **state) {
-    (void)state;
-    for_each_program(check_stored);
-}
+static void test_forward_block_stored_batches_give_stored_logits(void **state) { for_each_program(check_stored); }
 
 /* float64 programs are compared with kernels/ref alone: the stored gradients are rounded to float32. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
@@ -157,7 +154,6 @@ static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program 
 }
 
 static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
-    (void)state;
     for_each_program(check_stored_gradient);
 }
 
@@ -192,7 +188,6 @@ static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) 
 }
 
 static void test_assemble_stored_examples_give_stored_tokens(void **state) {
-    (void)state;
     for (int i = 0; i < CASE_COUNT; i++) {
         lh_st_file *file = lh_vectors_open(CASES[i].vectors);
         lh_vectors_facts facts = lh_vectors_read_facts(file);
@@ -206,7 +201,6 @@ static void test_assemble_stored_examples_give_stored_tokens(void **state) {
 }
 
 static void test_cases_cover_every_stored_network(void **state) {
-    (void)state;
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
         bool covered = !lh_vectors_compiled(lh_vectors_name[i]);
         for (int c = 0; c < CASE_COUNT; c++) covered |= strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
@@ -216,7 +210,6 @@ static void test_cases_cover_every_stored_network(void **state) {
 
 /* The encodings of table 1 of Ruoss et al. 2023, as a user would write them, in float32. */
 static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
-    (void)state;
     static const char *const paper[] = {"none",      "sincos",        "learned",     "rope",
                                         "relative",  "alibi",         "rand_sincos", "rand_learned",
                                         "rand_rope", "rand_relative", "rand_alibi"};
@@ -263,10 +256,7 @@ static void check_training(const lh_parity_case *c, const lh_cpu_program *progra
     lh_st_free(file);
 }
 
-static void test_train_block_all_lengths_and_blocks_match_reference(void **state) {
-    (void)state;
-    for_each_program(check_training);
-}
+static void test_train_block_all_lengths_and_blocks_match_reference(void **state) { for_each_program(check_training); }
 
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int lengths[] = {1, 2, 17, LONGEST};
@@ -291,7 +281,6 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
 }
 
 static void test_forward_block_all_lengths_and_blocks_match_reference(void **state) {
-    (void)state;
     for_each_program(check_evaluation);
 }
 
@@ -307,7 +296,6 @@ static void *evaluate_batch(const lh_spec *spec, const lh_cpu_program *program, 
 }
 
 static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dropout(void **state) {
-    (void)state;
     static const lh_parity_case plain = {"relative", &longhand_spec_parity_relative};
     const lh_spec *dropped = &longhand_spec_parity_dropout_relative;
     lh_st_file *file = lh_vectors_open(plain.vectors);
@@ -344,10 +332,7 @@ static void check_limits(const lh_parity_case *c, const lh_cpu_program *program)
     lh_st_free(file);
 }
 
-static void test_train_block_geometric_limits_match_reference(void **state) {
-    (void)state;
-    for_each_program(check_limits);
-}
+static void test_train_block_geometric_limits_match_reference(void **state) { for_each_program(check_limits); }
 
 /* ---- the optimiser's functions ---- */
 
@@ -362,7 +347,6 @@ static double *to_doubles(const lh_cpu_program *program, const void *array, size
 }
 
 static void check_fold(const lh_parity_case *c, const lh_cpu_program *program) {
-    (void)c;
     size_t bytes = (size_t)LH_CHUNK * (size_t)program->real_bytes;
     void *total = lh_parity_reserve(bytes), *part = lh_parity_reserve(bytes);
     fill_reals(program, 1, LH_CHUNK, 1, total);
@@ -383,10 +367,7 @@ static void check_fold(const lh_parity_case *c, const lh_cpu_program *program) {
     free(sum), free(added), free(actual);
 }
 
-static void test_fold_and_squared_norm_match_plain_sums(void **state) {
-    (void)state;
-    for_each_program(check_fold);
-}
+static void test_fold_and_squared_norm_match_plain_sums(void **state) { for_each_program(check_fold); }
 
 /* Three updates of one chunk; the first gradient is long enough to be clipped. */
 static void check_update(const lh_parity_case *c, const lh_cpu_program *program) {
@@ -422,13 +403,9 @@ static void check_update(const lh_parity_case *c, const lh_cpu_program *program)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-static void test_update_three_steps_match_reference(void **state) {
-    (void)state;
-    for_each_program(check_update);
-}
+static void test_update_three_steps_match_reference(void **state) { for_each_program(check_update); }
 
 static void test_programs_take_the_memory_of_their_plans(void **state) {
-    (void)state;
     for (int i = 0; i < CASE_COUNT; i++) lh_parity_check_memory(CASES[i].spec);
 }
 

@@ -224,15 +224,13 @@ static void test_lines_record_number_of_available_examples(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_limit_chooses_examples_of_all_kinds),
-        in_directory(test_choices_are_nested_and_depend_on_the_seed),
-        in_directory(test_order_file_chooses_first_lines),
-        in_directory(test_preferred_examples_are_of_all_kinds),
-        in_directory(test_lines_record_number_of_available_examples),
+        lh_test_in_directory(test_limit_chooses_examples_of_all_kinds),
+        lh_test_in_directory(test_choices_are_nested_and_depend_on_the_seed),
+        lh_test_in_directory(test_order_file_chooses_first_lines),
+        lh_test_in_directory(test_preferred_examples_are_of_all_kinds),
+        lh_test_in_directory(test_lines_record_number_of_available_examples),
     };
     return cmocka_run_group_tests_name("pick", tests, NULL, NULL);
 }

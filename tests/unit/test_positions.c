@@ -34,7 +34,6 @@ static void check_draw(int first, int range, int count, bool sorted) {
 }
 
 static void test_draw_positions_every_size_distinct_in_range(void **state) {
-    (void)state;
     for (int sorted = 0; sorted < 2; sorted++) {
         for (int count = 0; count <= 40; count++) check_draw(1, 40, count, sorted);
         check_draw(0, 1, 1, sorted);
@@ -46,14 +45,12 @@ static void test_draw_positions_every_size_distinct_in_range(void **state) {
 }
 
 static void test_draw_positions_whole_range_sorted_is_identity(void **state) {
-    (void)state;
     int32_t out[100];
     take(3, 0, 7, 100, 100, true, out);
     for (int i = 0; i < 100; i++) assert_int_equal(out[i], 7 + i);
 }
 
 static void test_draw_positions_same_counter_same_bits(void **state) {
-    (void)state;
     int32_t a[40], b[40];
     take(3, 1, 0, 2048, 40, true, a);
     take(3, 1, 0, 2048, 40, true, b);
@@ -66,7 +63,6 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
 
 /* The first distance is 0; the others are a sorted draw from 1 .. range - 1 at a site of their own. */
 static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state) {
-    (void)state;
     lh_draw draw = make_draw(3);
     int32_t out[41], positions[41], expected[40], scratch[64];
     for (int count = 1; count <= 40; count++) {
@@ -88,7 +84,6 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
 
 /* One field of the site separates the draws of an evaluation from its examples. */
 static void test_draw_positions_counter_as_documented(void **state) {
-    (void)state;
     lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
     int32_t out, scratch[1000];
@@ -102,7 +97,6 @@ static void test_draw_positions_counter_as_documented(void **state) {
 
 /* The right side equals that of a mirrored draw; the left side has its own site. */
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
-    (void)state;
     lh_draw draw = make_draw(3);
     int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;
     for (int count = 1; count <= 64; count++) {
@@ -126,7 +120,6 @@ static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
 
 /* All 16 pairs of a neighbour to the left and one to the right, each of 4 distances: 15 degrees of freedom. */
 static void test_draw_signed_distances_sides_are_independent(void **state) {
-    (void)state;
     long pairs[16] = {0};
     for (uint32_t step = 0; step < 16000; step++) {
         int32_t buffer[3], scratch[5];
@@ -139,7 +132,6 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
 
 /* The counter depends on the sequence and, in evaluation, on the draw; positions begin at `first`. */
 static void test_draw_sequence_counter_as_documented(void **state) {
-    (void)state;
     lh_draw draw = make_draw(3);
     int32_t a[40], b[40], scratch[1000];
     lh_rng rng = lh_rng_at(draw.key, 3, 7, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
@@ -160,7 +152,6 @@ static void test_draw_sequence_counter_as_documented(void **state) {
 
 /* All 10 subsets of 3 out of 5 are equally frequent: chi-square, 9 degrees of freedom, 99.9% point. */
 static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
-    (void)state;
     long seen[32] = {0}, subsets[10];
     int count = 0;
     for (uint32_t step = 0; step < 10000; step++) {
@@ -176,7 +167,6 @@ static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
 
 /* All 60 orders of 3 out of 5 are equally frequent: 59 degrees of freedom. */
 static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
-    (void)state;
     long seen[125] = {0}, orders[60];
     int count = 0;
     for (uint32_t step = 0; step < 30000; step++) {
@@ -193,7 +183,6 @@ static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
 /* The paper's setting, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the k-th
  * smallest of 40 is (k + 1) 2049 / 41 - 1. */
 static void test_draw_positions_large_range_order_statistics(void **state) {
-    (void)state;
     enum { DRAWS = 4000 };
     long seen[16] = {0};
     double sum[3] = {0};
@@ -211,7 +200,6 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
 }
 
 static void test_take_functions_copy_given_values_or_draw(void **state) {
-    (void)state;
     const int32_t given[] = {0, 4, 7};
     lh_draw draw = make_draw(3);
     int32_t out[5], want[5], scratch[64];
@@ -234,7 +222,6 @@ static void test_take_functions_copy_given_values_or_draw(void **state) {
 
 /* Queries at 0 and 5, keys at 5, 0 and 1: the distances are 5, 0, 1 and 0, -5, -4. */
 static void test_sort_pairs_lists_pairs_by_distance(void **state) {
-    (void)state;
     const int32_t queries[] = {0, 5}, keys[] = {5, 0, 1};
     int32_t rank[12], out[1 + 5 + 6 + 6 + 6];
     lh_sort_pairs(queries, keys, 2, 3, -5, 5, false, 5, rank, out);

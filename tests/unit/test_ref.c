@@ -21,7 +21,6 @@ static double linear_objective(void *context) {
 }
 
 static void test_matmul_two_by_two_known(void **state) {
-    (void)state;
     const double x[] = {1, 2, 3, 4}, w[] = {5, 6, 7, 8}, b[] = {100, 200};
     const double plain[] = {19, 22, 43, 50}, with_bias[] = {119, 222, 143, 250};
     double y[4];
@@ -32,7 +31,6 @@ static void test_matmul_two_by_two_known(void **state) {
 }
 
 static void test_matmul_grad_odd_sizes_match_differences(void **state) {
-    (void)state;
     linear_case c;
     double dx[12], dw[20] = {0}, db[5] = {0};
     lh_test_values(1, 12, c.x);
@@ -47,7 +45,6 @@ static void test_matmul_grad_odd_sizes_match_differences(void **state) {
 }
 
 static void test_matmul_weight_grad_twice_adds_up(void **state) {
-    (void)state;
     linear_case c;
     double once[20] = {0}, twice[20] = {0};
     lh_test_values(1, 12, c.x);
@@ -59,7 +56,6 @@ static void test_matmul_weight_grad_twice_adds_up(void **state) {
 }
 
 static void test_relu_negative_and_zero_give_zero(void **state) {
-    (void)state;
     const double x[] = {-2, 0, 3}, dy[] = {5, 6, 7}, expected_y[] = {0, 0, 3}, expected_dx[] = {0, 0, 7};
     double y[3], dx[3];
     lh_ref_relu(3, x, y);
@@ -81,7 +77,6 @@ static double norm_objective(void *context) {
 }
 
 static void test_layer_norm_biased_variance_known(void **state) {
-    (void)state;
     const double x[] = {1, 3}, scale[] = {2, 5}, offset[] = {10, 20}; /* mean 2, biased variance 1 */
     double y[2], inverse = 1 / sqrt(1 + 1e-5), expected[] = {10 - 2 * inverse, 20 + 5 * inverse};
     lh_ref_layer_norm(1, 2, x, scale, offset, y);
@@ -89,7 +84,6 @@ static void test_layer_norm_biased_variance_known(void **state) {
 }
 
 static void test_layer_norm_grad_odd_sizes_match_differences(void **state) {
-    (void)state;
     norm_case c;
     double dx[21], dscale[7] = {0}, doffset[7] = {0};
     lh_test_values(1, 21, c.x);
@@ -109,7 +103,6 @@ static double rms_objective(void *context) {
 }
 
 static void test_rms_norm_keeps_the_mean_known(void **state) {
-    (void)state;
     const double x[] = {1, 7}, scale[] = {2, 5}; /* mean square 25 */
     double y[2], inverse = 1 / sqrt(25 + 1e-5), expected[] = {2 * inverse, 35 * inverse};
     lh_ref_rms_norm(1, 2, x, scale, y);
@@ -117,7 +110,6 @@ static void test_rms_norm_keeps_the_mean_known(void **state) {
 }
 
 static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
-    (void)state;
     norm_case c;
     double dx[21], dscale[7] = {0};
     lh_test_values(1, 21, c.x);
@@ -132,7 +124,6 @@ static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
 
 /* Values computed by the formulas in Python, with its erf, tanh and exp. */
 static void test_activations_published_values(void **state) {
-    (void)state;
     static const double x[] = {-3, -1, -0.5, 0, 0.5, 1, 3};
     static const double expected[][7] = {
         [LH_REF_RELU] = {0, 0, 0, 0, 0.5, 1, 3},
@@ -164,7 +155,6 @@ static double gate_objective(void *context) {
 }
 
 static void test_gradients_of_activations_and_gates_match_differences(void **state) {
-    (void)state;
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
         activation_case c = {.f = (lh_ref_nonlinearity)f};
         double dx[30];
@@ -179,7 +169,6 @@ static void test_gradients_of_activations_and_gates_match_differences(void **sta
 }
 
 static void test_gate_takes_the_first_half_of_a_row(void **state) {
-    (void)state;
     const double x[] = {1, -1, 10, 20, 2, 3, 30, 40}, expected[] = {10, 0, 60, 120};
     double y[4];
     lh_ref_gate(LH_REF_RELU, 2, 2, x, y);
@@ -199,7 +188,6 @@ static double loss_objective(void *context) {
 }
 
 static void test_cross_entropy_equal_logits_give_log_classes(void **state) {
-    (void)state;
     const double logits[6] = {7, 7, 7, -900, -900, -900};
     const uint16_t labels[] = {0, 2};
     double loss = lh_ref_cross_entropy(2, 3, logits, labels, 1, NULL), expected = 2 * log(3);
@@ -207,7 +195,6 @@ static void test_cross_entropy_equal_logits_give_log_classes(void **state) {
 }
 
 static void test_cross_entropy_grad_matches_differences(void **state) {
-    (void)state;
     loss_case c = {.labels = {0, 2, 1, 1}};
     double dlogits[12];
     lh_test_values(1, 12, c.logits);

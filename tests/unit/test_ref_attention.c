@@ -11,7 +11,6 @@
 /* ---- positions ---- */
 
 static void test_sinusoid_width_64_published_values(void **state) {
-    (void)state;
     static const int index[] = {0, 1, 31, 32, 33, 63};
     static const double one[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
     static const double last[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
@@ -32,7 +31,6 @@ static const lh_ref_rope YARN = {.base = 10000,
                                  .attention_factor = 1.138629};
 
 static void test_rotate_head_of_8_published_values(void **state) {
-    (void)state;
     static const double expected[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
     const int32_t position = 3;
     double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
@@ -42,7 +40,6 @@ static void test_rotate_head_of_8_published_values(void **state) {
 }
 
 static void test_unrotate_after_rotate_gives_input_back(void **state) {
-    (void)state;
     const int32_t positions[] = {0, 5, 63};
     double x[3 * 2 * 6], original[36], cosine[9], sine[9];
     lh_test_values(1, 36, x);
@@ -56,7 +53,6 @@ static void test_unrotate_after_rotate_gives_input_back(void **state) {
 }
 
 static void test_scaling_linear_divides_speeds_by_factor(void **state) {
-    (void)state;
     const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
     const double expected[] = {0.25, 0.025, 0.0025, 0.00025};
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / expected[m] - 1) < EXACT);
@@ -65,7 +61,6 @@ static void test_scaling_linear_divides_speeds_by_factor(void **state) {
 /* The first pair keeps its speed, the last is four times slower, and the speeds between them form a geometric
  * sequence. */
 static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
-    (void)state;
     const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
     const double expected[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / expected[m] - 1) < EXACT);
@@ -74,7 +69,6 @@ static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
 /* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000. The third
  * number is at the fraction (10 - 1) / (32 - 1) between the bounds. */
 static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
-    (void)state;
     lh_ref_rope yarn = YARN;
     yarn.original_length = 2000 * acos(-1.0);
     const double expected[] = {1, 0.1, 0.01 * (22.0 / 31 / 4 + 9.0 / 31), 0.001 / 4};
@@ -82,7 +76,6 @@ static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
 }
 
 static void test_scaling_by_one_changes_nothing(void **state) {
-    (void)state;
     for (int scaling = LH_REF_LINEAR; scaling <= LH_REF_YARN; scaling++) {
         lh_ref_rope rope = YARN;
         rope.scaling = (lh_ref_scaling)scaling;
@@ -93,7 +86,6 @@ static void test_scaling_by_one_changes_nothing(void **state) {
 
 /* Logits are divided by the temperature t: both vectors are multiplied by attention_factor = sqrt(1 / t). */
 static void test_rotation_yarn_grows_by_attention_factor(void **state) {
-    (void)state;
     const int32_t position = 77;
     double cosine[4], sine[4];
     lh_ref_rotation(1, 8, &YARN, &position, cosine, sine);
@@ -142,7 +134,6 @@ static void check_attention_gradients(attention_case *c) {
 }
 
 static void test_attend_one_token_gives_value(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     c.shape.tokens = 1;
     lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
@@ -150,7 +141,6 @@ static void test_attend_one_token_gives_value(void **state) {
 }
 
 static void test_attend_large_scores_pick_one_key(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     memset(c.q, 0, sizeof c.q);
     memset(c.k, 0, sizeof c.k);
@@ -166,7 +156,6 @@ static void test_attend_large_scores_pick_one_key(void **state) {
 }
 
 static void test_attend_score_scaled_by_root_of_head_width(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     c.shape.tokens = 2;
     memset(c.q, 0, sizeof c.q);
@@ -179,13 +168,11 @@ static void test_attend_score_scaled_by_root_of_head_width(void **state) {
 }
 
 static void test_attend_grad_plain_matches_differences(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     check_attention_gradients(&c);
 }
 
 static void test_attend_grad_rotated_matches_differences(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     const int32_t positions[T] = {0, 3, 4, 17, 60};
     lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
@@ -195,7 +182,6 @@ static void test_attend_grad_rotated_matches_differences(void **state) {
 }
 
 static void test_attend_grad_relative_matches_differences(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     lh_test_values(5, T * QKV, c.relative);
     lh_test_values(6, H * D, c.content_bias);
@@ -211,7 +197,6 @@ static void test_attend_grad_relative_matches_differences(void **state) {
 
 /* Two tokens, one channel: logit (q + u) k + (q + v) r, halved, plus the score. */
 static void test_attend_relative_known_logits(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     c.shape = (lh_ref_attention){.tokens = 2,
                                  .heads = 1,
@@ -236,7 +221,6 @@ static void test_attend_relative_known_logits(void **state) {
 /* Four tokens, with indices and with distances 3, 10, 63: the slope times minus the distance, which is half a step less
  * to the left. */
 static void test_alibi_known_values(void **state) {
-    (void)state;
     const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
     const double plain[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
     const double random[] = {0, -3, -10, -63, -62.5, -9.5, -2.5, 0}; /* rows 0 and 3 */
@@ -253,7 +237,6 @@ static void test_alibi_known_values(void **state) {
 }
 
 static void test_attend_rotated_depends_on_position_differences(void **state) {
-    (void)state;
     attention_case c = new_attention_case();
     const int32_t positions[T] = {0, 3, 4, 17, 60}, shifted[T] = {1000, 1003, 1004, 1017, 1060};
     double original[QKV];

@@ -14,7 +14,6 @@ static lh_ref_dropout make_dropout(double rate) {
 }
 
 static void test_dropout_bits_come_from_halves_low_first(void **state) {
-    (void)state;
     const lh_ref_dropout site = make_dropout(0.5);
     const uint32_t counter[4] = {2, site.site, 9, 42}; /* elements 16 to 23 of example 9 */
     uint32_t word[4];
@@ -26,7 +25,6 @@ static void test_dropout_bits_come_from_halves_low_first(void **state) {
 }
 
 static void test_dropout_share_kept_is_near_rate(void **state) {
-    (void)state;
     const lh_ref_dropout site = make_dropout(0.1);
     int kept_count = 0, count = 100000;
     for (int e = 0; e < count; e++) kept_count += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
@@ -36,7 +34,6 @@ static void test_dropout_share_kept_is_near_rate(void **state) {
 /* Element (h * T + i) * S + j of attention's weights: elements of neighbouring heads, queries and keys are independent,
  * and so are elements of another sequence, step, layer or site. */
 static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
-    (void)state;
     enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
     const lh_ref_dropout site = make_dropout(0.3);
     lh_ref_dropout other_step = site, other_layer = site, other_place = site;
@@ -62,7 +59,6 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
 }
 
 static void test_drop_kept_values_are_scaled(void **state) {
-    (void)state;
     const lh_ref_dropout site = make_dropout(0.25);
     double x[33], y[33];
     lh_test_values(1, 33, x);
@@ -74,7 +70,6 @@ static void test_drop_kept_values_are_scaled(void **state) {
 }
 
 static void test_drop_rate_zero_keeps_all(void **state) {
-    (void)state;
     const lh_ref_dropout site = make_dropout(0);
     double x[33], y[33];
     lh_test_values(1, 33, x);
@@ -86,7 +81,6 @@ static void test_drop_rate_zero_keeps_all(void **state) {
 
 /* Values computed in Python: Philox4x32-10 of the same counter, math.log, math.cos. */
 static void test_normal_of_known_words(void **state) {
-    (void)state;
     const lh_key key = lh_key_of_seed(1);
     const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, 3, 1);
     const double expected[] = {-1.0918770793035835, 0.74476641295364543, -1.2812794292117002, -0.13212756038969825};
@@ -97,7 +91,6 @@ static void test_normal_of_known_words(void **state) {
 
 /* Mean, variance, fourth moment, and the share beyond two deviations, of a million numbers. */
 static void test_normal_has_the_moments_of_a_normal(void **state) {
-    (void)state;
     enum { EXAMPLES = 100, EACH = 10000 };
     const lh_key key = lh_key_of_seed(5);
     double sum = 0, squares = 0, fourth = 0, neighbours = 0, beyond = 0, last = 0, count = (double)EXAMPLES * EACH;

@@ -144,7 +144,6 @@ static void check_network_gradients(const lh_ref_network *network, bool by_tenso
 }
 
 static void test_run_grad_of_encodings_matches_differences(void **state) {
-    (void)state;
     static const char *const specs[] = {
         "parity_none",          "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
         "parity_rope",          "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
@@ -156,7 +155,6 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
 /* Random networks any_1, any_2, ... cover features that no spec has: two streams, values from outside, loops,
  * several blocks, every operation. random_1, ... are networks of specs. */
 static void test_run_grad_of_random_networks_matches_differences(void **state) {
-    (void)state;
     static const char *const prefixes[] = {"any_", "random_"};
     for (int p = 0; p < 2; p++) {
         int checked = 0;
@@ -220,7 +218,6 @@ static void check_stored(const char *name) {
 }
 
 static void test_run_all_networks_match_stored_vectors(void **state) {
-    (void)state;
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
         print_message("           %s\n", lh_vectors_name[i]);
         check_stored(lh_vectors_name[i]);
@@ -228,7 +225,6 @@ static void test_run_all_networks_match_stored_vectors(void **state) {
 }
 
 static void test_run_without_positions_same_logits_everywhere(void **state) {
-    (void)state;
     lh_st_file *file = lh_vectors_open("none");
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
     int classes = lh_vectors_network("none")->classes;

@@ -16,7 +16,6 @@ static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0
 
 /* Two updates by hand: with gradients 0.3 and then -0.1 the moments are 0.03, 0.017 and 9e-5, 9.991e-5. */
 static void test_adam_two_steps_known(void **state) {
-    (void)state;
     double p = 2, first = 0, second = 0, g = 0.3, expected = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
     lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
     lh_assert_close(&p, &expected, 1, EXACT, 0);
@@ -27,7 +26,6 @@ static void test_adam_two_steps_known(void **state) {
 }
 
 static void test_adam_long_gradient_is_clipped_to_norm(void **state) {
-    (void)state;
     double g[] = {3, 4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
     const double moment[] = {0.1 * 0.6, 0.1 * 0.8};
     lh_ref_adam_update(&ADAM, 1, 5, 2, g, p, first, second);
@@ -35,7 +33,6 @@ static void test_adam_long_gradient_is_clipped_to_norm(void **state) {
 }
 
 static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
-    (void)state;
     lh_ref_adam unlimited = ADAM;
     unlimited.clip_norm = 0;
     double g[] = {0.3, 0.4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
@@ -112,14 +109,12 @@ static void check_updates(const char *optimizer, const char *rates, const char *
 }
 
 static void test_updates_are_those_of_pytorch(void **state) {
-    (void)state;
     static const char *const names[] = {"adam", "adamw", "sgd", "momentum"};
     for (int i = 0; i < 4; i++) check_updates(names[i], NULL, names[i]);
     check_updates("momentum", "rate.cosine", "momentum_cosine");
 }
 
 static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
-    (void)state;
     const lh_ref_sgd sgd = {.learning_rate = 0.5, .clip_norm = 1};
     double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, running[2] = {0};
     const double expected[] = {-0.3, -0.4}, sum[] = {0.6, 0.8};

@@ -334,23 +334,21 @@ static void test_rotate_full_disk_old_stays(void **state) {
     assert_int_equal(result, 0);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest resume[] = {
-        in_directory(test_resume_empty_directory_not_found),
-        in_directory(test_resume_after_rotate_same_bits),
-        in_directory(test_resume_other_origin_refused_naming_both),
-        in_directory(test_resume_damaged_current_falls_back),
-        in_directory(test_resume_both_damaged_refused_naming_both),
-        in_directory(test_resume_unreadable_current_is_an_environment_error),
-        in_directory(test_resume_without_a_named_optimiser_is_adam),
-        in_directory(test_resume_parameters_alone_refused),
-        in_directory(test_rotate_three_times_last_two_kept),
-        in_directory(test_rotate_damaged_current_previous_stays),
-        in_directory(test_rotate_after_kill_at_each_call_resumes),
-        in_directory(test_rotate_killed_any_time_resumes),
-        in_directory(test_rotate_full_disk_old_stays),
+        lh_test_in_directory(test_resume_empty_directory_not_found),
+        lh_test_in_directory(test_resume_after_rotate_same_bits),
+        lh_test_in_directory(test_resume_other_origin_refused_naming_both),
+        lh_test_in_directory(test_resume_damaged_current_falls_back),
+        lh_test_in_directory(test_resume_both_damaged_refused_naming_both),
+        lh_test_in_directory(test_resume_unreadable_current_is_an_environment_error),
+        lh_test_in_directory(test_resume_without_a_named_optimiser_is_adam),
+        lh_test_in_directory(test_resume_parameters_alone_refused),
+        lh_test_in_directory(test_rotate_three_times_last_two_kept),
+        lh_test_in_directory(test_rotate_damaged_current_previous_stays),
+        lh_test_in_directory(test_rotate_after_kill_at_each_call_resumes),
+        lh_test_in_directory(test_rotate_killed_any_time_resumes),
+        lh_test_in_directory(test_rotate_full_disk_old_stays),
     };
     return cmocka_run_group_tests(resume, NULL, NULL);
 }

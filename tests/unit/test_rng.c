@@ -14,7 +14,6 @@ static void test_philox_known_answers_match(void **state) {
         {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
          0x24126ea1},
     };
-    (void)state;
     for (int i = 0; i < 3; i++) {
         lh_key key = {{cases[i][4], cases[i][5]}};
         uint32_t out[4];
@@ -24,21 +23,18 @@ static void test_philox_known_answers_match(void **state) {
 }
 
 static void test_key_of_seed_low_word_first(void **state) {
-    (void)state;
     lh_key key = lh_key_of_seed(0x0123456789abcdefu);
     assert_int_equal(key.word[0], 0x89abcdefu);
     assert_int_equal(key.word[1], 0x01234567u);
 }
 
 static void test_site_fields_do_not_overlap(void **state) {
-    (void)state;
     assert_int_equal(lh_site(5, 0, 2), 0x05000002u);
     assert_int_equal(lh_site(3, 0xffff, 0xff), 0x03ffffffu);
 }
 
 /* A stream consists of the blocks 0, 1, 2, ... at (step, example, site), four words each. */
 static void test_rng_word_blocks_in_order(void **state) {
-    (void)state;
     lh_key key = lh_key_of_seed(42);
     lh_rng rng = lh_rng_at(key, 7, 11, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     for (uint32_t block = 0; block < 5; block++) {
@@ -49,7 +45,6 @@ static void test_rng_word_blocks_in_order(void **state) {
 }
 
 static void test_rng_copy_continues_equally(void **state) {
-    (void)state;
     lh_rng a = lh_rng_at(lh_key_of_seed(1), 2, 3, 4);
     for (int i = 0; i < 6; i++) lh_rng_word(&a);
     lh_rng b = a;
@@ -62,7 +57,6 @@ static void test_rng_below_every_value_equally_often(void **state) {
         int n;
         double limit;
     } cases[] = {{2, 10.83}, {3, 13.82}, {5, 18.47}, {10, 27.88}, {40, 72.05}};
-    (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         long seen[40] = {0};
@@ -72,7 +66,6 @@ static void test_rng_below_every_value_equally_often(void **state) {
 }
 
 static void test_rng_below_one_is_zero(void **state) {
-    (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (int i = 0; i < 100; i++) assert_int_equal(lh_rng_below(&rng, 1), 0);
 }

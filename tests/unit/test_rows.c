@@ -152,10 +152,7 @@ static void for_every_norm(void (*check)(const variant *)) {
     }
 }
 
-static void test_norms_forward_and_backward_match_reference(void **state) {
-    (void)state;
-    for_every_norm(check_norm);
-}
+static void test_norms_forward_and_backward_match_reference(void **state) { for_every_norm(check_norm); }
 
 static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
 
@@ -180,10 +177,7 @@ static void check_in_place(const variant *v) {
     free_arrays(&b);
 }
 
-static void test_norms_in_place_give_same_bits(void **state) {
-    (void)state;
-    for_every_norm(check_in_place);
-}
+static void test_norms_in_place_give_same_bits(void **state) { for_every_norm(check_in_place); }
 
 /* Checks that a row's gradient is added to an existing one: the increase equals the separate gradient. */
 static void check_added(int rms) {
@@ -204,14 +198,12 @@ static void check_added(int rms) {
 }
 
 static void test_norm_grad_added_to_the_streams(void **state) {
-    (void)state;
     check_added(0);
     check_added(1);
 }
 
 /* The constant 1e-5 matters for small rows, and a row of zeros gives 0. */
 static void test_norms_of_small_rows_match_reference(void **state) {
-    (void)state;
     for (int rms = 0; rms < 2; rms++) {
         const variant v = {rms, 0, ALONE};
         arrays a = new_arrays();
@@ -233,7 +225,6 @@ NOINLINE void add_rows(const arrays *a, int drops, real *out) {
 }
 
 static void test_add_branch_separate_and_in_place(void **state) {
-    (void)state;
     for (int drops = 0; drops < 2; drops++) {
         arrays a = new_arrays();
         add_rows(&a, drops, a.sum);
@@ -248,7 +239,6 @@ static void test_add_branch_separate_and_in_place(void **state) {
 }
 
 static void test_copy_rows_takes_all(void **state) {
-    (void)state;
     arrays a = new_arrays();
     copy_rows(ROWS, C, a.dy, a.dz);
     assert_same(a.dz, a.dy);
@@ -256,7 +246,6 @@ static void test_copy_rows_takes_all(void **state) {
 }
 
 static void test_dropout_grad_separate_and_in_place(void **state) {
-    (void)state;
     arrays a = new_arrays();
     dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dbranch);
     for (int i = 0; i < COUNT; i++) assert_true(a.dbranch[i] == (a.keep[i] ? KEEP_SCALE * a.dy[i] : 0));
@@ -318,13 +307,11 @@ static void check_activation(lh_ref_nonlinearity f) {
 }
 
 static void test_activations_forward_and_backward_match_reference(void **state) {
-    (void)state;
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) check_activation((lh_ref_nonlinearity)f);
 }
 
 /* For large arguments activations are 0 and x, and slopes 0 and 1, even if a polynomial is infinite. */
 static void test_activations_of_large_arguments_are_0_or_the_argument(void **state) {
-    (void)state;
     static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
         real x[COUNT], y[COUNT], dx[COUNT], ones[COUNT];
@@ -349,7 +336,6 @@ NOINLINE void pass_gate_grad(int is_geglu, const real *x, const real *dy, real *
 }
 
 static void test_gates_forward_and_backward_match_reference(void **state) {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         lh_ref_nonlinearity f = i ? LH_REF_GELU : LH_REF_SILU;
         real *x = arguments(2 * COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(2 * COUNT);

@@ -290,17 +290,22 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
     assert_true(sum > 0); /* names may change, so some of these files are valid */
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest safetensors[] = {
-        in_directory(test_write_then_read_equal),           in_directory(test_write_layout_aligned_and_sorted),
-        in_directory(test_write_rows_with_gaps_as_dense),   in_directory(test_write_nothing_read_as_empty),
-        in_directory(test_write_bad_tensor_refused),        in_directory(test_read_any_order_of_header),
-        in_directory(test_read_bad_offsets_refused),        in_directory(test_read_bad_shapes_and_types_refused),
-        in_directory(test_read_bad_json_refused),           in_directory(test_read_bad_metadata_refused),
-        in_directory(test_read_bad_header_length_refused),  in_directory(test_read_missing_file_refused),
-        in_directory(test_read_truncated_anywhere_refused), in_directory(test_read_any_header_byte_changed_no_crash),
+        lh_test_in_directory(test_write_then_read_equal),
+        lh_test_in_directory(test_write_layout_aligned_and_sorted),
+        lh_test_in_directory(test_write_rows_with_gaps_as_dense),
+        lh_test_in_directory(test_write_nothing_read_as_empty),
+        lh_test_in_directory(test_write_bad_tensor_refused),
+        lh_test_in_directory(test_read_any_order_of_header),
+        lh_test_in_directory(test_read_bad_offsets_refused),
+        lh_test_in_directory(test_read_bad_shapes_and_types_refused),
+        lh_test_in_directory(test_read_bad_json_refused),
+        lh_test_in_directory(test_read_bad_metadata_refused),
+        lh_test_in_directory(test_read_bad_header_length_refused),
+        lh_test_in_directory(test_read_missing_file_refused),
+        lh_test_in_directory(test_read_truncated_anywhere_refused),
+        lh_test_in_directory(test_read_any_header_byte_changed_no_crash),
     };
     return cmocka_run_group_tests(safetensors, NULL, NULL);
 }

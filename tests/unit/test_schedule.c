@@ -34,7 +34,6 @@ static void check_rates(const char *name, lh_schedule_kind kind, int64_t warmup)
 }
 
 static void test_rates_are_those_of_pytorch(void **state) {
-    (void)state;
     check_rates("rate.linear", LH_SCHEDULE_LINEAR, 0);
     check_rates("rate.cosine", LH_SCHEDULE_COSINE, 0);
     check_rates("rate.warm_linear", LH_SCHEDULE_LINEAR, 10);
@@ -44,20 +43,17 @@ static void test_rates_are_those_of_pytorch(void **state) {
 
 /* Without a schedule every step has the run's own rate. */
 static void test_rate_without_schedule_is_constant(void **state) {
-    (void)state;
     const lh_train_defaults train = {.steps = 3};
     for (int64_t t = 1; t < 100; t++) assert_true(lh_compute_learning_rate(&train, 3e-4, t) == 3e-4);
     lh_assert_ok(lh_schedule_check(&train, 1000, NULL), &(lh_error){""});
 }
 
 static void test_rate_after_the_last_step_is_constant(void **state) {
-    (void)state;
     const lh_train_defaults train = stored_schedule(LH_SCHEDULE_COSINE, 0);
     for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_compute_learning_rate(&train, 1, t) == 0.1);
 }
 
 static void test_steps_without_a_rate_refused(void **state) {
-    (void)state;
     lh_error error;
     lh_train_defaults train = stored_schedule(LH_SCHEDULE_LINEAR, 0);
     lh_assert_ok(lh_schedule_check(&train, STEPS, &error), &error);

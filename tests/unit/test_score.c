@@ -14,7 +14,6 @@ static lh_ref_pair make_pair(int head, int heads, int query, int key) { return (
 
 /* The rows of Ruoss's code, T = 4, head 0 of 8; head 7 has 2^-7 of its slope. */
 static void test_alibi_half_step_four_tokens_published_values(void **state) {
-    (void)state;
     static const double expected[4][4] = {
         {0, -0.5, -1, -1.5}, {-0.25, 0, -0.5, -1}, {-0.75, -0.25, 0, -0.5}, {-1.25, -0.75, -0.25, 0}};
     for (int i = 0; i < 4; i++) {
@@ -26,21 +25,18 @@ static void test_alibi_half_step_four_tokens_published_values(void **state) {
 }
 
 static void test_alibi_same_on_both_sides(void **state) {
-    (void)state;
     check_value(lh_ref_alibi(make_pair(2, 8, 9, 4)), -5.0 / 8);
     check_value(lh_ref_alibi(make_pair(2, 8, 4, 9)), -5.0 / 8);
     check_value(lh_ref_alibi(make_pair(0, 1, 1000, 0)), -1000.0 / 256);
 }
 
 static void test_alibi_slope_powers_of_two_halve_regularly(void **state) {
-    (void)state;
     for (int head = 0; head < 8; head++) check_value(lh_ref_alibi_slope(head, 8), ldexp(1, -(head + 1)));
     for (int head = 0; head < 16; head++) check_value(lh_ref_alibi_slope(head, 16), sqrt(ldexp(1, -(head + 1))));
     check_value(lh_ref_alibi_slope(0, 2), 0.0625);
 }
 
 static void test_alibi_slope_other_heads_take_every_other_of_twice_as_many(void **state) {
-    (void)state;
     for (int head = 0; head < 8; head++) check_value(lh_ref_alibi_slope(head, 12), ldexp(1, -(head + 1)));
     for (int extra = 0; extra < 4; extra++) {
         check_value(lh_ref_alibi_slope(8 + extra, 12), M_SQRT1_2 * ldexp(1, -extra));
@@ -59,7 +55,6 @@ static int bucket_of_distance(int n) {
 }
 
 static void test_t5_bucket_every_integer_edge(void **state) {
-    (void)state;
     for (int n = 0; n <= 300; n++) {
         assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 300, 300 - n), 32, 128), bucket_of_distance(n));
         if (n > 0) assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 0, n), 32, 128), 16 + bucket_of_distance(n));
@@ -72,7 +67,6 @@ static void test_t5_bucket_every_integer_edge(void **state) {
 }
 
 static void test_kerple_known_values(void **state) {
-    (void)state;
     check_value(lh_ref_kerple_log(make_pair(0, 8, 7, 0), 0.5, 1), -1.5 * M_LN2);
     check_value(lh_ref_kerple_log(make_pair(0, 8, 0, 7), 0.5, 1), -1.5 * M_LN2);
     check_value(lh_ref_kerple_log(make_pair(0, 8, 5, 5), 2, 3), 0);
@@ -83,7 +77,6 @@ static void test_kerple_known_values(void **state) {
 
 /* c = 1 and a threshold of 3: psi counts in powers of two, and log 2 cancels. */
 static void test_fire_network_by_hand(void **state) {
-    (void)state;
     static const double in[] = {1, -1, 2}, in_offset[] = {0, 0.5, -1};
     static const double out[] = {1, 10, 100, 1000, 3, 30}, out_offset[] = {0.25, -0.25};
     const lh_ref_fire_parameters p = {1, 3, 3, in, in_offset, out, out_offset};
@@ -101,7 +94,6 @@ static void test_fire_network_by_hand(void **state) {
 
 /* p_i . p_j of sinusoids equals this sum over m = 0 .. width/2 - 1. */
 static void test_sandwich_is_product_of_sinusoids(void **state) {
-    (void)state;
     enum { WIDTH = 64 };
     double a[WIDTH], b[WIDTH];
     for (int i = 0; i < 400; i += 37) {
@@ -117,7 +109,6 @@ static void test_sandwich_is_product_of_sinusoids(void **state) {
 }
 
 static void test_sandwich_by_head_falls_from_zero_more_slowly_in_later_heads(void **state) {
-    (void)state;
     check_value(lh_ref_sandwich(make_pair(0, 8, 5, 5), 128), 64);
     check_value(lh_ref_sandwich_by_head(make_pair(3, 8, 5, 5), 128), 0);
     for (int head = 0; head < 8; head++) {

@@ -9,20 +9,17 @@
 /* ---- vector.h ---- */
 
 static void test_sum_lanes_counting_lanes_gives_triangle_number(void **state) {
-    (void)state;
     vector x;
     for (int i = 0; i < LANES; i++) x[i] = (real)(i + 1);
     assert_true(sum_lanes(x) == LANES * (LANES + 1) / 2);
 }
 
 static void test_maximum_either_order_gives_larger(void **state) {
-    (void)state;
     vector a = broadcast(-3), b = broadcast(2);
     assert_true(maximum(a, b)[0] == 2 && maximum(b, a)[LANES - 1] == 2);
 }
 
 static void test_round_up_gives_next_multiple(void **state) {
-    (void)state;
     assert_int_equal(round_up(0, 6), 0);
     assert_int_equal(round_up(1, 6), 6);
     assert_int_equal(round_up(6, 6), 6);
@@ -32,7 +29,6 @@ static void test_round_up_gives_next_multiple(void **state) {
 /* ---- math.h ---- */
 
 static void test_exp_negative_whole_range_relative_error_small(void **state) {
-    (void)state;
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, allowed = REAL_BYTES == 8 ? 4e-16 : 2e-7;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
@@ -42,7 +38,6 @@ static void test_exp_negative_whole_range_relative_error_small(void **state) {
 }
 
 static void test_exp_negative_zero_and_far_below(void **state) {
-    (void)state;
     assert_true(exp_negative(broadcast(0))[0] == 1);
     assert_true(exp_negative(broadcast((real)-INFINITY))[0] == 0);
     assert_true(exp_negative(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
@@ -50,7 +45,6 @@ static void test_exp_negative_zero_and_far_below(void **state) {
 }
 
 static void test_exp_negative_nan_of_any_bits_stays_nan(void **state) {
-    (void)state;
     for (real_bits below = 1; below <= 512; below *= 2) {
         bits payload = (bits)broadcast(-(real)NAN) | (below - 1) | below;
         assert_true(isnan(exp_negative((vector)payload)[0]) && isnan(exp_negative((vector)(payload << 1 >> 1))[0]));
@@ -64,7 +58,6 @@ static vector exp_of_weight(vector x) {
 }
 
 static void test_exp_for_softmax_whole_range_relative_error_small(void **state) {
-    (void)state;
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, ulp = REAL_BYTES == 8 ? 0x1p-52 : 0x1p-23;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
@@ -74,7 +67,6 @@ static void test_exp_for_softmax_whole_range_relative_error_small(void **state) 
 }
 
 static void test_exp_for_softmax_zero_far_below_and_nan(void **state) {
-    (void)state;
     assert_true(exp_of_weight(broadcast(0))[0] == 1);
     assert_true(exp_of_weight(broadcast((real)-INFINITY))[0] == 0);
     assert_true(exp_of_weight(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
@@ -83,7 +75,6 @@ static void test_exp_for_softmax_zero_far_below_and_nan(void **state) {
 }
 
 static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
-    (void)state;
     for (real_bits below = 1; below <= 512; below *= 2) {
         vector nan = (vector)((bits)broadcast((real)NAN) | below);
         real weights[5 * LANES];
@@ -94,7 +85,6 @@ static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
 
 /* Each exponential has the same bits in a group of SIDE_BY_SIDE and alone. */
 static void test_exp_weights_each_exponential_and_their_sum_in_order(void **state) {
-    (void)state;
     enum { MOST = 2 * SIDE_BY_SIDE + 3 };
     for (int count = 0; count <= MOST; count++) {
         real weights[(MOST + 1) * LANES];
@@ -125,7 +115,6 @@ INLINE void check_exp_heads(const int H) {
 }
 
 static void test_exp_heads_each_by_the_largest_of_its_head(void **state) {
-    (void)state;
     check_exp_heads(1);
     check_exp_heads(2);
     if (LANES >= 4) check_exp_heads(4);
@@ -160,7 +149,6 @@ static void check_padding_zero(const real *w, int rows) {
 }
 
 static void test_class_logits_and_softmax_loss_match_reference(void **state) {
-    (void)state;
     real *x = random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *b = make_padded_columns(3, 1);
     double *x_wide = to_doubles(x, CE_C), *w_wide = copy_without_padding(w, CE_C), *b_wide = copy_without_padding(b, 1);
     real logits[CE_COLUMNS];
@@ -179,7 +167,6 @@ static void test_class_logits_and_softmax_loss_match_reference(void **state) {
 }
 
 static void test_softmax_loss_large_logits_do_not_overflow(void **state) {
-    (void)state;
     real logits[CE_COLUMNS] = {0};
     logits[0] = 10000;
     double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, 1), expected = 10000;
@@ -188,14 +175,12 @@ static void test_softmax_loss_large_logits_do_not_overflow(void **state) {
 }
 
 static void test_class_of_tie_first_wins(void **state) {
-    (void)state;
     const real logits[] = {-1, 3, 2, 3};
     assert_int_equal(class_of(4, logits), 1);
     assert_int_equal(class_of(1, logits), 0);
 }
 
 static void test_class_grad_matches_reference(void **state) {
-    (void)state;
     real *x = random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *g = make_padded_columns(3, 1);
     real *dw = make_padded_columns(4, CE_C), *db = make_padded_columns(5, 1), *dx = reals(CE_C);
     real *w_rows = reals(CE_CLASSES * CE_C);

@@ -148,10 +148,7 @@ static void test_stopped_trace_writes_nothing(void **state) {
 
 static volatile sig_atomic_t stop;
 
-static void on_signal(int number) {
-    (void)number;
-    stop = 1;
-}
+static void on_signal(int number) { stop = 1; }
 
 /* Decoding with a cache stops between two tokens, decoding by passes between two passes. */
 static void test_decode_ends_between_tokens(void **state) {
@@ -160,7 +157,6 @@ static void test_decode_ends_between_tokens(void **state) {
     const lh_answers to = {.answers = answers};
     lh_lengths lengths = {NULL, 0, 7, 7, 1};
     lh_error error;
-    (void)state;
     toy = lh_toy_pair_with(list);
     for (int by_passes = 0; by_passes < 2; by_passes++) {
         lh_engine *engine;

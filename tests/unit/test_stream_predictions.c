@@ -41,7 +41,6 @@ static double compute_loss(const double *logits, const uint16_t *labels) {
 
 /* Teacher forcing: the prediction for an example's input and target equals the pass of the evaluation. */
 static void test_predict_with_the_target_is_the_evaluation_of_the_example(void **state) {
-    (void)state;
     enum { EXAMPLES = 9 };
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
@@ -103,7 +102,6 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
 
 /* Decoding runs token by token if the program supports it, otherwise with a pass per token. */
 static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
-    (void)state;
     lh_cpu_program passes = toy_float;
     passes.decode_step = NULL;
     check_decode(&toy_float, true);
@@ -111,7 +109,6 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
 }
 
 static void test_predict_positions_belong_to_their_stream(void **state) {
-    (void)state;
     static const int32_t plain[] = {0, 1, 2, 3, 4, 5, 6}, other[] = {9, 8, 7, 6, 5, 4, 3};
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
@@ -133,7 +130,6 @@ static void test_predict_positions_belong_to_their_stream(void **state) {
 }
 
 static void test_input_lines_name_the_stream_of_a_list(void **state) {
-    (void)state;
     static const struct {
         const char *line, *message; /* NULL: the line is valid */
     } cases[] = {
@@ -172,7 +168,6 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
 
 /* A right answer must have the length of the outputs. */
 static void test_input_lines_may_have_the_right_answer(void **state) {
-    (void)state;
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
     static const char *const bad[][2] = {
         {"{\"input\":[4,0,2,1],\"target\":[0,1]}", "line 5: a target of 2 tokens\n  expected: 4"},
@@ -210,7 +205,6 @@ static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_e
 }
 
 static void test_literals_are_solved_by_the_task(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_pair_with(NULL);
     lh_task task = *spec.task;
     lh_input input;
@@ -252,7 +246,6 @@ static void assert_shape(const lh_traced *t, int rank, const int64_t *shape) {
 }
 
 static void test_trace_sites_are_as_long_as_their_streams(void **state) {
-    (void)state;
     enum { EXAMPLES = 2, T = N + 3 };
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     lh_traces traces;
@@ -290,7 +283,6 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
 
 /* A query without a target has the model's own answers in its stream. */
 static void test_trace_of_an_input_decodes(void **state) {
-    (void)state;
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};

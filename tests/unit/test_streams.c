@@ -30,7 +30,6 @@ static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program
 /* ---- batches ---- */
 
 static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_pair_with(NULL);
     lh_batch batch;
     lh_error error;
@@ -65,7 +64,6 @@ static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
 }
 
 static void test_batch_of_one_stream_has_neither_second_tokens_nor_places(void **state) {
-    (void)state;
     lh_batch batch;
     lh_error error;
     lh_assert_ok(lh_batch_open(&batch, &lh_toy_spec, N, 1, &error), &error);
@@ -78,7 +76,6 @@ static void test_batch_of_one_stream_has_neither_second_tokens_nor_places(void *
 static int no_tokens(int n) { return n - 1; }
 
 static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_pair_with(NULL);
     lh_format format = *spec.format;
     lh_batch batch;
@@ -145,7 +142,6 @@ static bool is_learned(const lh_spec *spec, int64_t i) {
 
 /* Lengths 2 and 6 have blocks of two sequences, and of one. */
 static void test_step_gives_the_gradient_of_both_streams(void **state) {
-    (void)state;
     static double expected[TOY_STORAGE], actual[TOY_STORAGE];
     lh_spec spec = lh_toy_pair_with(toy_double_list);
     for (int n = 2; n <= 6; n += 4) {
@@ -168,7 +164,6 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
 }
 
 static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
-    (void)state;
     enum { STEPS = 20 };
     static lh_step_metrics one[STEPS], many[STEPS];
     lh_spec spec = lh_toy_pair_with(toy_float_list);
@@ -219,7 +214,6 @@ static void test_epochs_of_files_in_two_streams(void **state) {
 }
 
 static void test_limit_holds_for_every_stream(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     lh_error error;
     lh_lengths within = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};
@@ -243,7 +237,6 @@ static void train_two_steps(const lh_spec *spec, lh_state *state, lh_step_metric
 /* A program may write the gradient of a constant tensor. Constant are here the query, whose rows are next to those of
  * keys and values, the token, the output and the position rows. */
 static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state) {
-    (void)state;
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
     lh_tensor tensors[TOY_TENSORS];
@@ -272,8 +265,6 @@ static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state
     lh_state_close(&some);
 }
 
-#define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_holds_tokens_of_each_stream_and_places),
@@ -281,7 +272,7 @@ int main(void) {
         cmocka_unit_test(test_batch_with_more_labels_than_their_stream_has_tokens_is_refused),
         cmocka_unit_test(test_step_gives_the_gradient_of_both_streams),
         cmocka_unit_test(test_steps_are_the_same_on_any_number_of_threads),
-        in_directory(test_epochs_of_files_in_two_streams),
+        lh_test_in_directory(test_epochs_of_files_in_two_streams),
         cmocka_unit_test(test_limit_holds_for_every_stream),
         cmocka_unit_test(test_constant_tensor_keeps_its_values_and_is_in_no_norm),
     };

@@ -49,14 +49,12 @@ static const lh_task_case cycle = {lh_task_cycle_navigation, steps_add_up, lh_sa
 /* ---- tests ---- */
 
 static void test_bucket_sort_every_length_sorted(void **state) {
-    (void)state;
     lh_check_worked(&bucket_sort, "10204112", "00111224");
     lh_check_worked(&bucket_sort, "330", "033");
     lh_check_every_length(&bucket_sort);
 }
 
 static void test_even_pairs_every_length_counted(void **state) {
-    (void)state;
     lh_check_worked(&even_pairs, "01001", "1");
     lh_check_worked(&even_pairs, "1101", "0");
     lh_check_worked(&even_pairs, "1", "0");
@@ -64,21 +62,18 @@ static void test_even_pairs_every_length_counted(void **state) {
 }
 
 static void test_parity_check_every_length_counted(void **state) {
-    (void)state;
     lh_check_worked(&parity_check, "1011", "1");
     lh_check_worked(&parity_check, "01100", "0");
     lh_check_every_length(&parity_check);
 }
 
 static void test_cycle_navigation_every_length_added_up(void **state) {
-    (void)state;
     lh_check_worked(&cycle, "20100", "3");
     lh_check_worked(&cycle, "222022", "4");
     lh_check_every_length(&cycle);
 }
 
 static void test_tokens_uniform(void **state) {
-    (void)state;
     lh_check_uniform(&bucket_sort);
     lh_check_uniform(&even_pairs);
     lh_check_uniform(&parity_check);
@@ -87,7 +82,6 @@ static void test_tokens_uniform(void **state) {
 
 /* Single targets are balanced for any length (for even pairs, from n = 2 on). */
 static void test_single_tasks_targets_balanced(void **state) {
-    (void)state;
     static lh_drawn drawn;
     const lh_task_case *tasks[] = {&even_pairs, &parity_check};
     for (int t = 0; t < 2; t++) {
@@ -104,12 +98,10 @@ static void test_single_tasks_targets_balanced(void **state) {
 
 /* A simulation gives a score of 23.69 over lengths 41 to 500. */
 static void test_bucket_sort_most_frequent_token_scores_as_derived(void **state) {
-    (void)state;
     lh_check_score(&bucket_sort, lh_guess_most_frequent, 1, 23.69, 0.02);
 }
 
 static void test_cycle_navigation_constants_score_as_derived(void **state) {
-    (void)state;
     lh_check_score(&cycle, lh_guess_0, 1, 20.0, 0.0);
     lh_check_score(&cycle, lh_guess_1, 1, 20.0, 0.0);
 }

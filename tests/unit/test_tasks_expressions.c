@@ -108,21 +108,18 @@ static const lh_task_case equation = {lh_task_solve_equation, equation_is_solved
 /* ---- targets ---- */
 
 static void test_simple_arithmetic_every_length_has_its_value(void **state) {
-    (void)state;
     lh_check_worked(&simple, "15273", "2");
     lh_check_worked(&simple, "0647362", "1");
     lh_check_every_length(&simple);
 }
 
 static void test_brackets_every_length_have_their_value(void **state) {
-    (void)state;
     lh_check_worked(&brackets, "88639749", "3");
     lh_check_worked(&brackets, "8268156499", "0");
     lh_check_every_length(&brackets);
 }
 
 static void test_equations_every_length_are_solved(void **state) {
-    (void)state;
     lh_check_worked(&equation, "79538a1", "3");
     lh_check_worked(&equation, "762698a0", "3");
     lh_check_worked(&equation, "0", "0");
@@ -133,7 +130,6 @@ static void test_equations_every_length_are_solved(void **state) {
 /* ---- distributions ---- */
 
 static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
-    (void)state;
     static lh_drawn drawn;
     static long digits[11][5], operators[10][3], pairs[10][15];
     for (uint32_t e = 0; e < 6000; e++) {
@@ -178,14 +174,12 @@ static void check_pairs(const lh_task_case *task, int n, int length, int operato
 }
 
 static void test_expressions_splits_operators_and_digits_uniform(void **state) {
-    (void)state;
     check_pairs(&brackets, 20, 20, 3);
     check_pairs(&equation, 22, 20, 2);
 }
 
 /* Short expressions: a digit, a minus for n = 2 and 4, brackets for n = 3 and 4. */
 static void test_short_expressions_have_their_form(void **state) {
-    (void)state;
     static const uint16_t form[5][4] = {{0}, {0}, {6, 0}, {8, 0, 9}, {8, 6, 0, 9}};
     static const int digit_index[5] = {0, 0, 1, 1, 2};
     static lh_drawn drawn;
@@ -203,7 +197,6 @@ static void test_short_expressions_have_their_form(void **state) {
 
 /* The two digits of (d op d): from positions 0, 1 and 4 the first digit follows, from 2 and 3 the second. */
 static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
-    (void)state;
     enum { EXAMPLES = 10000 };
     static lh_drawn drawn;
     long first = 0, answers[5] = {0};
@@ -219,7 +212,6 @@ static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
 /* Zero is the value of 29.2% of expressions with brackets at n = 41 and of 31.6% at n = 500; the other values are
  * equally frequent. */
 static void test_brackets_classes_have_their_shares(void **state) {
-    (void)state;
     enum { EXAMPLES = 10000 };
     static lh_drawn drawn;
     for (int i = 0; i < 2; i++) {
@@ -237,7 +229,6 @@ static void test_brackets_classes_have_their_shares(void **state) {
 /* ---- analytic predictors ---- */
 
 static void test_constants_score_as_derived(void **state) {
-    (void)state;
     lh_check_score(&simple, lh_guess_0, 1, 20.0, 0.0);
     lh_check_score(&simple, lh_guess_1, 1, 20.0, 0.0);
     lh_check_score(&brackets, lh_guess_0, 1, 31.01, 0.005);

@@ -129,7 +129,6 @@ static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_same, 
 /* ---- targets ---- */
 
 static void test_addition_every_length_added(void **state) {
-    (void)state;
     lh_check_worked(&addition, "001201101", "010112|0000");
     lh_check_worked(&addition, "1121", "0012|0");
     lh_check_worked(&addition, "121", "012|0");
@@ -141,7 +140,6 @@ static void test_addition_every_length_added(void **state) {
 }
 
 static void test_multiplication_every_length_multiplied(void **state) {
-    (void)state;
     lh_check_worked(&multiplication, "001201101", "00011012|0");
     lh_check_worked(&multiplication, "1121", "112|0");
     lh_check_worked(&multiplication, "0", "2|");
@@ -152,7 +150,6 @@ static void test_multiplication_every_length_multiplied(void **state) {
 }
 
 static void test_square_root_every_length_found(void **state) {
-    (void)state;
     lh_check_worked(&root, "100101", "110");
     lh_check_worked(&root, "00111", "010");
     lh_check_every_length(&root);
@@ -160,7 +157,6 @@ static void test_square_root_every_length_found(void **state) {
 
 /* All numbers of up to 12 bits occur, and the root of each is that of its square. */
 static void test_square_roots_of_all_small_numbers_are_right(void **state) {
-    (void)state;
     static lh_drawn drawn;
     static unsigned char seen[4096];
     for (uint32_t e = 0; e < 60000; e++) {
@@ -200,13 +196,11 @@ static void check_operands(const lh_task_case *task) {
 }
 
 static void test_operands_uniform(void **state) {
-    (void)state;
     check_operands(&addition);
     check_operands(&multiplication);
 }
 
 static void test_radicands_uniform(void **state) {
-    (void)state;
     static lh_drawn drawn;
     long seen[15] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
@@ -219,7 +213,6 @@ static void test_radicands_uniform(void **state) {
 /* ---- analytic predictors ---- */
 
 static void test_constants_score_as_derived(void **state) {
-    (void)state;
     lh_check_score(&addition, lh_guess_1, 2, 50.0, 0.1);
     lh_check_score(&addition, lh_guess_0, 2, 49.3, 0.1);
     lh_check_score(&multiplication, lh_guess_0, 6, 49.8, 0.1);
@@ -229,7 +222,6 @@ static void test_constants_score_as_derived(void **state) {
 }
 
 static void test_counted_outputs_per_token_as_derived(void **state) {
-    (void)state;
     double actual[2] = {lh_counted_share(&addition, 6), lh_counted_share(&multiplication, 2)},
            expected[2] = {0.744, 0.987};
     lh_assert_close(actual, expected, 2, 0, 0.008);

@@ -82,21 +82,18 @@ static const lh_task_case stack = {lh_task_stack_manipulation, is_stack_right, l
 /* ---- targets ---- */
 
 static void test_reverse_string_every_length_reversed(void **state) {
-    (void)state;
     lh_check_worked(&reverse_string, "011", "110");
     lh_check_worked(&reverse_string, "10010", "01001");
     lh_check_every_length(&reverse_string);
 }
 
 static void test_duplicate_string_every_length_written_twice(void **state) {
-    (void)state;
     lh_check_worked(&duplicate_string, "10", "1010");
     lh_check_worked(&duplicate_string, "011", "011011");
     lh_check_every_length(&duplicate_string);
 }
 
 static void test_odds_first_every_length_has_odd_positions_first(void **state) {
-    (void)state;
     lh_check_worked(&odds_first, "00110101", "01110100");
     lh_check_worked(&odds_first, "110", "110");
     lh_check_worked(&evens_first, "00110101", "01000111");
@@ -106,7 +103,6 @@ static void test_odds_first_every_length_has_odd_positions_first(void **state) {
 }
 
 static void test_missing_duplicate_every_length_has_its_hole_filled(void **state) {
-    (void)state;
     lh_check_worked(&missing, "01100210", "1");
     lh_check_worked(&missing, "1021003", "0");
     lh_check_worked(&missing, "1", "1");
@@ -114,7 +110,6 @@ static void test_missing_duplicate_every_length_has_its_hole_filled(void **state
 }
 
 static void test_stack_manipulation_every_length_leaves_the_right_stack(void **state) {
-    (void)state;
     lh_check_worked(&stack, "0110422", "1102|0000");
     lh_check_worked(&stack, "1223", "02|000");
     lh_check_worked(&stack, "12", "2|00");
@@ -125,7 +120,6 @@ static void test_stack_manipulation_every_length_leaves_the_right_stack(void **s
 /* ---- distributions ---- */
 
 static void test_bits_uniform(void **state) {
-    (void)state;
     lh_check_uniform(&reverse_string);
     lh_check_uniform(&duplicate_string);
     lh_check_uniform(&odds_first);
@@ -133,7 +127,6 @@ static void test_bits_uniform(void **state) {
 
 /* A word gives 32 bits, lowest first: this is part of the contract, since a GPU must make the same tokens. */
 static void test_bits_come_from_words_lowest_first(void **state) {
-    (void)state;
     static lh_drawn drawn;
     lh_draw_example(&reverse_string, 70, 5, 6, &drawn);
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), 5, 6, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
@@ -143,7 +136,6 @@ static void test_bits_come_from_words_lowest_first(void **state) {
 
 /* The hole may be anywhere, and the hidden bit has either value. */
 static void test_missing_duplicate_holes_uniform(void **state) {
-    (void)state;
     static lh_drawn drawn;
     long places[20] = {0}, bits[2] = {0}, answers[2] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
@@ -161,7 +153,6 @@ static void test_missing_duplicate_holes_uniform(void **state) {
 
 /* The stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
 static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
-    (void)state;
     static lh_drawn drawn;
     long heights[11] = {0}, bits[2] = {0}, actions[3] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
@@ -187,7 +178,6 @@ static void test_stack_manipulation_heights_bits_and_actions_uniform(void **stat
 
 /* The score is 52.78 over lengths 41 to 500; exactly 56.27 at 41 and 51.78 at 500. */
 static void test_majority_bit_scores_as_derived(void **state) {
-    (void)state;
     lh_check_score(&reverse_string, lh_guess_most_frequent, 1, 52.78, 0.005);
     lh_check_score(&duplicate_string, lh_guess_most_frequent, 2, 52.78, 0.03);
     lh_check_score(&odds_first, lh_guess_most_frequent, 2, 52.78, 0.03);
@@ -198,12 +188,10 @@ static void test_majority_bit_scores_as_derived(void **state) {
 }
 
 static void test_missing_duplicate_majority_scores_as_derived(void **state) {
-    (void)state;
     lh_check_score(&missing, lh_guess_most_frequent, 1, 52.0, 0.1);
 }
 
 static void test_stack_manipulation_constants_score_as_derived(void **state) {
-    (void)state;
     lh_check_score(&stack, lh_guess_1, 2, 49.6, 0.1);
     lh_check_score(&stack, lh_guess_0, 2, 49.6, 0.1);
     double actual = lh_counted_share(&stack, 10), expected = 0.671;

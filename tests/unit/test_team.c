@@ -25,7 +25,6 @@ static void record_index(void *argument, int index, int count) {
 }
 
 static void test_run_each_index_once(void **state) {
-    (void)state;
     for (int threads = 1; threads <= MOST; threads++) {
         log l = {0};
         lh_team_run(threads, record_index, &l);
@@ -37,7 +36,6 @@ static void test_run_each_index_once(void **state) {
 }
 
 static void test_run_with_zero_threads_uses_one(void **state) {
-    (void)state;
     log l = {0};
     lh_team_run(0, record_index, &l);
     assert_true(l.total == 1 && l.count[0] == 1);
@@ -64,7 +62,6 @@ static void work_in_phases(void *argument, int index, int count) {
 }
 
 static void test_barrier_of_many_phases_lets_no_thread_pass_early(void **state) {
-    (void)state;
     for (int threads = 1; threads <= 4; threads++) {
         phases p = {{0}, 0};
         lh_team_run(threads, work_in_phases, &p);
@@ -73,7 +70,6 @@ static void test_barrier_of_many_phases_lets_no_thread_pass_early(void **state) 
 }
 
 static void test_barrier_of_more_threads_than_processors_lets_none_pass_early(void **state) {
-    (void)state;
     phases p = {{0}, 0};
     lh_team_run(MOST, work_in_phases, &p);
     assert_int_equal(p.wrong, 0);
@@ -90,7 +86,6 @@ static void arrive_late(void *argument, int index, int count) {
 }
 
 static void test_barrier_waits_for_a_slow_thread(void **state) {
-    (void)state;
     atomic_int passed = 0;
     lh_team_run(3, arrive_late, &passed);
     assert_true(passed > 0 && passed % 5 == 0);
@@ -105,19 +100,14 @@ static void run_nested_team(void *argument, int index, int count) {
 }
 
 static void test_run_within_work_keeps_the_outer_team(void **state) {
-    (void)state;
     log l = {0};
     lh_team_run(2, run_nested_team, &l);
     assert_int_equal(l.count[1], 1);
 }
 
-static void test_barrier_without_team_returns(void **state) {
-    (void)state;
-    lh_team_barrier();
-}
+static void test_barrier_without_team_returns(void **state) { lh_team_barrier(); }
 
 static void test_processors_follow_affinity(void **state) {
-    (void)state;
     assert_true(lh_team_processors() >= 1);
     pid_t child = fork();
     if (child == 0) {

@@ -15,7 +15,6 @@
 #include "data/symbols/symbols.h"
 
 static void test_options_are_parsed(void **state) {
-    (void)state;
     lh_error error;
     int64_t steps = 1;
     double rate = 1;
@@ -45,7 +44,6 @@ static void test_options_are_parsed(void **state) {
 }
 
 static void test_shortest_number_reads_back(void **state) {
-    (void)state;
     static const double numbers[] = {0.1, 1.0 / 3.0, 3e-4, 1e-5, 2000000, 1e300, 5e-324, 0.1 + 0.2, -7.25, 0};
     static const char *const texts[] = {"0.1",    "0.3333333333333333",  "0.0003", "1e-05", "2e+06", "1e+300",
                                         "5e-324", "0.30000000000000004", "-7.25",  "0"};
@@ -58,7 +56,6 @@ static void test_shortest_number_reads_back(void **state) {
 
 /* A file that names a path is JSON, for any bytes in the path. */
 static void test_quoted_text_is_json(void **state) {
-    (void)state;
     static const char *const cases[][2] = {
         {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},
         {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xb2"},
@@ -83,7 +80,6 @@ static void test_quoted_text_is_json(void **state) {
 }
 
 static void test_symbols_are_read_by_the_longest_name(void **state) {
-    (void)state;
     static const char *const names[] = {"+", "1", "10", "push"};
     uint16_t tokens[16];
     assert_int_equal(lh_read_symbols(names, 4, "10+1 push", tokens), 4);
@@ -127,7 +123,6 @@ static void check_line_ends(bool catches, int status, const char *expected) {
 }
 
 static void test_progress_line_is_ended_by_a_signal(void **state) {
-    (void)state;
     check_line_ends(true, 0, "\r[##..] step 2^C\r\n\r             \rstopped\r\n");
     check_line_ends(false, SIGINT, "\r[##..] step 2^C\r\n");
 }

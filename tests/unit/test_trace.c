@@ -287,10 +287,7 @@ static void check_stored(const trace_case *c, lh_engine *engine) {
     lh_st_free(file);
 }
 
-static void test_trace_stored_batches_match_reference_and_prediction(void **state) {
-    (void)state;
-    for_each_engine(check_stored);
-}
+static void test_trace_stored_batches_match_reference_and_prediction(void **state) { for_each_engine(check_stored); }
 
 /* The program's own functions, called at lengths that no task has. */
 typedef struct bare {
@@ -366,10 +363,7 @@ static void check_blocks(const trace_case *c, lh_engine *engine) {
         }
 }
 
-static void test_trace_block_of_two_sequences_is_each_alone(void **state) {
-    (void)state;
-    for_each_engine(check_blocks);
-}
+static void test_trace_block_of_two_sequences_is_each_alone(void **state) { for_each_engine(check_blocks); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {

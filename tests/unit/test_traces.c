@@ -29,7 +29,6 @@ static void test_entropy_known_rows_give_known_numbers(void **state) {
     const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
     const float one = 1;
     double expected = (log(2) + log(4)) / 2, actual = lh_compute_entropy(rows, 8, 2, 4);
-    (void)state;
     lh_assert_close(&actual, &expected, 1, 1e-15, 0);
     assert_true(lh_compute_entropy(&one, 4, 1, 1) == 0);
 }
@@ -64,7 +63,6 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_rand_rope, 1);
     lh_trace_request request = request_all(4, 5);
     lh_traces traces = run_traces(engine, &request);
-    (void)state;
     assert_int_equal(traces.count, 2 * (1 + 1 + LAYERS * 4));
     assert_int_equal(traces.passes, 2 * EXAMPLES * DRAWS);
     check_shape(find_traced(&traces, "n4.tokens"), 2, (const int64_t[]){EXAMPLES, 8});
@@ -101,7 +99,6 @@ static void check_means(const lh_engine *engine, const lh_traced *full, const lh
 }
 
 static void test_traces_averages_are_means_of_stored_values(void **state) {
-    (void)state;
     const lh_spec *const specs[] = {&longhand_spec_parity_rand_rope, &longhand_spec_parity_float64_rand_learned};
     for (int i = 0; i < 2; i++) { /* a float model and a double one, both with random positions */
         lh_engine *engine = open_engine(specs[i], 1);
@@ -127,7 +124,6 @@ static void test_traces_are_equal_for_any_number_of_threads(void **state) {
     lh_engine *three = open_engine(&longhand_spec_parity_rand_rope, 3);
     lh_trace_request request = request_all(5, 7);
     lh_traces a = run_traces(one, &request), b = run_traces(three, &request);
-    (void)state;
     for (int i = 0; i < a.count; i++)
         assert_memory_equal(a.tensors[i].data, b.tensors[i].data, a.tensors[i].file.bytes);
     lh_traces_close(&a);
@@ -145,7 +141,6 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     request.inputs = queries;
     request.input_count = 3;
     lh_traces traces = run_traces(engine, &request);
-    (void)state;
     check_shape(find_traced(&traces, "n4.tokens"), 2, (const int64_t[]){2, 8});
     check_shape(find_traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
     check_shape(find_traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
@@ -167,7 +162,6 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
     lh_state_close(&zeros);
     lh_trace_request request = request_all(1, 18);
     lh_traces traces = run_traces(engine, &request);
-    (void)state;
     for (int n = 1; n <= 18; n++) {
         char name[40];
         double expected = log(2 * n);
@@ -187,7 +181,6 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_trace_request request = request_all(33, 33); /* 66 tokens, positions from 0 to 63 */
     lh_traces traces;
     lh_error error = {""};
-    (void)state;
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "max_position");
     lh_traces_close(&traces);
     request.lengths = (lh_lengths){twice, 2, 0, 0, 0};

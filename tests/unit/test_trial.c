@@ -125,7 +125,6 @@ static lh_status fill(const own *o, uint32_t domain, lh_batch *batch, lh_error *
 }
 
 static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         own o;
         lh_batch batch;
@@ -139,7 +138,6 @@ static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
 
 static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state) {
     static const lh_loss losses[] = {LH_LOSS_ALL, LH_LOSS_COUNTED};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         own o;
         lh_batch batch;
@@ -157,7 +155,6 @@ static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state
 }
 
 static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
-    (void)state;
     own o;
     lh_batch batch;
     lh_error error;
@@ -168,7 +165,6 @@ static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
 }
 
 static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
-    (void)state;
     own o, plain;
     lh_batch tried, untried;
     lh_error error;
@@ -194,7 +190,6 @@ static void wrong_at_nine(lh_rng *rng, int n, lh_example *example) {
 static int none_at_four(int n) { return n == 4 ? 0 : n; }
 
 static void test_trial_of_a_wrong_length_names_it(void **state) {
-    (void)state;
     own o;
     lh_error error;
     lh_lengths before = {.first = 1, .last = 8, .step = 1}, all = {.first = 1, .last = 20, .step = 1};

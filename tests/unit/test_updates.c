@@ -11,7 +11,6 @@
 enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
-    (void)state;
     real *total = random_reals(1, COUNT, COUNT), *original = random_reals(1, COUNT, COUNT);
     real *part = random_reals(2, COUNT, COUNT), *added = random_reals(2, COUNT, COUNT);
     fold_gradient(total, part, COUNT);
@@ -23,7 +22,6 @@ static void test_fold_gradient_adds_and_clears(void **state) {
 }
 
 static void test_sum_of_squares_matches_plain_sum(void **state) {
-    (void)state;
     real *x = random_reals(1, COUNT, COUNT);
     double expected = 0;
     for (int i = 0; i < COUNT; i++) expected += (double)x[i] * x[i];
@@ -33,7 +31,6 @@ static void test_sum_of_squares_matches_plain_sum(void **state) {
 }
 
 static void test_adam_update_part_of_vector_matches_reference(void **state) {
-    (void)state;
     const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
     real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
     real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
@@ -62,7 +59,6 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
 
 /* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
 static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
-    (void)state;
     real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
     real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT);
     double expected[COUNT];
@@ -150,13 +146,9 @@ static void check_updates(rule how, int states) {
     free_all(u.p, u.g, u.state[0], u.state[1], u.p_wide, u.state_wide[0], u.state_wide[1]);
 }
 
-static void test_adamw_updates_match_reference(void **state) {
-    (void)state;
-    check_updates(ADAMW, 2);
-}
+static void test_adamw_updates_match_reference(void **state) { check_updates(ADAMW, 2); }
 
 static void test_sgd_updates_match_reference(void **state) {
-    (void)state;
     check_updates(SGD, 0);
     check_updates(MOMENTUM, 1);
 }

@@ -139,7 +139,6 @@ static void test_no_draw_is_in_two_streams(void **state) {
 
 /* 200 draws of 20 positions below 2000 of both streams, in positions, distances and sequences: no draw occurs twice. */
 static void test_validation_has_its_own_positions(void **state) {
-    (void)state;
     static int32_t drawn[200][20], scratch[2000];
     int count = 0;
     for (int n = 1; n <= 25; n++)

@@ -10,7 +10,6 @@
 
 /* Batches of 4, 4 and 2 examples have equal weights; an epoch whose start was not recorded has no mean. */
 static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
-    (void)state;
     static const int64_t correct[] = {4, 1, 1}, counted[] = {4, 4, 2};
     lh_window window = {0};
     for (int64_t step = 1; step <= 7; step++) {
@@ -34,7 +33,6 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
 static void test_window_epoch_leaves_out_batches_without_counted_labels(void **state) {
     static const int64_t correct[] = {4, 0, 1}, counted[] = {4, 0, 2};
     lh_window window = {0};
-    (void)state;
     for (int64_t step = 1; step <= 3; step++) {
         lh_step_metrics metrics = {.sums = {.correct = correct[step - 1], .counted = counted[step - 1]}};
         lh_window_add_to_epoch(&window, &metrics, step, 3);
@@ -83,14 +81,12 @@ static void test_window_save_load_same_sums(void **state) {
     assert_int_equal(back.steps, 0);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_epoch_is_the_mean_of_its_batches),
         cmocka_unit_test(test_window_epoch_leaves_out_batches_without_counted_labels),
-        IN_FOLDER(test_window_log_without_counted_labels_has_no_loss),
-        IN_FOLDER(test_window_save_load_same_sums),
+        lh_test_in_directory(test_window_log_without_counted_labels_has_no_loss),
+        lh_test_in_directory(test_window_save_load_same_sums),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);
 }
