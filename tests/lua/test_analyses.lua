@@ -219,11 +219,7 @@ function TestPanels.test_texts_are_quoted()
   lu.assertStrContains(script, "set output 'x.png'")
 end
 
-TestRespec = {}
-
-function TestRespec.tearDown()
-  support.clean()
-end
+TestRespec = { tearDown = support.clean }
 
 -- The resolved form of a spec, written as a spec, resolves to the same form.
 local function assert_survives(text)

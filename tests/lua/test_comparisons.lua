@@ -37,11 +37,7 @@ local function make_scores(rope, rand_rope)
   return { ["even_pairs rope"] = { [0.1] = rope }, ["even_pairs rand-rope"] = { [0.1] = rand_rope } }
 end
 
-TestComparisons = {}
-
-function TestComparisons.tearDown()
-  support.clean()
-end
+TestComparisons = { tearDown = support.clean }
 
 function TestComparisons.test_cells_are_compared_along_the_last_axis()
   local result = assert(compare("along", reports.SCORES))
@@ -199,11 +195,7 @@ function TestComparisons.test_messages_on_wrong_options()
   end
 end
 
-TestVerb = {}
-
-function TestVerb.tearDown()
-  support.clean()
-end
+TestVerb = { tearDown = support.clean }
 
 -- Four runs of two encodings in a folder; broken: the last run has a damaged file.
 local function folder(broken)

@@ -70,11 +70,7 @@ local function survey(more)
   return cell.runs[1].state, cell.runs[1].words, study, cell
 end
 
-TestFolders = {}
-
-function TestFolders.tearDown()
-  support.clean()
-end
+TestFolders = { tearDown = support.clean }
 
 function TestFolders.test_digest_of_a_file()
   local path = support.write("data/-a 'file", "abc")
@@ -111,9 +107,7 @@ function TestFolders.test_runs_on_another_file_are_reported()
     .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
 end
 
-TestEvaluations = {}
-
-TestEvaluations.tearDown = TestFolders.tearDown
+TestEvaluations = { tearDown = support.clean }
 
 function TestEvaluations.test_new_evaluation_data_is_evaluated()
   files()
@@ -169,9 +163,7 @@ function TestEvaluations.test_missing_files()
   lu.assertStrContains(overview.list_decisions(study)[2], "test.jsonl")
 end
 
-TestSteps = {}
-
-TestSteps.tearDown = TestFolders.tearDown
+TestSteps = { tearDown = support.clean }
 
 -- An epoch has nine batches, as the run records.
 function TestSteps.test_more_and_fewer_epochs()

@@ -71,11 +71,7 @@ local function list_cells(study)
   return list
 end
 
-TestSnapshots = {}
-
-function TestSnapshots.tearDown()
-  support.clean()
-end
+TestSnapshots = { tearDown = support.clean }
 
 function TestSnapshots.test_record_the_sweep()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
@@ -125,9 +121,7 @@ function TestSnapshots.test_are_untrusted_input()
   lu.assertNil(snapshots.read(root, "study"))
 end
 
-TestEarlier = {}
-
-TestEarlier.tearDown = TestSnapshots.tearDown
+TestEarlier = { tearDown = support.clean }
 
 function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
   local study, root = expand()
@@ -219,9 +213,7 @@ function TestEarlier.test_cells_that_left_the_study()
   lu.assertEquals(now.axes, { { name = "width", values = { "16", "32" } } })
 end
 
-TestOpen = {}
-
-TestOpen.tearDown = TestSnapshots.tearDown
+TestOpen = { tearDown = support.clean }
 
 -- Opens a folder as the verbs do, if its study was swept there.
 local function opened(root, path, more)

@@ -8,11 +8,7 @@ local json = require("dkjson")
 local lu = require("luaunit")
 local escape = require("base.escape")
 
-TestEscape = {}
-
-function TestEscape.tearDown()
-  support.clean()
-end
+TestEscape = { tearDown = support.clean }
 
 local function has(program)
   return (os.execute(("command -v %s >/dev/null 2>&1"):format(program)))

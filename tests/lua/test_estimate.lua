@@ -36,11 +36,7 @@ local function expand(train, eval)
   return study, study.cells[1]
 end
 
-TestDataShapes = {}
-
-function TestDataShapes.tearDown()
-  support.clean()
-end
+TestDataShapes = { tearDown = support.clean }
 
 function TestDataShapes.test_lengths_of_a_file()
   local found = data_shapes.read(write_files(), { "length", "digits" })
@@ -63,11 +59,7 @@ function TestDataShapes.test_changed_files()
   lu.assertEquals(data_shapes.read(path, {}).count, 2)
 end
 
-TestEstimate = {}
-
-function TestEstimate.tearDown()
-  support.clean()
-end
+TestEstimate = { tearDown = support.clean }
 
 function TestEstimate.test_work_of_a_run()
   write_files()

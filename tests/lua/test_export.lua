@@ -22,11 +22,7 @@ local function score(formula, more)
   return render_body(("{ score = function(x) return %s end%s }"):format(formula, more or ""))
 end
 
-TestTorch = {}
-
-function TestTorch.tearDown()
-  support.clean()
-end
+TestTorch = { tearDown = support.clean }
 
 function TestTorch.test_operators_keep_their_order()
   lu.assertEquals(score("x.score - (x.query - x.key) * 2 / (1 + abs(x.distance))").lines,
@@ -78,11 +74,7 @@ function TestTorch.test_nested_sums_drop_unused_dimensions()
   lu.assertStrContains(score(sums:format("n", "sin(m * n)")).lines[3], "torch.sin(term2 * term).sum(dim=0)")
 end
 
-TestPytorch = {}
-
-function TestPytorch.tearDown()
-  support.clean()
-end
+TestPytorch = { tearDown = support.clean }
 
 local function find_problem(more)
   local spec = { plan = { eval_dropout = false, attentions = { { name = "self" } } }, resolved = {

@@ -16,11 +16,7 @@ local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_
 local planned, project, rendered = exports.planned, exports.project, exports.rendered
 local RANDOM, RUN = exports.RANDOM, exports.RUN
 
-TestNetworks = {}
-
-function TestNetworks.tearDown()
-  support.clean()
-end
+TestNetworks = { tearDown = support.clean }
 
 local function render_model(fields, encoding)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, model = { %s } }'):format(

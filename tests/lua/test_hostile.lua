@@ -29,11 +29,7 @@ function draw.run()
   return nil, "no pictures", {}
 end
 
-TestHostile = {}
-
-function TestHostile.tearDown()
-  support.clean()
-end
+TestHostile = { tearDown = support.clean }
 
 local function make_facts(id)
   local spec = reports.make_spec("bucket_sort")

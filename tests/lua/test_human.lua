@@ -22,15 +22,11 @@ local function make_table(first, row, line)
   return support.write("human.csv", table.concat(lines, "\n") .. "\n")
 end
 
-TestPeople = {}
+TestPeople = { tearDown = support.clean }
 
 -- The message with which a reader refuses its file.
 local function read_refusal(read, ...)
   return select(2, stop.catch(read, ...))
-end
-
-function TestPeople.tearDown()
-  support.clean()
 end
 
 function TestPeople.test_ids_from_0_and_from_1_and_in_any_order()
@@ -101,11 +97,7 @@ function TestPeople.test_published_items()
   end
 end
 
-TestVerb = {}
-
-function TestVerb.tearDown()
-  support.clean()
-end
+TestVerb = { tearDown = support.clean }
 
 -- Runs of two cells: one with accuracies similar to the humans', one with the reverse order. Returns their folder.
 local function runs()

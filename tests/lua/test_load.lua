@@ -431,11 +431,7 @@ function TestSet.test_wrong_settings_are_reported()
   end
 end
 
-TestPipes = {}
-
-function TestPipes.tearDown()
-  support.clean()
-end
+TestPipes = { tearDown = support.clean }
 
 -- Opening a pipe in place of a file would block.
 function TestPipes.test_pipes_are_not_opened()

@@ -9,11 +9,7 @@ local metrics = require("lab.study.read.metrics")
 local reports = require("reports")
 local runs = require("lab.study.read.runs")
 
-TestMetrics = {}
-
-function TestMetrics.tearDown()
-  support.clean()
-end
+TestMetrics = { tearDown = support.clean }
 
 -- A study of one cell with a model of this kind, and its report.
 local function new_study(kind, report)

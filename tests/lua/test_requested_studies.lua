@@ -45,11 +45,7 @@ local function refuse(more, ...)
   end
 end
 
-TestFlags = {}
-
-function TestFlags.tearDown()
-  support.clean()
-end
+TestFlags = { tearDown = support.clean }
 
 -- The grid equals that of a file with the same content.
 function TestFlags.test_make_the_same_study_as_a_file()
@@ -153,7 +149,7 @@ function TestFlags.test_paths_as_seen_from_a_folder()
   end
 end
 
-TestChoice = {}
+TestChoice = { tearDown = support.clean }
 
 local STUDY = [[
 return { title = "choice", base = { use = "./probe.lua" }, scales = { small = {} }, axes = {
@@ -174,10 +170,6 @@ local function list_chosen(words, only)
     ids[i] = cell.id
   end
   return study and ids, message, options
-end
-
-function TestChoice.tearDown()
-  support.clean()
 end
 
 function TestChoice.test_cells_by_name_and_by_axis()

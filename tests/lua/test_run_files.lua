@@ -39,11 +39,7 @@ local function assert_damaged(run, what)
   lu.assertStrContains(run.notes[1], what)
 end
 
-TestDamage = {}
-
-function TestDamage.tearDown()
-  support.clean()
-end
+TestDamage = { tearDown = support.clean }
 
 function TestDamage.test_fields_of_run_json()
   for what, facts in pairs({
@@ -199,9 +195,7 @@ function TestDamage.test_a_loss_that_is_not_a_number_is_no_damage()
   lu.assertEquals(runs.read_metrics(run), { { step = 1, grad_norm = 1 } })
 end
 
-TestPlaces = {}
-
-TestPlaces.tearDown = TestDamage.tearDown
+TestPlaces = { tearDown = support.clean }
 
 -- A pipe without a writer would block a reader: `timeout` then ends the test.
 function TestPlaces.test_entries_that_are_not_regular_files()
@@ -283,9 +277,7 @@ function TestPlaces.test_records_of_sweeps()
   lu.assertStrContains(problems[1], "bad.json: set[1]: found 1; expected a text")
 end
 
-TestVerbs = {}
-
-TestVerbs.tearDown = TestDamage.tearDown
+TestVerbs = { tearDown = support.clean }
 
 local function make_root()
   local root = write_run("verbs", "good_run", 1, 0.1, { exit = 0, eval = scored(50) }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
@@ -353,9 +345,7 @@ function TestVerbs.test_results_stay_in_their_folder()
   lu.assertEquals(write.choose_folder(root, "report", "x"), "x")
 end
 
-TestTrained = {}
-
-TestTrained.tearDown = TestDamage.tearDown
+TestTrained = { tearDown = support.clean }
 
 local function with_checkpoint(facts)
   local dir = write_run("trained", "a_run", 1, 0.1, { exit = 0, facts = facts })

@@ -11,7 +11,7 @@ local verb = require("lab.runs.runs")
 local where = require("lab.runs.where")
 local write = require("base.write")
 
-TestRuns = {}
+TestRuns = { tearDown = support.clean }
 
 local root
 
@@ -23,10 +23,6 @@ function TestRuns.setUp()
   reports.write_run("list", "bucket_sort_rope", 1, 0.1, { facts = { step = 40 } })
   reports.write_run("list", "bucket_sort_none", 0, 0.5, { exit = 0, eval = reports.scored(30), facts = facts })
   root = one:match("^(.*)/bucket_sort_rope/")
-end
-
-function TestRuns.tearDown()
-  support.clean()
 end
 
 -- Runs the verb; returns the exit code, the message and the printed lines.

@@ -253,11 +253,7 @@ function TestProgressText.test_why_a_run_failed()
   lu.assertNil(failures.find_error(lines, { learning_rate = 1e-2, seed = 3 }))
 end
 
-TestSetAside = {}
-
-function TestSetAside.tearDown()
-  support.clean()
-end
+TestSetAside = { tearDown = support.clean }
 
 -- Another sweep has already set the damaged run aside.
 function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()

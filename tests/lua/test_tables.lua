@@ -198,11 +198,7 @@ function TestProcrustes.test_without_lapack()
   support.clean()
 end
 
-TestVerb = {}
-
-function TestVerb.tearDown()
-  support.clean()
-end
+TestVerb = { tearDown = support.clean }
 
 -- A run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share of the
 -- 2-D sinusoid. sigma nil: the table is the fixed 1-D sinusoid.

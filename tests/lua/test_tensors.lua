@@ -8,11 +8,7 @@ local trace_sites = require("lab.study.read.trace_sites")
 
 local REFERENCE = "tests/reference/rand_relative.safetensors"
 
-TestTensors = {}
-
-function TestTensors.tearDown()
-  support.clean()
-end
+TestTensors = { tearDown = support.clean }
 
 local function make_file(header, data)
   return string.pack("<I8", #header) .. header .. data
