@@ -4,24 +4,11 @@ local support = require("support")
 
 local cells = require("lab.study.read.cells")
 local json = require("dkjson")
-local lu = require("luaunit")
 
 local M = {}
 
-local GOLDEN = "tests/golden/report/"
-
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
-
--- Compares with a file of tests/golden/report, or updates it.
-function M.assert_golden(name, text)
-  if os.getenv("LH_UPDATE_GOLDEN") then
-    local file = assert(io.open(GOLDEN .. name, "wb"))
-    file:write(text)
-    file:close()
-  end
-  lu.assertEquals(text, support.read(GOLDEN .. name))
-end
 
 function M.eval_line(step, split, length, accuracy, more)
   return ('{"step":%d,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'

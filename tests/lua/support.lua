@@ -1,4 +1,4 @@
--- Shared functions of the Lua tests: paths of modules, checks of a spec from its text, temporary files.
+-- Shared functions of the Lua tests: paths of modules, checks of a spec from its text, expected texts, temporary files.
 --
 -- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
 
@@ -7,11 +7,11 @@ package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 local support = {}
 package.loaded.support = support -- other shared modules use the same temporary folder
 
-support.tasks_folder = "tests/golden/tasks/good"
+support.tasks_folder = "tests/golden/tasks/good" -- the built-in tasks of checked specs
 
--- Writes text to a file and returns its path; the folder is removed by support.clean().
-local folder
+local folder -- of temporary files; nil before the first of them
 
+-- Writes text to the file `name` of the temporary folder and returns its path; support.clean() removes the folder.
 function support.write(name, text)
   if not folder then
     folder = os.tmpname()
@@ -39,7 +39,15 @@ function support.read(path)
   return text
 end
 
--- Output and success of a shell command.
+-- Compares text with the file at a path, which LH_UPDATE_GOLDEN=1 first replaces by the text.
+function support.assert_golden(path, text)
+  if os.getenv("LH_UPDATE_GOLDEN") then
+    assert(require("base.write").file(path, text))
+  end
+  require("luaunit").assertEquals(text, support.read(path), path)
+end
+
+-- Runs a shell command; returns its output with its errors, and true if its exit code is 0.
 function support.shell(command)
   local pipe = assert(io.popen(command .. " 2>&1"))
   local text = pipe:read("a")
@@ -56,7 +64,8 @@ function support.sets(list)
   return sets
 end
 
--- Loads and validates a spec file; returns resolved, info, diagnostics.
+-- Loads and validates a spec file. Returns the resolved spec (nil after an error), the validator's info (origins,
+-- warnings, files, task, score) and the diagnostics.
 function support.check(path, sets)
   local d = require("base.diagnostics").new()
   local tasks = require("spec.task.tasks").read(support.tasks_folder, d)
@@ -71,6 +80,21 @@ end
 -- Loads and validates the text of a spec.
 function support.check_text(text, sets)
   return support.check(support.write("probe.lua", text), sets)
+end
+
+-- Validates the text of a spec, which must have no error; returns the resolved spec and the validator's info.
+function support.accept(text, sets)
+  local resolved, info, d = support.check_text(text, sets)
+  require("luaunit").assertEquals(d:text(), "")
+  return resolved, info
+end
+
+-- Validates the text of a spec, which must have an error with this message; returns the text of all errors.
+function support.refuse(text, message, sets)
+  local resolved, _, d = support.check_text(text, sets)
+  require("luaunit").assertNil(resolved)
+  require("luaunit").assertStrContains(d:text(), message)
+  return d:text()
 end
 
 -- Runs the tests of one file and ends the program.

@@ -299,12 +299,7 @@ end
 
 -- The launcher prints this file without Lua.
 function TestHelp.test_help_equals_its_file()
-  if os.getenv("LH_UPDATE_GOLDEN") then
-    local file = assert(io.open("generator/cli/help.txt", "wb"))
-    file:write(cli.help(), "\n")
-    file:close()
-  end
-  lu.assertEquals(support.read("generator/cli/help.txt"), cli.help() .. "\n")
+  support.assert_golden("generator/cli/help.txt", cli.help() .. "\n")
 end
 
 function TestHelp.test_help_names_every_verb_within_120_columns()

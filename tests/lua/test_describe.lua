@@ -60,12 +60,7 @@ end
 function TestWords.test_the_network_is_on_the_page()
   local text = plan_page.format_page(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
-  if os.getenv("LH_UPDATE_GOLDEN") then
-    local file = assert(io.open("tests/golden/network.txt", "wb"))
-    file:write(page)
-    file:close()
-  end
-  lu.assertEquals(page, support.read("tests/golden/network.txt"))
+  support.assert_golden("tests/golden/network.txt", page)
   local own = plan_page.format_page(make_plan({ ["model.kind"] = "decoder",
     ["model.norm"] = "{ place = 'pre', kind = 'rms' }", ["model.activation"] = "swiglu", ["model.bias"] = "none",
     ["model.init"] = "xavier", ["model.tied"] = "true" }))

@@ -10,7 +10,6 @@ local lu = require("luaunit")
 local ops = require("network.graph.ops")
 local parameters = require("network.graph.parameters")
 local pytorch = require("lab.export.pytorch")
-local write = require("base.write")
 
 local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
 local planned, project, rendered = exports.planned, exports.project, exports.rendered
@@ -78,10 +77,7 @@ function TestNetworks.test_networks_are_the_golden_ones()
     local result = assert(project:plan(path))
     local facts = pytorch.derive_facts(result, RUN, project:build_network(result))
     local text = rendered(facts):gsub("plan %x+,", "plan DIGEST,")
-    if os.getenv("LH_UPDATE_GOLDEN") then
-      assert(write.file(GOLDEN .. name .. ".py", text))
-    end
-    lu.assertEquals(text, support.read(GOLDEN .. name .. ".py"), name)
+    support.assert_golden(GOLDEN .. name .. ".py", text)
   end
 end
 

@@ -41,13 +41,7 @@ end
 
 function TestSections.test_sections_are_the_golden_ones()
   for _, entry in ipairs(SECTIONS) do
-    local path, text = ("%s/%s.txt"):format(GOLDEN, entry[1]), render_section(entry)
-    if os.getenv("LH_UPDATE_GOLDEN") == "1" then
-      local file = assert(io.open(path, "wb"))
-      file:write(text)
-      file:close()
-    end
-    lu.assertEquals(text, support.read(path), path)
+    support.assert_golden(("%s/%s.txt"):format(GOLDEN, entry[1]), render_section(entry))
   end
 end
 

@@ -287,12 +287,7 @@ function TestSchema.test_fields_text_names_every_field()
   end
   lu.assertStrContains(text, "a number from 0 to below 1\n")
   lu.assertStrContains(text, "a number from 0 to 0.99; unit: share of elements\n")
-  if os.getenv("LH_UPDATE_GOLDEN") == "1" then
-    local file = assert(io.open("tests/golden/fields.txt", "wb"))
-    file:write(text)
-    file:close()
-  end
-  lu.assertEquals(text, support.read("tests/golden/fields.txt"))
+  support.assert_golden("tests/golden/fields.txt", text)
 end
 
 function TestSchema.test_fields_text_of_a_path_and_of_what_most_need()

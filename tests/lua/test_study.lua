@@ -223,13 +223,7 @@ local function check_golden(case)
   local scale = support.read(path):match("^%-%- scale: (%S+)")
   local study, message = grid.expand(project, path, { scale = scale })
   lu.assertNil(study)
-  local golden = path:gsub("%.lua$", ".err")
-  if os.getenv("LH_UPDATE_GOLDEN") then
-    local file = assert(io.open(golden, "wb"))
-    file:write(message)
-    file:close()
-  end
-  lu.assertEquals(message, support.read(golden))
+  support.assert_golden((path:gsub("%.lua$", ".err")), message)
 end
 
 for name in lfs.dir("tests/golden/studies") do
