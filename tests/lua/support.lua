@@ -97,6 +97,33 @@ function support.refuse(text, message, sets)
   return d:text()
 end
 
+-- The texts of files { path, text } by path.
+function support.index_texts(files)
+  local texts = {}
+  for _, file in ipairs(files) do
+    texts[file.path] = file.text
+  end
+  return texts
+end
+
+-- Calls a function while fields of tables have other values; changes: a list of { table, name, value }. Returns the
+-- results of the function.
+function support.replace_fields(changes, run)
+  local originals = {}
+  for i, change in ipairs(changes) do
+    originals[i] = change[1][change[2]]
+    change[1][change[2]] = change[3]
+  end
+  local results = table.pack(pcall(run))
+  for i, change in ipairs(changes) do
+    change[1][change[2]] = originals[i]
+  end
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return table.unpack(results, 2, results.n)
+end
+
 -- Runs the tests of one file and ends the program.
 function support.run()
   local code = require("luaunit").LuaUnit.run()
