@@ -27,7 +27,7 @@ end
 local function evaluations(task, place, seed)
   local lines = {}
   for length = 10, 200, 10 do
-    lines[#lines + 1] = reports.eval_line(STEPS, length <= TRAINED_TO and "in_distribution" or "beyond",
+    lines[#lines + 1] = reports.make_eval_line(STEPS, length <= TRAINED_TO and "in_distribution" or "beyond",
       length, accuracy(task, place, seed, length))
   end
   return table.concat(lines)

@@ -1,12 +1,12 @@
--- Networks of descriptions, as tests of generator/network build them.
+-- Networks of descriptions, built without a spec, for tests of generator/network.
 
 local builder = require("network.graph.builder")
 local networks = require("networks")
 
 local M = {}
 
--- Attentions with heads of 8 channels.
-function M.families()
+-- Attention families by name, each with 2 heads of 8 channels.
+function M.make_families()
   local list = {
     self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { cross = true },
     directional = { normaliser = { kind = "geometric", directional = true, fill = 13 },
@@ -20,31 +20,32 @@ function M.families()
   return list
 end
 
--- Builds the network of a description with 5 tokens, one of them blank, and 3 classes. given: families of attentions;
--- section: the model's section, with the vectors added to tokens.
-function M.build(describe, chunk, given, section)
+-- Builds the network of a description with 5 tokens, one of them blank, and 3 classes. chunk: the description's name in
+-- messages; families: by default those of make_families; section: fields of the spec's model, and `additive`, the
+-- vectors that are added to tokens.
+function M.build(describe, chunk, families, section)
   section = section or {}
   return builder.build(describe, {
     model = { width = networks.WIDTH, embedding = section.embedding, readout = section.readout },
     tokens = { count = 5, text = "TOKENS" }, inputs = { count = 4, text = "INPUTS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
-    families = given or M.families(),
+    families = families or M.make_families(),
     additive = section.additive or { kind = "sinusoid" },
   }, chunk)
 end
 
--- A description: f receives the network and the embedding of its input, and returns the result.
-function M.embedded(f)
+-- Returns a description whose result f(network, embedding of the input) computes.
+function M.describe_embedded(f)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive })
     net:classify(net:readout(f(net, x), "last"))
   end
 end
 
--- A description: f receives a block, the input of the block, the network and its embedding, and returns the output of
--- the block.
-function M.in_block(count, f)
-  return M.embedded(function(net, x)
+-- Returns a description of one block, which runs `count` times; f(block, input of the block, network, embedding)
+-- returns the output of the block.
+function M.describe_block(count, f)
+  return M.describe_embedded(function(net, x)
     local b = net:block("layer", count, "A block.")
     b:output(f(b, b:input(x), net, x))
     return b.result

@@ -1,4 +1,4 @@
--- Resolved encodings for tests of facets.
+-- Resolved encodings and planned families, for tests of facets.
 
 require("facets.pages") -- facets register their uses of positions and distances
 
@@ -7,16 +7,17 @@ local M = {}
 M.LAYERS = 3
 M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 
--- The positions of a plan, as facets/positions.lua makes them, without random positions and without uses of distances.
+-- The planned positions of facets/positions.lua if they are indices and no facet uses distances.
 M.NOTHING = { kind = "index", distance = { kind = "none" } }
 
--- A family of two heads with its positions, as other facets receive it.
-function M.family(positions, head_width)
+-- A family of two heads with planned positions, as the other facets receive it.
+function M.make_family(positions, head_width)
   return { layers = M.LAYERS, heads = 2, head_width = head_width or 8, positions = positions, PREFIX = "" }
 end
 
--- An encoding of these kinds of additive, rotation and positions, and a draw of randomized positions.
-function M.encoding(additive, rotation, kind, draw)
+-- An encoding with these kinds of additive, rotation and positions. draw: how often random positions are drawn, "pass"
+-- or "layer".
+function M.make_encoding(additive, rotation, kind, draw)
   local result = { additive = { kind = additive }, rotation = { kind = rotation }, relative = { kind = "none" },
     positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
   if additive ~= "none" then
@@ -34,9 +35,10 @@ function M.encoding(additive, rotation, kind, draw)
   return result
 end
 
--- An encoding with vectors of distances; reading: "index", or the conversion of random positions to distances.
-function M.with_distances(additive, rotation, draw, reading, kind)
-  local spec = M.encoding(additive, rotation, reading == "index" and "index" or "randomized", draw)
+-- An encoding with vectors of distances (relative). reading: "index" for positions that are indices, or how distances
+-- follow from random positions; kind: of relative, by default "transformer_xl".
+function M.make_relative_encoding(additive, rotation, draw, reading, kind)
+  local spec = M.make_encoding(additive, rotation, reading == "index" and "index" or "randomized", draw)
   spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }
   spec.positions.reading = reading ~= "index" and reading or nil
   return spec

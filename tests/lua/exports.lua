@@ -1,4 +1,4 @@
--- Exported models of specs as text, for tests of `export pytorch`.
+-- Texts of the file model.py that `export pytorch` writes, for tests.
 
 local support = require("support")
 
@@ -11,9 +11,11 @@ local M = {}
 
 M.project = project
 
-M.RUN = { info = { seed = 0, learning_rate = 1 }, metadata = { step = "0" } }
+M.RUN = { info = { seed = 0, learning_rate = 1 }, metadata = { step = "0" } } -- the exported run
 
-function M.rendered(facts, problem)
+-- The text of model.py from the facts of pytorch.derive_facts, or from nil and its problem.
+
+function M.render(facts, problem)
   assert(facts, problem)
   local text, err = render.render("python/model.py.tpl", facts, function(...)
     return project:read_template(...)
@@ -21,13 +23,15 @@ function M.rendered(facts, problem)
   return text or error(project:format_template_error(err))
 end
 
-function M.planned(spec)
+-- Plans the text of a spec, which is a table constructor.
+function M.plan_text(spec)
   return assert(project:plan(support.write("model.lua", "return " .. spec)))
 end
 
-function M.model_text(spec)
-  local result = M.planned(spec)
-  return M.rendered(pytorch.derive_facts(result, M.RUN, project:build_network(result)))
+-- The text of model.py of a spec, which is a table constructor.
+function M.render_spec(spec)
+  local result = M.plan_text(spec)
+  return M.render(pytorch.derive_facts(result, M.RUN, project:build_network(result)))
 end
 
 function M.assert_has(text, ...)
@@ -42,7 +46,7 @@ function M.assert_lacks(text, ...)
   end
 end
 
--- Random positions, with a hole for further fields.
+-- Random positions of an encoding; the format takes further fields.
 M.RANDOM = 'positions = { kind = "randomized", max_position = 2000, %s }, '
 
 return M

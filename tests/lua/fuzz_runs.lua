@@ -56,7 +56,7 @@ local function pick_text(rng)
 end
 
 local function pick_value(rng)
-  return rng:chance(3) and pick_text(rng) or rng:pick(VALUES)
+  return rng:is_one_in(3) and pick_text(rng) or rng:pick(VALUES)
 end
 
 local function splice(text, first, last, new)
@@ -64,19 +64,19 @@ local function splice(text, first, last, new)
 end
 
 local function mutate_byte(rng, text)
-  local position = rng:below(#text + 1)
-  local kind = rng:below(5)
+  local position = rng:pick_number(#text + 1)
+  local kind = rng:pick_number(5)
   if kind == 1 then
-    return splice(text, position, position, string.char(rng:below(256) - 1))
+    return splice(text, position, position, string.char(rng:pick_number(256) - 1))
   elseif kind == 2 then
-    return splice(text, position, position - 1, string.char(rng:below(256) - 1))
+    return splice(text, position, position - 1, string.char(rng:pick_number(256) - 1))
   elseif kind == 3 then
-    return splice(text, position, position + rng:below(20) - 1, "")
+    return splice(text, position, position + rng:pick_number(20) - 1, "")
   elseif kind == 4 then
     return text:sub(1, position - 1)
   end
-  local first = rng:below(#text + 1)
-  return splice(text, position, position - 1, text:sub(first, first + rng:below(40)))
+  local first = rng:pick_number(#text + 1)
+  return splice(text, position, position - 1, text:sub(first, first + rng:pick_number(40)))
 end
 
 -- Replaces the value of a random name.
@@ -90,7 +90,7 @@ local function mutate_value(rng, text)
   end
   local first = rng:pick(places)
   local _, last = text:find("^%b{}", first)
-  if not last or rng:chance(4) then
+  if not last or rng:is_one_in(4) then
     _, last = text:find("^%b[]", first)
     last = last or select(2, text:find("^\"[^\"]*\"", first)) or select(2, text:find("^[^,{}%]]*", first))
   end
@@ -107,7 +107,7 @@ local function mutate_name(rng, text)
     return text
   end
   local position = rng:pick(places)
-  if rng:chance(3) then
+  if rng:is_one_in(3) then
     return (text:gsub('"' .. rng:pick(NAMES):gsub("%p", "%%%0") .. '"', function()
       return '"' .. rng:pick(NAMES) .. '"'
     end, 1))
@@ -136,10 +136,10 @@ end
 local function make_run_lines()
   local lines, metrics = {}, {}
   for step = 10, 30, 10 do
-    lines[#lines + 1] = reports.eval_line(step, "during", 3, 0.5)
+    lines[#lines + 1] = reports.make_eval_line(step, "during", 3, 0.5)
     metrics[#metrics + 1] = ('{"step":%d,"loss":1.5,"accuracy":0.5,"grad_norm":1,"seconds":%d}\n'):format(step, step)
   end
-  lines[#lines + 1] = reports.scored(50)
+  lines[#lines + 1] = reports.make_scored_lines(50)
   return table.concat(lines), table.concat(metrics)
 end
 
@@ -164,11 +164,11 @@ local NOTED = make_noted_text()
 -- Renames one of the three folders of a run's path.
 local function mutate_place(rng, place)
   local name = rng:pick(hostile.TEXTS):gsub("[%z/]", "_"):sub(1, 200)
-  if rng:chance(4) then
+  if rng:is_one_in(4) then
     name = rng:pick({ "lr0.1-seed1-overfit5", "lrx-seed1", "lr0.2-seed1", "a", "0123456789ABCDEF" })
   end
   if name ~= "" and name ~= "." and name ~= ".." then
-    place[rng:below(3)] = name
+    place[rng:pick_number(3)] = name
   end
 end
 
@@ -177,9 +177,9 @@ local function make_run(rng, id, changes)
   local place = { id, reports.DIGEST, "lr0.1-seed1" }
   for _ = 1, changes do
     local name = rng:pick({ "run.json", "run.json", "run.json", "eval.jsonl", "metrics.jsonl" })
-    if rng:chance(12) then
+    if rng:is_one_in(12) then
       mutate_place(rng, place)
-    elseif rng:chance(20) then
+    elseif rng:is_one_in(20) then
       files[name] = rng:pick({ "fifo", "folder", "link", "absent" })
     else
       files[name] = rng:pick(MUTATIONS)(rng, files[name])
@@ -191,10 +191,10 @@ end
 -- The runs of one case, a record of a sweep or nil, and its note of the study or nil.
 function M.case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
-  local list = { make_run(rng, "first_run", rng:below(3) - 1),
-    make_run(rng, "second_run", rng:chance(2) and 0 or 1) }
-  local record = rng:chance(8) and mutate_value(rng, RECORD) or nil
-  local noted = rng:chance(6) and (rng:chance(3) and NOTED or rng:pick(MUTATIONS)(rng, NOTED)) or nil
+  local list = { make_run(rng, "first_run", rng:pick_number(3) - 1),
+    make_run(rng, "second_run", rng:is_one_in(2) and 0 or 1) }
+  local record = rng:is_one_in(8) and mutate_value(rng, RECORD) or nil
+  local noted = rng:is_one_in(6) and (rng:is_one_in(3) and NOTED or rng:pick(MUTATIONS)(rng, NOTED)) or nil
   return list, noted and RECORD or record, noted
 end
 

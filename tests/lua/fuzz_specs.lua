@@ -134,19 +134,19 @@ local function splice(text, first, last, new)
 end
 
 local function mutate_byte(rng, text)
-  local position = rng:below(#text + 1)
-  local kind = rng:below(5)
+  local position = rng:pick_number(#text + 1)
+  local kind = rng:pick_number(5)
   if kind == 1 then
-    return splice(text, position, position, string.char(rng:below(256) - 1))
+    return splice(text, position, position, string.char(rng:pick_number(256) - 1))
   elseif kind == 2 then
-    return splice(text, position, position - 1, string.char(rng:below(256) - 1))
+    return splice(text, position, position - 1, string.char(rng:pick_number(256) - 1))
   elseif kind == 3 then
-    return splice(text, position, position + rng:below(20) - 1, "")
+    return splice(text, position, position + rng:pick_number(20) - 1, "")
   elseif kind == 4 then
     return text:sub(1, position - 1)
   end
-  local first = rng:below(#text + 1)
-  return splice(text, position, position - 1, text:sub(first, first + rng:below(30)))
+  local first = rng:pick_number(#text + 1)
+  return splice(text, position, position - 1, text:sub(first, first + rng:pick_number(30)))
 end
 
 -- A random piece that matches a pattern, or nil.
@@ -166,7 +166,7 @@ local function mutate_token(rng, text)
   if not position then
     return text
   end
-  local kind = rng:below(4)
+  local kind = rng:pick_number(4)
   if kind == 1 then
     pieces[position] = ""
   elseif kind == 2 then
@@ -183,12 +183,12 @@ end
 -- Replaces a number or a string: a number by a neighbour, or either by any value.
 local function mutate_value(rng, text)
   local pieces = split(text)
-  local index = pick_piece(rng, pieces, rng:chance(3) and "^[\"']" or "^%.?%d")
+  local index = pick_piece(rng, pieces, rng:is_one_in(3) and "^[\"']" or "^%.?%d")
   if not index then
     return text
   end
   local number = tonumber(pieces[index])
-  if number and rng:chance(2) then
+  if number and rng:is_one_in(2) then
     local changed = { number - 1, number + 1, number * 2, number // 2, number / 2, -number }
     pieces[index] = diagnostics.show(rng:pick(changed))
   else
@@ -222,7 +222,7 @@ end
 
 local function mutate_structure(rng, text)
   local start, stop = pick_table(rng, text)
-  local kind = rng:below(6)
+  local kind = rng:pick_number(6)
   if not start or kind == 1 then
     return rng:pick(STATEMENTS) .. text
   elseif kind == 2 then
@@ -245,12 +245,12 @@ local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutat
 function M.case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
   local text, sets = rng:pick(corpus), nil
-  for _ = 1, rng:below(3) - (rng:chance(4) and 1 or 0) do
+  for _ = 1, rng:pick_number(3) - (rng:is_one_in(4) and 1 or 0) do
     text = rng:pick(MUTATIONS)(rng, text)
   end
-  if rng:chance(4) then
+  if rng:is_one_in(4) then
     sets = {}
-    for i = 1, rng:below(2) do
+    for i = 1, rng:pick_number(2) do
       sets[i] = { path = rng:pick(schema.fields).path, text = rng:pick(VALUES) }
     end
   end

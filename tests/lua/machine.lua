@@ -149,7 +149,7 @@ function Machine:dropout_mask(op, use, count, into)
   local key = ("%s %s %d"):format(op.scope.name, op.place, use)
   self.masks[key] = self.masks[key] or {}
   for i = 1, count do
-    self.masks[key][i] = self.masks[key][i] or self.random:below(1000) / 1000
+    self.masks[key][i] = self.masks[key][i] or self.random:pick_number(1000) / 1000
     into[i] = self.masks[key][i] < rate and 0 or 1 / (1 - rate)
   end
   return into
@@ -227,7 +227,7 @@ end
 -- Samples parameters, tokens, masks and the objective.
 function Machine:draw(random)
   local function any()
-    return random:below(2000001) / 1000000 - 1
+    return random:pick_number(2000001) / 1000000 - 1
   end
   self.random, self.masks = random, {}
   self.values = self:parameters(function(count, around)
@@ -240,7 +240,7 @@ function Machine:draw(random)
   for s, count in ipairs(self.rows) do
     self.tokens[s] = {}
     for t = 1, count do
-      self.tokens[s][t] = random:below(self.net.tokens.count) - 1
+      self.tokens[s][t] = random:pick_number(self.net.tokens.count) - 1
     end
   end
   for i = 1, self.labels * self.net.classes.count do

@@ -57,7 +57,7 @@ end
 function Writer:replace(word)
   local known = self.words[word]
   while not known do
-    known = self.word_random:chance(2) and self.word_random:pick(WORDS) or self:spell()
+    known = self.word_random:is_one_in(2) and self.word_random:pick(WORDS) or self:spell()
     known = not self.taken_words[known] and base_names.is_free(known) and known
   end
   self.words[word], self.taken_words[known] = known, true
@@ -67,8 +67,8 @@ end
 -- Samples a word of letters.
 function Writer:spell()
   local letters = {}
-  for i = 1, self.word_random:below(12) do
-    letters[i] = string.char(("a"):byte() + self.word_random:below(26) - 1)
+  for i = 1, self.word_random:pick_number(12) do
+    letters[i] = string.char(("a"):byte() + self.word_random:pick_number(26) - 1)
   end
   return (table.concat(letters):gsub("^d+", "e"))
 end
@@ -103,7 +103,7 @@ function Writer:dropout_option(name)
 end
 
 function Writer:bool()
-  return tostring(self.random:chance(2))
+  return tostring(self.random:is_one_in(2))
 end
 
 local branches = {}
@@ -127,8 +127,8 @@ end
 
 function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
-  local activation = w.random:pick(not w.steady and w.random:chance(3) and GATES or ACTIVATIONS)
-  local behind = w.random:chance(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
+  local activation = w.random:pick(not w.steady and w.random:is_one_in(3) and GATES or ACTIVATIONS)
+  local behind = w.random:is_one_in(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
   return w:bind("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
     activation, w:bool(), w:sized("mlp", hidden), w:dropout_option("hidden_dropout"), behind)
 end
@@ -145,7 +145,7 @@ function branches.chain(w, y)
   local act = w:bind("%s:activation(%q, %s, %q, %g)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS),
     w:rate())
   local down = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
-  return w.random:chance(3) and w:bind("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
+  return w.random:is_one_in(3) and w:bind("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
 
 -- A value that two products and their sum read.
@@ -169,7 +169,7 @@ end
 
 -- A branch from a value outside of the block, directly or through a product.
 function branches.outside(w)
-  if w.width == w.model and w.random:chance(2) then
+  if w.width == w.model and w.random:is_one_in(2) then
     return w.outside
   end
   return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("inject", w.width), w.outside,
@@ -182,8 +182,8 @@ function branches.detour(w, y)
   local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
   local one = w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), wing, w.random:pick(KINDS))
   local rate = w:rate()
-  local two = w.random:chance(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
-  local hot = w.random:chance(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
+  local two = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
+  local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
     w.random:pick(ACTIVATIONS)) or two
   return w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("back", w.width), hot, w.width)
 end
@@ -222,10 +222,10 @@ local function sublayer(w, h, first)
   local y = order == "pre" and norm(w, h) or h
   w.steady = order == "none"
   local s = add(w, h, (first or branch)(w, y, h))
-  if w.random:chance(4) then
+  if w.random:is_one_in(4) then
     s = add(w, s, branch(w, y, h))
   end
-  local older = w.older[1] and w.random:chance(4) and w.random:pick(w.older)
+  local older = w.older[1] and w.random:is_one_in(4) and w.random:pick(w.older)
   if older then
     s = add(w, s, older)
   end
@@ -234,7 +234,7 @@ local function sublayer(w, h, first)
 end
 
 local function sublayers(w, h, least, most)
-  for _ = 1, least + w.random:below(most - least + 1) - 1 do
+  for _ = 1, least + w.random:pick_number(most - least + 1) - 1 do
     h = sublayer(w, h)
   end
   return h
@@ -258,13 +258,13 @@ end
 local function block(w, number, x, width, attends)
   local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
     inner = true }, { __index = w })
-  local count, loops = w.random:pick(DEPTHS), w.random:chance(4) and 2 or 1
+  local count, loops = w.random:pick(DEPTHS), w.random:is_one_in(4) and 2 or 1
   w:line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:bind("b%d:external(%s)", number, w.source_memory)
-  inner.outside = w.random:chance(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
+  inner.outside = w.random:is_one_in(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
   local h = w:bind("b%d:input(%s)", number, x)
-  if w.places and width == w.model and (attends or w.random:chance(2)) then
+  if w.places and width == w.model and (attends or w.random:is_one_in(2)) then
     h = w:bind("b%d:place(%s, net.additive)", number, h)
   end
   h = write_inside(inner, h, attends)
@@ -290,16 +290,16 @@ end
 -- attends: one of the blocks must contain an attention. Also returns the number of the next block.
 local function write_block(w, x, first, attends)
   w.older[1] = x
-  if w.random:chance(3) then
+  if w.random:is_one_in(3) then
     x = sublayer(w, x)
   end
   local blocks = w.random:pick(DEPTHS)
-  local plain = w.random:below(blocks) -- the block that has the model's width
+  local plain = w.random:pick_number(blocks) -- the block that has the model's width
   for i = 1, blocks do
     local number = first + i - 1
-    x = i ~= plain and w.detours and w.random:chance(3) and wing(w, number, x)
+    x = i ~= plain and w.detours and w.random:is_one_in(3) and wing(w, number, x)
       or block(w, number, x, w.width, attends and i == plain)
-    if w.random:chance(3) then
+    if w.random:is_one_in(3) then
       x = sublayer(w, x)
     end
     if i < blocks then
@@ -311,12 +311,12 @@ end
 
 -- A value that blocks read from outside: the vectors of a stream's tokens, or the output of its own blocks.
 local function add_memory(w, stream)
-  local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:chance(2)), 1
-  if w.of_memory and w.random:chance(2) then
+  local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:is_one_in(2)), 1
+  if w.of_memory and w.random:is_one_in(2) then
     local own = setmetatable({ older = {}, families = w.of_memory }, { __index = w })
     memory, next_block = write_block(own, memory, next_block, w.printed)
   end
-  w.source_memory = w.random:chance(2) and norm(w, memory) or memory
+  w.source_memory = w.random:is_one_in(2) and norm(w, memory) or memory
   return next_block
 end
 
@@ -327,10 +327,10 @@ local function network(w, streams)
   w:line("local tokens = net:table(%q)", w:replace("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
   local x = write_block(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
-  if w.random:chance(2) then
+  if w.random:is_one_in(2) then
     x = norm(w, x)
   end
-  w.tied = w.tied and not w.linear and w.random:chance(4)
+  w.tied = w.tied and not w.linear and w.random:is_one_in(4)
   w:line("local place = model.readout == \"probe\" and \"probe\" or \"last\"")
   w:line("net:classify(net:readout(%s, place)%s)", x, w.tied and ", { tied = tokens }" or "")
 end
@@ -340,8 +340,8 @@ function M.random(number, options)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
     families = options.families, of_memory = options.of_memory, whole = options.whole or {},
-    printed = options.printed, places = options.places, width = width, model = width, detours = random:chance(3),
-    tied = options.tied ~= false, dropout = random:chance(2),
+    printed = options.printed, places = options.places, width = width, model = width, detours = random:is_one_in(3),
+    tied = options.tied ~= false, dropout = random:is_one_in(2),
     linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
     word_random = new_random(-number) }, Writer)
   network(w, options.streams or { "source" })

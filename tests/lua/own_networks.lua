@@ -1,4 +1,4 @@
--- A user's own networks, from the text of their description: plans, and text with a given block.
+-- Plans of users' own networks, from the text of their description.
 
 local support = require("support")
 
@@ -7,22 +7,24 @@ local project = require("project").new(".")
 
 local M = {}
 
--- The plan of a spec with a user's network of this text; sets: as on the command line.
-function M.planned(text, sets, spec)
+-- Plans a spec with a user's network of this text, in the file net.lua. sets: texts "field=value" of --set; spec: the
+-- text of another spec. Returns the result of project:plan, or nil and a message.
+function M.plan_network(text, sets, spec)
   support.write("net.lua", text)
   local path = support.write("mine.lua", spec or [[return { task = { kind = "bucket_sort" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]])
   return project:plan(path, sets)
 end
 
-function M.good(text, sets, spec)
-  local result, message = M.planned(text, sets, spec)
+-- Plans such a spec, which must be valid; returns the plan.
+function M.accept_network(text, sets, spec)
+  local result, message = M.plan_network(text, sets, spec)
   lu.assertTrue(result ~= nil, message)
   return result.plan
 end
 
--- A description with these lines in its block, the first of which is line 5.
-function M.with_block(lines)
+-- The text of a description with these lines in its block; the first of them is line 5 of the text.
+function M.make_description(lines)
   return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 4, place = net.additive })
@@ -36,6 +38,7 @@ end
 
 M.PLAIN = support.read("tests/golden/networks/plain.lua")
 
+-- The lines of a block with a feedforward layer.
 M.FULL = [[b:output(b:add(h, b:feedforward(h, { hidden = 32, activation = "relu" })))]]
 
 return M

@@ -1,6 +1,7 @@
--- Plans for tests: the Ruoss encoder with changed fields, an encoding, the text of a spec.
+-- Plans for tests, of the paper's encoder with other fields, of an encoding, or of a task.
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local plan_module = require("plan.plan")
 local support = require("support")
 
@@ -9,8 +10,9 @@ local M = {}
 local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruoss_encoder' },"
   .. " eval = { lengths = { 41, 100 } } }"
 
--- A task, which need not exist: its numbers of symbols, and its lengths as formulas.
-function M.task(inputs, outputs, output_length)
+-- The facts of an invented task with these numbers of input and output symbols. output_length: a formula in n, the
+-- length of the input; by default "1".
+function M.make_task(inputs, outputs, output_length)
   local function symbols(count)
     local list = {}
     for i = 1, count do
@@ -22,7 +24,7 @@ function M.task(inputs, outputs, output_length)
     output_length = output_length or "1", chance = 0.5 }
 end
 
--- The encoder, resolved. sets: { ["train.batch"] = "5", ... }, applied in the order of their names.
+-- Resolves the spec ENCODER with other fields: sets = { ["train.batch"] = "5", ... }.
 function M.resolve(sets)
   local list = {}
   for _, path in ipairs(canonical.sort_keys(sets or {})) do
@@ -33,8 +35,10 @@ function M.resolve(sets)
   return resolved
 end
 
+-- The plan of a resolved spec. facts: of the task, by default 5 symbols and as many outputs as inputs; init: of initial
+-- values from a checkpoint; score: the formula of the score.
 function M.build(resolved, facts, init, score)
-  facts = facts or M.task(5, 5, "n")
+  facts = facts or M.make_task(5, 5, "n")
   facts.apart, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout
   return plan_module.build(resolved, { task = facts, init = init, score = score })
 end
@@ -43,17 +47,17 @@ function M.make_plan(sets, facts)
   return M.build(M.resolve(sets), facts)
 end
 
--- The plan of the small encoder with this encoding, text of a spec; and the formula of its score.
-function M.scored(encoding, facts, precision)
+-- Plans the small encoder with an encoding, the text of a table; returns the plan and the formula of its score.
+function M.plan_encoding(encoding, facts, precision)
   local resolved, info, d = support.check_text("return { task = { kind = 'bucket_sort' }, encoding = " .. encoding
     .. ", model = { use = 'small_encoder' }, train = { lengths = { 1, 40 }, batch = 1, shards = 1 },"
     .. (" eval = { lengths = { 41, 100 } }, precision = %q }"):format(precision or "float32"))
   assert(resolved, d:text())
-  return plan_module.build(resolved, { task = facts or M.task(5, 5, "n"), score = info.score }), info.score
+  return plan_module.build(resolved, { task = facts or M.make_task(5, 5, "n"), score = info.score }), info.score
 end
 
--- The plan of a task, from the text of its table's fields and of the rest of the spec.
-function M.of_task(fields, rest)
+-- Plans a spec from the text of the fields of `task` and the text of the other fields, which begins with a comma.
+function M.plan_task(fields, rest)
   local resolved, info, d = support.check_text("return { task = { " .. fields .. " }" .. (rest or "") .. " }")
   assert(resolved, d:text())
   return M.build(resolved, info.task, info.init, info.score)
@@ -61,20 +65,14 @@ end
 
 local SMALL = { ["model.layers"] = "2", ["model.heads"] = "2", ["model.width"] = "16", ["model.feedforward"] = "32" }
 
--- The fields of a small model, with additional ones.
-function M.small(extra)
-  local sets = {}
-  for _, from in ipairs({ SMALL, extra or {} }) do
-    for path, text in pairs(from) do
-      sets[path] = text
-    end
-  end
-  return sets
+-- The settings of a small model, and further settings.
+function M.make_small_sets(extra)
+  return lists.merge(SMALL, extra or {})
 end
 
--- A spec in which every field applies, except fields that exclude all others.
-function M.everything()
-  return M.resolve(M.small({
+-- Resolves a spec that uses every field except those that exclude others.
+function M.resolve_everything()
+  return M.resolve(M.make_small_sets({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",
     ["encoding.mask"] = "{ kind = 'window', left = 4, right = 2 }",
     ["encoding.rotation.scaling"] = "{ kind = 'yarn', factor = 4, original_length = 41, attention_factor = 1.25 }",

@@ -1,10 +1,11 @@
 -- Random numbers that are equal on every machine: splitmix64.
 --
--- Input: an integer. Output: an object that gives integers, items of lists, and chances.
+-- Input: a seed, an integer. Output: an object with the following methods.
 
 local Random = {}
 Random.__index = Random
 
+-- Any 64-bit integer.
 function Random:next()
   self.state = self.state + 0x9e3779b97f4a7c15
   local z = self.state
@@ -14,16 +15,18 @@ function Random:next()
 end
 
 -- An integer from 1 to n.
-function Random:below(n)
+function Random:pick_number(n)
   return (self:next() >> 1) % n + 1
 end
 
+-- An item of a list.
 function Random:pick(list)
-  return list[self:below(#list)]
+  return list[self:pick_number(#list)]
 end
 
-function Random:chance(one_in)
-  return self:below(one_in) == 1
+-- True with a probability of 1 / one_in.
+function Random:is_one_in(one_in)
+  return self:pick_number(one_in) == 1
 end
 
 return function(seed)

@@ -1,20 +1,23 @@
--- Run folders and studies for tests of reports.
+-- Run folders and studies of such runs, for tests of reports.
 
 local support = require("support")
 
 local cells = require("lab.study.read.cells")
 local json = require("dkjson")
+local lists = require("base.lists")
 
 local M = {}
 
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
 
-function M.eval_line(step, split, length, accuracy, more)
+-- A line of eval.jsonl; more: text of further fields, which begins with a comma.
+function M.make_eval_line(step, split, length, accuracy, more)
   return ('{"step":%d,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
     .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split, length, accuracy, more or "")
 end
 
+-- The resolved spec that run.json contains.
 function M.make_spec(task)
   return { task = { kind = task }, encoding = { positions = { kind = "index" } }, precision = "float32",
     model = { layers = 2, heads = 2, width = 16, feedforward = 32 },
@@ -22,16 +25,16 @@ function M.make_spec(task)
     eval = { examples = 50, lengths = { list = { 5, 20, 30 } } } }
 end
 
--- Writes the folder of a run; options = { exit, eval, metrics, facts, digest }. Returns the folder.
+-- Writes the folder of a run below `root` and returns its path. rate: the learning rate; options: exit, the trainer's
+-- exit code; eval and metrics, texts of eval.jsonl and metrics.jsonl; facts, other fields of run.json; digest, of the
+-- plan.
 function M.write_run(root, id, seed, rate, options)
   local digest = options.digest or M.DIGEST
   local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, digest, rate, seed)
   local facts = { id = id, digest = digest, seed = seed, learning_rate = rate, exit = options.exit,
     spec = M.make_spec("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
     variant = "cpu", precision = "float32", source_digest = "aa" }
-  for key, value in pairs(options.facts or {}) do
-    facts[key] = value
-  end
+  lists.update(facts, options.facts or {})
   local path = support.write(dir .. "/run.json", json.encode(facts) .. "\n")
   support.write(dir .. "/eval.jsonl", options.eval or "")
   if options.metrics then
@@ -40,34 +43,34 @@ function M.write_run(root, id, seed, rate, options)
   return path:match("^(.*)/run%.json$")
 end
 
--- The lines of a run whose score is `percent`, spread over two lengths.
-function M.scored(percent)
-  return M.eval_line(100, "in_distribution", 5, 0.99)
-    .. M.eval_line(100, "beyond", 20, percent / 100 + 0.01) .. M.eval_line(100, "beyond", 30, percent / 100 - 0.01)
+-- The lines of eval.jsonl of a run whose score, the mean of two lengths, is `percent`.
+function M.make_scored_lines(percent)
+  return M.make_eval_line(100, "in_distribution", 5, 0.99)
+    .. M.make_eval_line(100, "beyond", 20, percent / 100 + 0.01) .. M.make_eval_line(100, "beyond", 30,
+      percent / 100 - 0.01)
 end
 
--- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]` is a
--- score, "failed", or nil for a missing run. scored: as in a study; seeds: three by default; metric: replaces that of
--- the study.
+-- Writes and reads the runs of a study of two tasks and two encodings, with two learning rates and three seeds.
+-- scores["TASK ENCODING"][rate][seed + 1]: a score in percent, "failed", or nil for a missing run. scored: as in a
+-- study; seeds: their number, by default three; metric: replaces the metric of the study.
 function M.make_study(root, scores, scored, seeds, metric)
   local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },
       { name = "encoding", values = { "rope", "rand-rope" } } } }
-  support.write(root .. "/here", "")
   for _, task in ipairs(study.axes[1].values) do
     for _, encoding in ipairs(study.axes[2].values) do
       local id = task .. "_" .. encoding:gsub("-", "_")
       local cell = { key = { task = task, encoding = encoding }, id = id, runs = {},
-        spec = { plan = { digest = "0123456789abcdef" } } }
+        spec = { plan = { digest = M.DIGEST } } }
       for _, rate in ipairs({ 0.1, 0.2 }) do
         for seed = 0, (seeds or 3) - 1 do
           local score = ((scores[task .. " " .. encoding] or {})[rate] or {})[seed + 1]
           if score then
             M.write_run(root, id, seed, rate, score == "failed" and { exit = 1 }
-              or { exit = 0, eval = M.scored(score), facts = { train_seconds = 3600 * (seed + 1) } })
+              or { exit = 0, eval = M.make_scored_lines(score), facts = { train_seconds = 3600 * (seed + 1) } })
           end
           table.insert(cell.runs, { seed = seed, learning_rate = rate,
-            dir = ("%s/0123456789abcdef/lr%g-seed%d"):format(id, rate, seed) })
+            dir = ("%s/%s/lr%g-seed%d"):format(id, M.DIGEST, rate, seed) })
         end
       end
       study.cells[#study.cells + 1] = cell

@@ -1,31 +1,29 @@
--- Specs with a score, for tests: a spec around the text of an encoding, and the formula of a function body.
+-- Specs with a score, for tests: a spec with the text of an encoding, and the formula of a function body.
 
-local lu = require("luaunit")
 local support = require("support")
 
 local M = {}
 
+-- The beginning of every spec here, up to the fields of its encoding.
 M.HEAD = 'return { task = { kind = "bucket_sort" }, model = { heads = 4, layers = 2 }, encoding = { '
 
+-- Validates a spec with the fields of an encoding, which must have no error. head: Lua statements before `return`.
 function M.accept(encoding, sets, head)
-  local resolved, info, d = support.check_text((head or "") .. M.HEAD .. encoding .. " } }", sets)
-  lu.assertEquals(d:text(), "")
-  return resolved, info
+  return support.accept((head or "") .. M.HEAD .. encoding .. " } }", sets)
 end
 
+-- Validates such a spec, which must have an error with this message; returns the text of all errors.
 function M.refuse(encoding, message, sets, head)
-  local resolved, _, d = support.check_text((head or "") .. M.HEAD .. encoding .. " } }", sets)
-  lu.assertNil(resolved)
-  lu.assertStrContains(d:text(), message)
-  return d:text()
+  return support.refuse((head or "") .. M.HEAD .. encoding .. " } }", message, sets)
 end
 
-function M.set(path, text)
+-- The settings of one --set, as load.lua takes them.
+function M.make_sets(path, text)
   return { { path = path, text = text } }
 end
 
--- The formula of a function body.
-function M.formula(body, rest, head)
+-- The resolved score of the function with this body; rest: further fields of the encoding.
+function M.trace_formula(body, rest, head)
   return M.accept(("score = function(x) %s end%s"):format(body, rest and ", " .. rest or ""), nil, head).encoding.score
 end
 

@@ -10,7 +10,8 @@ local reports = require("reports")
 local runs = require("lab.study.read.runs")
 local wording = require("base.wording")
 
-local write_run, scored, make_study, SCORES = reports.write_run, reports.scored, reports.make_study, reports.SCORES
+local write_run, make_scored_lines, make_study, SCORES = reports.write_run, reports.make_scored_lines,
+  reports.make_study, reports.SCORES
 
 TestCells = {}
 
@@ -43,7 +44,8 @@ end
 function TestCells.test_runs_that_should_be_equal_are_flagged()
   local study = make_study("flags", SCORES)
   local dir = study.cells[1].runs[1].dir
-  write_run("flags", "even_pairs_rope", 0, 0.1, { exit = 0, eval = scored(50), facts = { compiler = "clang 14" } })
+  write_run("flags", "even_pairs_rope", 0, 0.1,
+    { exit = 0, eval = make_scored_lines(50), facts = { compiler = "clang 14" } })
   study.cells[1].runs[1] = runs.read(dir)
   local again = cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
   lu.assertEquals(again.cells[3].key, { task = "bucket_sort", encoding = "even_pairs_rope" })
@@ -56,7 +58,8 @@ local function of_files(root, list)
   for i, item in ipairs(list) do
     local spec = reports.make_spec("bucket_sort")
     spec.task = { data = "train.jsonl", name = item[2] }
-    dir = write_run(root, item[1], i, 0.1, { exit = 0, eval = scored(50), digest = item[3], facts = { spec = spec } })
+    dir = write_run(root, item[1], i, 0.1,
+      { exit = 0, eval = make_scored_lines(50), digest = item[3], facts = { spec = spec } })
   end
   return cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
 end
@@ -79,7 +82,7 @@ function TestCells.test_tasks_on_files_next_to_others()
   local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",
     "scan_rope (abcdef)" } })
-  write_run("beside", "bucket_sort_rope", 7, 0.1, { exit = 0, eval = scored(50) })
+  write_run("beside", "bucket_sort_rope", 7, 0.1, { exit = 0, eval = make_scored_lines(50) })
   study = of_files("beside", { { "scan_rope" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "bucket_sort", "scan_rope" },
     { "rope", "scan_rope" } })

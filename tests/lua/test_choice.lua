@@ -15,7 +15,7 @@ local report = require("lab.study.report.report")
 local reports = require("reports")
 local score_tables = require("lab.study.report.tables.score_tables")
 
-local eval_line, write_run, make_spec = reports.eval_line, reports.write_run, reports.make_spec
+local make_eval_line, write_run, make_spec = reports.make_eval_line, reports.write_run, reports.make_spec
 
 function draw.run()
   return nil, "no pictures", {}
@@ -65,9 +65,10 @@ TestChoice = {}
 -- Makes two rates, one better in distribution, the other better beyond training, so the choice depends on the choosing
 -- set.
 local function two_rates(extra_a, extra_b, in_a, in_b)
-  return { [0.1] = { (in_a and eval_line(100, "in_distribution", 5, in_a) or "") .. eval_line(100, "beyond", 20, 0.25)
-    .. (extra_a or "") }, [0.2] = { (in_b and eval_line(100, "in_distribution", 5, in_b) or "")
-    .. eval_line(100, "beyond", 20, 0.75) .. (extra_b or "") } }
+  return { [0.1] = { (in_a and make_eval_line(100, "in_distribution", 5, in_a) or "") .. make_eval_line(100, "beyond",
+    20, 0.25)
+    .. (extra_a or "") }, [0.2] = { (in_b and make_eval_line(100, "in_distribution", 5, in_b) or "")
+    .. make_eval_line(100, "beyond", 20, 0.75) .. (extra_b or "") } }
 end
 
 function TestChoice.test_rates_are_chosen_in_distribution()
@@ -81,8 +82,8 @@ end
 
 -- A validation stream has priority over the test's conditions.
 function TestChoice.test_a_validation_stream_comes_first()
-  local cell, study = write_cell("stream", two_rates(eval_line(100, "validation", 5, 0.5),
-    eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
+  local cell, study = write_cell("stream", two_rates(make_eval_line(100, "validation", 5, 0.5),
+    make_eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.2, "validation" })
   lu.assertStrContains(captions.name_rates(study), "chosen on the validation stream (in_distribution)")
 end
@@ -108,8 +109,8 @@ end
 -- The loss decides between rates with equal scores.
 function TestChoice.test_loss_decides_between_equal_scores()
   local function lines(loss)
-    return (eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
-      .. eval_line(100, "beyond", 20, 0.5)
+    return (make_eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
+      .. make_eval_line(100, "beyond", 20, 0.5)
   end
   local cell = write_cell("equal", { [0.1] = { lines(0.25) }, [0.2] = { lines(0.125) }, [0.3] = { lines(0.125) } })
   lu.assertEquals(cell.summary.best.rate, 0.2)
@@ -121,7 +122,7 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
   local function lines(within, beyond)
-    return eval_line(100, "test", 4, within) .. eval_line(100, "test", 9, beyond, ',"beyond":["length"]')
+    return make_eval_line(100, "test", 4, within) .. make_eval_line(100, "test", 9, beyond, ',"beyond":["length"]')
   end
   local cell, study = write_cell("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
@@ -135,7 +136,7 @@ TestCaptions = {}
 function TestCaptions.test_the_first_table_is_a_median()
   local lists = {}
   for seed, beyond in ipairs({ 0.5, 0.25, 0.625 }) do
-    lists[seed] = eval_line(100, "in_distribution", 5, 1) .. eval_line(100, "beyond", 20, beyond)
+    lists[seed] = make_eval_line(100, "in_distribution", 5, 1) .. make_eval_line(100, "beyond", 20, beyond)
   end
   local _, study = write_cell("median", { [0.1] = lists })
   local model = score_tables.tabulate(study, assert(items.check(study))[1])
@@ -150,11 +151,11 @@ function TestCaptions.test_other_grids_are_marked()
   local dir
   for seed = 0, 2 do
     for _, name in ipairs({ "rope", "alibi" }) do
-      write_run("grids", "bucket_sort_" .. name, seed, 0.1, { exit = 0, eval = eval_line(100, "beyond", 20, 0.5)
-        .. (name == "rope" and eval_line(100, "beyond", 30, 0.25) or "") })
+      write_run("grids", "bucket_sort_" .. name, seed, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", 20, 0.5)
+        .. (name == "rope" and make_eval_line(100, "beyond", 30, 0.25) or "") })
     end
-    dir = write_run("grids", "bucket_sort_none", seed, 0.1, { exit = 0, eval = eval_line(100, "beyond", 20, 0.5)
-      .. eval_line(100, "beyond", 30, 0.25) })
+    dir = write_run("grids", "bucket_sort_none", seed, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", 20, 0.5)
+      .. make_eval_line(100, "beyond", 30, 0.25) })
   end
   local study = cells.read_folder(get_runs_folder(dir))
   lu.assertEquals(captions.name_grid(study),
@@ -168,7 +169,7 @@ end
 
 -- Greedy and teacher-forced evaluations are not combined in a cell.
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
-  local forced = eval_line(100, "beyond", 20, 0.75)
+  local forced = make_eval_line(100, "beyond", 20, 0.75)
     :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"')
   local cell, study = write_cell("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
     { spec = make_generative_run() })

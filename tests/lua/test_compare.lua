@@ -7,7 +7,7 @@ local lu = require("luaunit")
 local reports = require("reports")
 local stop = require("lab.stop")
 
-local make_spec, write_run, scored = reports.make_spec, reports.write_run, reports.scored
+local make_spec, write_run, make_scored_lines = reports.make_spec, reports.write_run, reports.make_scored_lines
 
 TestCompare = {}
 
@@ -22,8 +22,10 @@ end
 function TestCompare.test_differences_and_the_first_of_them()
   local spec = make_spec("bucket_sort")
   spec.model.layers = 3
-  local a = write_run("two", "run_a", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2, 1 }, 10) })
-  local b = write_run("two", "run_b", 1, 0.1, { exit = 0, eval = scored(60), metrics = write_metrics({ 3, 2, 1.5 }, 20),
+  local a = write_run("two", "run_a", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2, 1 }, 10) })
+  local b = write_run("two", "run_b", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(60), metrics = write_metrics({ 3, 2, 1.5 }, 20),
     facts = { spec = spec, id = "run_a" } })
   local result = assert(compare.compare(a, b .. "/run.json"))
   lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
@@ -38,7 +40,7 @@ function TestCompare.test_digits_of_the_first_difference()
   local function first(b)
     local runs = {}
     for i, loss in ipairs({ "0.40979325806673", b }) do
-      runs[i] = write_run("digits" .. #b, "run" .. i, i, 0.1, { exit = 0, eval = scored(50),
+      runs[i] = write_run("digits" .. #b, "run" .. i, i, 0.1, { exit = 0, eval = make_scored_lines(50),
         metrics = ('{"step":10,"loss":%s}\n'):format(loss) })
     end
     return assert(compare.compare(runs[1], runs[2])).first
@@ -57,14 +59,16 @@ local function list_curves(result)
 end
 
 function TestCompare.test_one_metric_alone()
-  local a = write_run("two", "run_d", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2 }, 10) })
+  local a = write_run("two", "run_d", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2 }, 10) })
   lu.assertEquals(list_curves(compare.compare(a, a)), { "Loss in training", "Accuracy by length, in percent" })
   lu.assertEquals(list_curves(compare.compare(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
   lu.assertEquals(list_curves(compare.compare(a, a, "exact_match")), { "Exact match by length, in percent" })
 end
 
 function TestCompare.test_the_same_run_twice()
-  local a = write_run("two", "run_c", 1, 0.1, { exit = 0, eval = scored(50), metrics = write_metrics({ 3, 2 }, 10) })
+  local a = write_run("two", "run_c", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2 }, 10) })
   local result = assert(compare.compare(a, a))
   lu.assertEquals(result.differences, {})
   lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")

@@ -201,9 +201,9 @@ TestVerb = { tearDown = support.clean }
 local function folder(broken)
   local root
   for i, percent in ipairs({ 50, 54, 95, 97 }) do
-    local validation = reports.eval_line(100, "validation", 20, percent / 200)
+    local validation = reports.make_eval_line(100, "validation", 20, percent / 200)
     local dir = reports.write_run("verb", i < 3 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
-      eval = reports.scored(percent) .. (broken and i == 4 and "{\n" or "") .. validation })
+      eval = reports.make_scored_lines(percent) .. (broken and i == 4 and "{\n" or "") .. validation })
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
   return root
@@ -250,7 +250,7 @@ end
 function TestVerb.test_two_clumps_are_reported()
   local _, _, output = run((folder()), { above = 53 })
   lu.assertNotStrContains(output, "clumps")
-  reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.scored(97) })
+  reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.make_scored_lines(97) })
   _, _, output = run((folder()), { above = 90 })
   lu.assertStrContains(output, "* rope: two clumps of seeds; 1 of 3 seeds generalise; the mean describes neither")
 end
@@ -260,7 +260,7 @@ function TestVerb.test_too_few_seeds_are_reported()
   local root
   for i, percent in ipairs({ 50, 50, 50, 97, 97, 97 }) do
     local dir = reports.write_run("few", i < 4 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
-      eval = reports.scored(percent) })
+      eval = reports.make_scored_lines(percent) })
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
   local _, _, output = run(root)
@@ -283,7 +283,7 @@ function TestVerb.test_splits_and_decodings_are_named()
   local spec, root = reports.make_spec("bucket_sort"), nil
   spec.model.kind = "decoder"
   for i, id in ipairs({ "bucket_sort_rope", "bucket_sort_rope", "bucket_sort_none", "bucket_sort_none" }) do
-    local lines = reports.scored(50 + i):gsub('"accuracy"', '"decoding":"greedy","counted":9,"accuracy"')
+    local lines = reports.make_scored_lines(50 + i):gsub('"accuracy"', '"decoding":"greedy","counted":9,"accuracy"')
     local dir = reports.write_run("decoded", id, i, 0.1, { exit = 0, facts = { spec = spec }, eval = lines })
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
@@ -298,7 +298,7 @@ end
 function TestVerb.test_another_grid_is_reported()
   local root = folder()
   for i = 3, 4 do
-    local lines = reports.eval_line(100, "test", 20, 0.5 + i / 100)
+    local lines = reports.make_eval_line(100, "test", 20, 0.5 + i / 100)
     reports.write_run("verb", "bucket_sort_alibi", i, 0.1, { exit = 0, eval = lines })
   end
   local _, _, output = run(root)
@@ -312,7 +312,7 @@ function TestVerb.test_damaged_runs_are_reported()
   lu.assertStrContains(message, "damaged and left out:")
   -- The files are written if enough runs are left.
   local root = folder()
-  reports.write_run("verb", "bucket_sort_none", 5, 0.1, { exit = 0, eval = "{\n" .. reports.scored(50) })
+  reports.write_run("verb", "bucket_sort_none", 5, 0.1, { exit = 0, eval = "{\n" .. reports.make_scored_lines(50) })
   code, message = run(root)
   lu.assertTrue(code == 1 or without_gnuplot(code, message), message)
   lu.assertStrContains(message, "damaged and left out:\n")
@@ -327,7 +327,7 @@ function TestVerb.test_foreign_names()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("[/%z]") and #text < 200 then
       local root = folder()
-      reports.write_run("verb", text, 1, 0.1, { exit = 0, eval = reports.scored(50) })
+      reports.write_run("verb", text, 1, 0.1, { exit = 0, eval = reports.make_scored_lines(50) })
       local code, message, output = run(root, { reference = "rope", out = root .. "/../out" })
       lu.assertTrue(code ~= 4 or without_gnuplot(code, message), text .. message)
       lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(output), text)

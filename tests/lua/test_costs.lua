@@ -7,7 +7,7 @@ local lu = require("luaunit")
 local memory = require("lab.pages.memory")
 local plans = require("plans")
 
-local make_plan, scored, task = plans.make_plan, plans.scored, plans.task
+local make_plan, plan_encoding, make_task = plans.make_plan, plans.plan_encoding, plans.make_task
 local project = require("project").new(".")
 
 TestCosts = {}
@@ -21,7 +21,7 @@ function TestCosts.test_flops_are_the_nominal_ones()
   local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
     { "{40, 40}", "2*n", 120, 29.7 } }
   for _, case in ipairs(cases) do
-    local plan = make_plan({ ["train.lengths"] = case[1] }, task(2, 2, case[2]))
+    local plan = make_plan({ ["train.lengths"] = case[1] }, make_task(2, 2, case[2]))
     lu.assertEquals(plan.flops_per_step, compute_nominal_flops(case[3]))
     lu.assertAlmostEquals(plan.flops_per_step / 1e9, case[4], 0.004 * case[4])
     lu.assertEquals(math.type(plan.flops_per_step), "integer")
@@ -36,7 +36,7 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
     for _, T in ipairs(tokens) do
       sum, longest = sum + compute_nominal_flops(T), math.max(longest, T)
     end
-    local plan = make_plan({ ["train.lengths"] = lengths }, task(2, 2))
+    local plan = make_plan({ ["train.lengths"] = lengths }, make_task(2, 2))
     lu.assertAlmostEquals(plan.flops_per_step, sum / #tokens, 4)
     lu.assertEquals(plan.longest_training, longest)
   end
@@ -44,7 +44,7 @@ end
 
 -- With computation tokens, the longest sequence of a file consists of input but for one token.
 function TestCosts.test_computation_tokens_lengthen_sequences()
-  local planned = plans.of_task
+  local planned = plans.plan_task
   lu.assertEquals(planned("kind = 'reverse_string'").longest_training, 80)
   lu.assertEquals(planned("kind = 'reverse_string', computation = 2").longest_training, 160)
   lu.assertEquals(planned("kind = 'reverse_string', computation = 2").mean_tokens, 4 * 20.5)
@@ -68,7 +68,7 @@ end
 -- Formulas of the sizes alone, without a graph, for Ruoss et al.'s encoder with every facet that has products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
-    local plan = make_plan(sets, task(2, 3))
+    local plan = make_plan(sets, make_task(2, 3))
     local T = plan.mean_tokens
     lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.attentions[1].count, plan.flops.relative,
       plan.flops.output }, { weights, pair_factor * 5 * 64, relative, 64 * 3 })
@@ -85,20 +85,20 @@ end
 -- An unused row of the last layer needs no output of attention, no feed-forward layer, and no pairs of its query.
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
-    local part = make_plan(sets, task(2, 3)).cpu.part
+    local part = make_plan(sets, make_task(2, 3)).cpu.part
     lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
   end
   check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
   check({ ["encoding.relative.kind"] = "shaw" }, 2 * (64 * 64 + 2 * 64 * 256), 6 * 64)
   check({ ["model.activation"] = "swiglu" }, 2 * (64 * 64 + 3 * 64 * 256), 4 * 64)
-  lu.assertFalse(make_plan({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
+  lu.assertFalse(make_plan({ ["model.kind"] = "encoder_decoder" }, make_task(2, 3)).cpu.part)
 end
 
 -- A token of the first layer needs only the products before attention once per symbol, if nothing is added to its
 -- vector and symbols are few.
 function TestCosts.test_equal_rows_of_the_first_layer_need_flops_once_per_symbol()
   local function check(sets, inputs, per_token)
-    local vocabulary = make_plan(sets, task(inputs, 3)).cpu.vocabulary
+    local vocabulary = make_plan(sets, make_task(inputs, 3)).cpu.vocabulary
     lu.assertEquals(vocabulary and vocabulary.per_token, per_token)
   end
   check({}, 2, 2 * 3 * 64 * 64)
@@ -116,7 +116,7 @@ end
 -- target's.
 function TestCosts.test_flops_of_two_streams_follow_the_length_of_each()
   local plan = make_plan({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
-    ["model.decoder_layers"] = "3" }, task(2, 3, "2 * n"))
+    ["model.decoder_layers"] = "3" }, make_task(2, 3, "2 * n"))
   local C, F = 64, 256
   local source, target = 2 * (4 * C * C + 2 * C * F) + 3 * 2 * C * C, 3 * (6 * C * C + 2 * C * F)
   lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.streams[2].weights }, { source, target })
@@ -141,7 +141,7 @@ function TestCosts.test_operations_have_all_parameters()
     lu.assertEquals(sum, plan.parameters, next(sets))
   end
   for _, encoding in ipairs({ "t5", "alibi_learned", "fire" }) do
-    local plan, sum = scored(("{ kind = %q }"):format(encoding)), 0
+    local plan, sum = plan_encoding(("{ kind = %q }"):format(encoding)), 0
     for _, scope in ipairs(plan.network) do
       for _, operation in ipairs(scope.operations) do
         sum = sum + scope.count * operation.parameters
@@ -164,7 +164,7 @@ local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 -- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function compute_bytes(sets)
-    local plan = make_plan(sets, task(2, 2))
+    local plan = make_plan(sets, make_task(2, 2))
     return memory.derive(plan), plan
   end
   local bytes, plan = compute_bytes({})
@@ -199,12 +199,13 @@ end
 
 -- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
 function TestCosts.test_the_largest_block_has_the_most_bytes()
-  local plan = make_plan({}, task(2, 2))
+  local plan = make_plan({}, make_task(2, 2))
   lu.assertEquals(memory.derive(plan).largest_block, { bytes = sum_bytes(3, 33, 48, 40, 1), size = { 33 },
     sequences = 3 })
-  local whole = make_plan({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
+  local whole = make_plan({ ["model.dropout"] = "0" },
+    make_task(2, 2)) -- no masks, and no separate gradient of a branch
   lu.assertEquals(memory.derive(whole).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
-  local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
+  local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
@@ -213,7 +214,7 @@ end
 -- sequences have one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
-    local plan = make_plan(sets, task(2, 2))
+    local plan = make_plan(sets, make_task(2, 2))
     lu.assertEquals(memory.derive(plan).workspace_bytes, sum_bytes(sequences, tokens, queries, keys, 1))
   end
   check({ ["train.batch"] = "3", ["train.shards"] = "2" }, 2, 41, 48, 48)
@@ -229,7 +230,7 @@ function TestCosts.test_operations_sum_to_memory_and_work()
     make_plan({ ["encoding.relative.kind"] = "transformer_xl", ["encoding.additive.kind"] = "sinusoid" }),
     make_plan({ ["encoding.normaliser.kind"] = "geometric" }), make_plan({ ["encoding.additive.kind"] = "learned",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.draw"] = "sequence" }),
-    scored("{ kind = 'alibi_learned' }"), scored("{ kind = 't5' }"),
+    plan_encoding("{ kind = 'alibi_learned' }"), plan_encoding("{ kind = 't5' }"),
     assert(project:plan("tests/specs/emulated_blocks.lua")).plan }
   for i, plan in ipairs(cases) do
     local bytes, flops, parameters = 0, 0, 0
@@ -251,9 +252,9 @@ end
 -- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients are in each workspace,
 -- and gradients by diagonals have a row of their own. With one sequence in a step the longest one is the largest block.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
-  local plain = scored("{ kind = 'none' }")
+  local plain = plan_encoding("{ kind = 'none' }")
   local function compute_added_bytes(encoding)
-    local plan = scored(encoding)
+    local plan = plan_encoding(encoding)
     local separate = memory.derive(plan).workspace_bytes - memory.derive(plain).workspace_bytes
     return (memory.derive(plan).shared_bytes - memory.derive(plain).shared_bytes) / 4, separate / 4
   end

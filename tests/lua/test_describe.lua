@@ -11,8 +11,8 @@ local plan_file = require("plan.pages.plan_file")
 local plan_page = require("lab.pages.plan_page")
 local plans = require("plans")
 
-local build, everything, make_plan = plans.build, plans.everything, plans.make_plan
-local scored, small, task = plans.scored, plans.small, plans.task
+local build, resolve_everything, make_plan = plans.build, plans.resolve_everything, plans.make_plan
+local plan_encoding, make_small_sets, make_task = plans.plan_encoding, plans.make_small_sets, plans.make_task
 
 TestWords = {}
 
@@ -21,7 +21,7 @@ local function keys(t)
 end
 
 function TestWords.test_json_has_the_documented_keys()
-  local plan = build(everything())
+  local plan = build(resolve_everything())
   local object = plan_page.make_json(plan)
   lu.assertEquals(keys(object),
     "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
@@ -42,7 +42,7 @@ function TestWords.test_json_has_the_documented_keys()
 end
 
 function TestWords.test_json_comes_in_the_documented_order()
-  local plan = build(everything())
+  local plan = build(resolve_everything())
   local text = json.encode(plan_page.make_json(plan), { indent = true, keyorder = plan_page.JSON_ORDER })
   local actual = {}
   for name in text:gmatch('\n  "([%w_]+)":') do
@@ -58,7 +58,7 @@ end
 -- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
 -- FLOPs.
 function TestWords.test_the_network_is_on_the_page()
-  local text = plan_page.format_page(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, task(2, 2)))
+  local text = plan_page.format_page(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, make_task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
   support.assert_golden("tests/golden/network.txt", page)
   local own = plan_page.format_page(make_plan({ ["model.kind"] = "decoder",
@@ -70,7 +70,7 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
   local lst = plan_page.format_page(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
-    ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, task(2, 2)))
+    ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, make_task(2, 2)))
   lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
     .. "answers at the last token of the input\n")
   lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
@@ -101,13 +101,13 @@ function TestWords.test_the_graph_has_a_node_for_every_operation_and_an_arrow_fo
 end
 
 function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
-  local text = plan_page.format_page(make_plan({}, task(2, 2)))
+  local text = plan_page.format_page(make_plan({}, make_task(2, 2)))
   lu.assertStrContains(text, "parameters  249,026\n")
   lu.assertStrContains(text, "5 layers, 8 heads x 8, width 64, feed-forward 256, dropout 0.1, float32")
   lu.assertStrContains(text, "encoding    no positional encoding\n")
   lu.assertNotStrContains(text, " \n")
   lu.assertStrMatches(text, ".*[^\n]\n")
-  text = plan_page.format_page(build(everything()))
+  text = plan_page.format_page(build(resolve_everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
     .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
     .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
@@ -122,19 +122,19 @@ function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   local function read_words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
-    local text = plan_page.format_page(make_plan(sets, task(2, 2)))
+    local text = plan_page.format_page(make_plan(sets, make_task(2, 2)))
     return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
   end
   lu.assertEquals({ read_words("pass", "100000") }, { "1,075", "1" })
   lu.assertEquals({ read_words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
   lu.assertEquals({ read_words("sequence", "100000") }, { "137,600", "as" })
-  lu.assertNil(plan_page.format_page(make_plan({}, task(2, 2))):match("visits of a position"))
+  lu.assertNil(plan_page.format_page(make_plan({}, make_task(2, 2))):match("visits of a position"))
 end
 
 -- The choices about the tables of a score: { what, value, why }.
 local function list_score_choices(encoding)
   local list = {}
-  for _, choice in ipairs(plan_page.make_json(scored(encoding)).choices) do
+  for _, choice in ipairs(plan_page.make_json(plan_encoding(encoding)).choices) do
     if choice.what:find("^score") then
       list[#list + 1] = { choice.what, choice.value, choice.why }
     end
@@ -173,7 +173,7 @@ function TestWords.test_a_score_whose_gradient_needs_the_logit_keeps_it()
 end
 
 function TestWords.test_the_text_of_a_plan_has_the_choices_of_a_score()
-  local text = plan_page.format_page(scored("{ kind = 'window' }"))
+  local text = plan_page.format_page(plan_encoding("{ kind = 'window' }"))
   -- Columns are as wide as the longest value.
   lu.assertStrContains(text, "  score table by_distance  [query - key]             once per step: -select(less_equal(")
   lu.assertStrContains(text, "\n  score in the pair loop   logit made once           x.score + by_distance; ")
@@ -203,7 +203,7 @@ end
 TestPlanLua = {}
 
 function TestPlanLua.test_plan_lua_reads_back()
-  for _, sets in ipairs({ small(), small({ ["eval.lengths"] = "{ list = { 6, 10 } }",
+  for _, sets in ipairs({ make_small_sets(), make_small_sets({ ["eval.lengths"] = "{ list = { 6, 10 } }",
     ["train.checkpoint.keep"] = "{ 10, 20 }", ["eval.during.every"] = "5", ["encoding.additive.kind"] = "learned",
     ["train.learning_rate"] = "0.1", ["train.optimizer.epsilon"] = "3e-9" }) }) do
     local plan = make_plan(sets)
@@ -230,7 +230,7 @@ function TestPlanLua.test_plan_lua_reads_back()
 end
 
 function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
-  local plan = scored("{ kind = 'fire' }")
+  local plan = plan_encoding("{ kind = 'fire' }")
   local text = plan_file.write(plan)
   for line in text:gmatch("[^\n]+") do
     lu.assertTrue(#line <= 120 or line:find('score = "', 1, true) ~= nil, line)

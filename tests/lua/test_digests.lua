@@ -6,7 +6,9 @@ local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
 
-local build, everything, resolve, small, task = plans.build, plans.everything, plans.resolve, plans.small, plans.task
+local build, resolve_everything, resolve, make_small_sets, make_task = plans.build, plans.resolve_everything,
+  plans.resolve,
+  plans.make_small_sets, plans.make_task
 
 TestDigests = {}
 
@@ -134,11 +136,11 @@ local function find_parent(resolved, path)
 end
 
 function TestDigests.test_each_field_changes_what_it_should()
-  local whole = build(everything())
+  local whole = build(resolve_everything())
   for _, entry in ipairs(FIELDS) do
     local path, value, of_plan, of_model, alone = table.unpack(entry)
-    local resolved = alone and resolve(small(alone)) or everything()
-    local base = alone and build(resolve(small(alone))) or whole
+    local resolved = alone and resolve(make_small_sets(alone)) or resolve_everything()
+    local base = alone and build(resolve(make_small_sets(alone))) or whole
     local parent, name = find_parent(resolved, path)
     lu.assertNotNil(parent[name], path)
     lu.assertNotEquals(parent[name], value, path)
@@ -152,7 +154,7 @@ end
 -- Steps are part of the plan if the learning rate falls; with a warm-up alone they are not.
 function TestDigests.test_steps_are_in_the_digest_if_the_schedule_falls()
   local function digests(sets)
-    local short, long = small(sets), small(sets)
+    local short, long = make_small_sets(sets), make_small_sets(sets)
     short["train.steps"], long["train.steps"] = "500", "1000"
     return build(resolve(short)).digest, build(resolve(long)).digest
   end
@@ -166,7 +168,7 @@ function TestDigests.test_steps_are_in_the_digest_if_the_schedule_falls()
   lu.assertNotEquals(short, plain)
   lu.assertEquals({ digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
   local function digest_of_epochs(epochs)
-    return (plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
+    return (plans.plan_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
       (", train = { epochs = %d, schedule = { kind = 'linear' } }"):format(epochs))).digest
   end
   lu.assertNotEquals(digest_of_epochs(4), digest_of_epochs(5))
@@ -175,8 +177,9 @@ end
 -- A network's default is not part of a spec, whether given or not: plans from before other norms, activations and
 -- places existed keep their digests, and so do models.
 function TestDigests.test_a_default_network_leaves_no_trace()
-  local plain = resolve(small())
-  local written = resolve(small({ ["model.norm"] = "{ kind = 'layer', place = 'post' }", ["model.bias"] = "feedforward",
+  local plain = resolve(make_small_sets())
+  local written = resolve(make_small_sets({ ["model.norm"] = "{ kind = 'layer', place = 'post' }",
+    ["model.bias"] = "feedforward",
     ["model.activation"] = "relu", ["model.init"] = "haiku" }))
   lu.assertEquals(written, plain)
   lu.assertEquals(plain.model, { kind = "encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 })
@@ -188,7 +191,7 @@ end
 -- The model's digest of another network covers its operations, in order, and their inputs, but not dropout.
 function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
   local function model_digest(sets)
-    return build(resolve(small(sets))).model_digest
+    return build(resolve(make_small_sets(sets))).model_digest
   end
   local seen = { [model_digest({})] = "plain" }
   for _, sets in ipairs({
@@ -208,7 +211,8 @@ end
 -- Gradients of vectors of distances are summed by blocks if the backward pass recomputes attention's weights.
 function TestDigests.test_keep_probabilities_is_in_the_digest_where_it_changes_bits()
   local function digests(encoding, train)
-    local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
+    local plan = plans.plan_task("kind = 'bucket_sort'",
+      (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
       train))
     return { plan.digest, plan.model_digest }
   end
@@ -252,7 +256,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
       lu.assertTrue(seen[path], path .. " is resolved and not in FIELDS")
     end
   end
-  walk(everything(), "")
+  walk(resolve_everything(), "")
 end
 
 -- Layers of both stacks and a family's own facets are in both digests.
@@ -285,15 +289,15 @@ function TestDigests.test_lines_do_not_change_the_model()
 end
 
 function TestDigests.test_evaluation_during_training_is_in_no_digest()
-  local enabled_fields, disabled_fields = everything(), everything()
+  local enabled_fields, disabled_fields = resolve_everything(), resolve_everything()
   disabled_fields.eval.during = nil
   lu.assertEquals(build(enabled_fields).digest, build(disabled_fields).digest)
 end
 
 -- A scaling of kind none is the default, whether given or not: plans from before scalings existed keep their digests.
 function TestDigests.test_no_scaling_leaves_no_trace()
-  local plain = resolve(small({ ["encoding.rotation.kind"] = "rope" }))
-  local none = resolve(small({ ["encoding.rotation.kind"] = "rope",
+  local plain = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope" }))
+  local none = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope",
     ["encoding.rotation.scaling"] = "{ kind = 'none' }" }))
   lu.assertEquals(plain.encoding.rotation, { kind = "rope", base = 10000.0 })
   lu.assertEquals(none.encoding, plain.encoding)
@@ -302,23 +306,23 @@ end
 
 -- A checkpoint that was trained without a scaling fits a trainer that has one.
 function TestDigests.test_a_scaling_accepts_checkpoints_trained_without_it()
-  local enabled_fields, disabled_fields = everything(), everything()
+  local enabled_fields, disabled_fields = resolve_everything(), resolve_everything()
   disabled_fields.encoding.rotation.scaling = nil
   lu.assertEquals(build(enabled_fields).model_digest, build(disabled_fields).model_digest)
   lu.assertNotEquals(build(enabled_fields).digest, build(disabled_fields).digest)
 end
 
 function TestDigests.test_the_vocabulary_is_the_model_s()
-  local base = build(everything(), task(5, 5))
-  for _, facts in ipairs({ task(4, 5), task(5, 4), task(5, 4, "n") }) do
-    local plan = build(everything(), facts)
+  local base = build(resolve_everything(), make_task(5, 5))
+  for _, facts in ipairs({ make_task(4, 5), make_task(5, 4), make_task(5, 4, "n") }) do
+    local plan = build(resolve_everything(), facts)
     lu.assertNotEquals(plan.model_digest, base.model_digest)
   end
-  lu.assertEquals(build(everything(), task(5, 5, "2*n")).model_digest, base.model_digest)
+  lu.assertEquals(build(resolve_everything(), make_task(5, 5, "2*n")).model_digest, base.model_digest)
 end
 
 function TestDigests.test_a_digest_is_short_and_repeats()
-  local a, b = build(everything()), build(everything())
+  local a, b = build(resolve_everything()), build(resolve_everything())
   lu.assertStrMatches(a.digest, "%x+")
   lu.assertEquals(#a.digest, 16)
   lu.assertEquals({ a.digest, a.model_digest }, { b.digest, b.model_digest })

@@ -5,13 +5,13 @@ local support = dofile("tests/lua/support.lua")
 local lu = require("luaunit")
 local plans = require("plans")
 
-local make_plan, task = plans.make_plan, plans.task
+local make_plan, make_task = plans.make_plan, plans.make_task
 
 TestDimensions = {}
 
 function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
   local function tokens(spare, computation)
-    local facts = task(7, 2)
+    local facts = make_task(7, 2)
     facts.computation = computation
     local plan = make_plan({ ["model.spare_token"] = spare,
       ["task.computation"] = computation and tostring(computation) }, facts)
@@ -27,7 +27,7 @@ end
 function TestDimensions.test_a_readout_adds_tokens_to_the_input()
   local function tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
-    local facts = task(7, 2)
+    local facts = make_task(7, 2)
     facts.blank = blank
     local plan = make_plan(sets, facts)
     return { plan.tokens, plan.empty_token, plan.inputs, plan.longest_training }
@@ -42,7 +42,7 @@ end
 -- Input, output, computation, separator; only an encoder has the empty token.
 function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
   local function tokens(computation)
-    local facts = task(7, 2)
+    local facts = make_task(7, 2)
     facts.computation = computation
     local plan = make_plan({ ["model.kind"] = "decoder", ["task.computation"] = computation and tostring(computation) },
       facts)

@@ -46,7 +46,7 @@ local function write_runs(cell, percent, facts)
       all[key] = value
     end
     reports.write_run("swept/runs", cell.id, run.seed, run.learning_rate, { exit = 0, digest = cell.spec.plan.digest,
-      facts = all, eval = reports.scored(percent + i - 1) })
+      facts = all, eval = reports.make_scored_lines(percent + i - 1) })
   end
 end
 
@@ -260,7 +260,8 @@ end
 -- Runs of one plan on two training files are two cells.
 function TestOpen.test_folders_by_data()
   for i, digits in ipairs({ "0123abcd", "89abcdef" }) do
-    local dir = reports.write_run("data", "a_task", 0, 0.1, { exit = 0, eval = reports.scored(40 + i), facts = {
+    local dir = reports.write_run("data", "a_task", 0, 0.1,
+      { exit = 0, eval = reports.make_scored_lines(40 + i), facts = {
       data = { train_sha256 = digits .. "00" } } })
     assert(os.rename(dir, dir .. "-data" .. digits))
     lu.assertEquals(lfs.attributes(dir, "mode"), nil)

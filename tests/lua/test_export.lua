@@ -9,7 +9,7 @@ local lu = require("luaunit")
 local pytorch = require("lab.export.pytorch")
 local torch = require("expression.torch")
 
-local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
+local assert_has, assert_lacks, render_spec = exports.assert_has, exports.assert_lacks, exports.render_spec
 local RANDOM = exports.RANDOM
 
 local function render_body(encoding)
@@ -106,7 +106,7 @@ function TestPytorch.test_unknown_facets_of_a_family_are_named()
 end
 
 local function render_model(encoding, more)
-  return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
+  return render_spec(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
 end
 
 -- An encoder-decoder with a score in each attention, named by the network's own tensors.
@@ -116,8 +116,8 @@ function TestPytorch.test_an_encoder_decoder()
   assert_has(text, "self.cross_attention", "self.encoder", "self.decoder")
   assert_has(render_model("kind = 'alibi'", sizes), "change_score")
   for _, kind in ipairs({ "rope", "sinusoid", "alibi" }) do
-    local spec = exports.planned(("{ task = { kind = 'reverse_string' }, encoding = { kind = %q, %s }%s }"):format(kind,
-      "positions = { kind = 'randomized' }", sizes))
+    local spec = exports.plan_text(("{ task = { kind = 'reverse_string' }, "
+      .. "encoding = { kind = %q, positions = { kind = 'randomized' } }%s }"):format(kind, sizes))
     local facts, problem = pytorch.derive_facts(spec, exports.RUN, exports.project:build_network(spec))
     lu.assertEquals({ facts, problem }, { nil, "does not know sampled positions of two streams" })
   end
@@ -159,11 +159,11 @@ end
 
 function TestPytorch.test_tokens_of_the_model_itself()
   local base = 'task = { kind = "reverse_string" }, encoding = {}'
-  assert_has(model_text("{" .. base .. "}"), "SYMBOLS, CLASSES = 4, 2", "EMPTY = 3 ")
-  assert_has(model_text("{" .. base .. ", model = { spare_token = false } }"), "SYMBOLS, CLASSES = 3, 2", "EMPTY = 2 ")
-  local computing = model_text('{ task = { kind = "reverse_string", computation = 3 }, encoding = {} }')
+  assert_has(render_spec("{" .. base .. "}"), "SYMBOLS, CLASSES = 4, 2", "EMPTY = 3 ")
+  assert_has(render_spec("{" .. base .. ", model = { spare_token = false } }"), "SYMBOLS, CLASSES = 3, 2", "EMPTY = 2 ")
+  local computing = render_spec('{ task = { kind = "reverse_string", computation = 3 }, encoding = {} }')
   assert_has(computing, "SYMBOLS, CLASSES = 4, 2", "COMPUTATION = 2 ", "EMPTY = 3 ", "(batch, 3 * count), COMPUTATION")
-  assert_has(model_text('{ task = { kind = "reverse_string", computation = 1 }, encoding = {} }'),
+  assert_has(render_spec('{ task = { kind = "reverse_string", computation = 1 }, encoding = {} }'),
     "(batch, count), COMPUTATION", "a computation token for each")
 end
 

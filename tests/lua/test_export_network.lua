@@ -11,14 +11,14 @@ local ops = require("network.graph.ops")
 local parameters = require("network.graph.parameters")
 local pytorch = require("lab.export.pytorch")
 
-local assert_has, assert_lacks, model_text = exports.assert_has, exports.assert_lacks, exports.model_text
-local planned, project, rendered = exports.planned, exports.project, exports.rendered
+local assert_has, assert_lacks, render_spec = exports.assert_has, exports.assert_lacks, exports.render_spec
+local plan_text, project, render = exports.plan_text, exports.project, exports.render
 local RANDOM, RUN = exports.RANDOM, exports.RUN
 
 TestNetworks = { tearDown = support.clean }
 
 local function render_model(fields, encoding)
-  return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, model = { %s } }'):format(
+  return render_spec(('{ task = { kind = "reverse_string" }, encoding = { %s }, model = { %s } }'):format(
     encoding or "", fields))
 end
 
@@ -59,7 +59,7 @@ function TestNetworks.test_a_decoder_reads_its_target()
   assert_lacks(text, "EMPTY", "with_outputs", "COMPUTATION")
   assert_has(render_model('kind = "decoder", tied = true'),
     'return F.linear(h, self.embed["token"].weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])')
-  local pauses = model_text('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
+  local pauses = render_spec('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
     .. 'model = { kind = "decoder" } }')
   assert_has(pauses, "inputs.new_full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)",
     "    inputs = torch.cat([inputs, room], dim=1)\n")
@@ -76,14 +76,14 @@ function TestNetworks.test_networks_are_the_golden_ones()
   for name, path in pairs({ decoder = large, own_network = "examples/own_network/own_network.lua" }) do
     local result = assert(project:plan(path))
     local facts = pytorch.derive_facts(result, RUN, project:build_network(result))
-    local text = rendered(facts):gsub("plan %x+,", "plan DIGEST,")
+    local text = render(facts):gsub("plan %x+,", "plan DIGEST,")
     support.assert_golden(GOLDEN .. name .. ".py", text)
   end
 end
 
 -- The export of a description; families: by name, in addition to "self".
 local function described(describe, encoding, families, more, change)
-  local result = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
+  local result = plan_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more or ""))
   local plan = result.plan
   local net = builder.build(describe, { model = { width = plan.width }, tokens = { count = 4, text = "TOKENS" },
@@ -217,7 +217,7 @@ end
 
 -- A comment becomes a docstring, for any content.
 function TestNetworks.test_comments_of_blocks()
-  local text = rendered(described(function(net)
+  local text = render(described(function(net)
     local b = net:block("half", 1, [[a "block" of C:\new"]])
     b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
     net:classify(net:readout(b.result, "last"))
@@ -244,7 +244,7 @@ function TestNetworks.test_reserved_names()
     local thought = b:feedforward(think, { hidden = 32, activation = "relu", name = "think" })
     b:output(b:add(b:add(h, think), thought))
   end))
-  local text = rendered(facts)
+  local text = render(facts)
   assert_has(text, "self.train_ = nn.Linear(", "self.lambda_ = nn.Linear(", "self.think_ = Think()",
     "    lambda_ = self.lambda_(self.train_(h))", '    "train_": "train",\n', '    "think_": "think",\n',
     'yield f"{name_in_file(owner)}.{name}", parameter, ')
@@ -280,7 +280,7 @@ function TestNetworks.test_attentions_of_several_families()
       mask = { kind = "causal", right = 0 }, heads = change,
       head_width = change and own.heads * own.head_width // change }) }
   end
-  local text = rendered(described(two, 'kind = "rope"', families))
+  local text = render(described(two, 'kind = "rope"', families))
   assert_has(text, "def rotate(", "def hidden(", "class Attention(", "class OtherAttention(",
     "masked_fill(hidden(score)",
     "def other_attention_rotate(", "query, key = rotate(query, positions)",
@@ -312,7 +312,7 @@ end
 local DECODER = 'model = { kind = "decoder" }'
 
 function TestNetworks.test_two_streams()
-  local text = rendered(described(attend_all, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
+  local text = render(described(attend_all, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
   assert_has(text, "    def forward(self, source, target):", "of source [B][S] and target [B][T].",
     "        source_place = torch.arange(source.shape[1], device=source.device)\n"
     .. "        target_place = torch.arange(target.shape[1], device=target.device)\n",
@@ -344,14 +344,14 @@ function TestNetworks.test_scores_of_several_families()
   end
   local function with(other)
     return described(two, 'kind = "alibi"', families, nil, function(result)
-      result.score = { families = { self = result.score, other = other and planned(
+      result.score = { families = { self = result.score, other = other and plan_text(
         ('{ task = { kind = "reverse_string" }, encoding = { kind = %q } }'):format(other)).score } }
     end)
   end
-  local text = rendered(with("alibi"))
+  local text = render(with("alibi"))
   assert_has(text, "def change_score(", "class Attention(", "self.attention = Attention()")
   assert_lacks(text, "OtherAttention")
-  local differ = rendered(with("fire"))
+  local differ = render(with("fire"))
   assert_has(differ, "def change_score(score, distance):", "def other_attention_change_score(score, ",
     "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
 end
@@ -359,7 +359,7 @@ end
 -- The file has one constant for each name.
 function TestNetworks.test_constants_of_several_families()
   local function scored(value)
-    return planned(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)
+    return plan_text(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)
       return x.score + lookup(x.a, mod(x.key, 2)) end, parameters = { a = { shape = 2, values = { 1, %d } } } } }]])
       :format(value)).score
   end
@@ -389,7 +389,7 @@ end
 
 -- Values of pairs of tokens, with queries and keys from two streams.
 function TestNetworks.test_pairs_of_two_streams()
-  local text = rendered(described(attend_all, [[relative = { kind = "shaw", clip = 2 },
+  local text = render(described(attend_all, [[relative = { kind = "shaw", clip = 2 },
     score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))
   assert_has(text, "    def forward(self, h, distance):", "    def forward(self, h, memory, memory_distance):",
     "        target_distance = target_place - target_place[:, None]\n",
@@ -455,7 +455,7 @@ function TestNetworks.test_random_networks()
     local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
     random_specs.describe(assert(load(description))(), function()
       local result = assert(project:plan(path))
-      local written = rendered(pytorch.derive_facts(result, RUN, project:build_network(result)))
+      local written = render(pytorch.derive_facts(result, RUN, project:build_network(result)))
       for line in written:gmatch("[^\n]+") do
         lu.assertTrue(#line <= 120, line)
       end

@@ -111,11 +111,12 @@ function TestPages.test_a_network_makes_values_that_a_facet_requests()
 end
 
 function TestPages.test_it_is_exported_once_for_equal_attentions()
-  local text = exports.model_text(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ", ""))
+  local text = exports.render_spec(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ",
+    ""))
   lu.assertStrContains(text, "def odd(score):\n")
   lu.assertStrContains(text, "    return torch.arange(queries, device=score.device)[:, None]")
   lu.assertStrContains(text, "-math.inf)\n        score = score.masked_fill(odd(score), -math.inf)\n")
-  local without = exports.model_text(SPEC:format("encoder", ""):gsub("^return ", ""))
+  local without = exports.render_spec(SPEC:format("encoder", ""):gsub("^return ", ""))
   lu.assertNotStrContains(without, "indices")
 end
 

@@ -10,7 +10,7 @@ local relative = require("facets.relative")
 local rotation = require("facets.rotation")
 
 local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
-local encoding, with_distances = encodings.encoding, encodings.with_distances
+local make_encoding, make_relative_encoding = encodings.make_encoding, encodings.make_relative_encoding
 
 TestPositions = {}
 
@@ -30,7 +30,7 @@ local DRAWS = {
 
 function TestPositions.test_number_and_index_of_draws()
   for _, case in ipairs(DRAWS) do
-    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
+    local plan = positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { case[4], case[5], case[6] },
       table.concat(case, " ", 1, 3))
   end
@@ -45,7 +45,7 @@ end
 function TestPositions.test_every_draw_is_used_at_a_site()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)
-    local plan = positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
+    local plan = positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
     local per_layer, read = case[2] == "rope" and case[3] == "layer", {}
     for l = 0, LAYERS - 1 do
       local index = value(plan.layer_index, l)
@@ -66,14 +66,14 @@ end
 function TestPositions.test_text_describes_draws()
   local words = {}
   for _, case in ipairs(DRAWS) do
-    words[positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {}).about] = true
+    words[positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {}).about] = true
   end
   lu.assertEquals(words, { ["shared by the whole pass"] = true, ["one for each layer"] = true,
     ["the input's, then one for each layer"] = true })
 end
 
 function TestPositions.test_draws_are_sorted_unless_the_spec_says_otherwise()
-  local spec = encoding("none", "rope", "randomized", "layer")
+  local spec = make_encoding("none", "rope", "randomized", "layer")
   local plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.kind, plan.max_position, plan.sorted, plan.sorted_text }, { "randomized", 100, true, "true" })
   spec.positions.sorted = false
@@ -83,7 +83,7 @@ end
 
 -- With a range from 1 there are equally many positions, and tables have one more row.
 function TestPositions.test_positions_from_one_have_one_more_table_row()
-  local spec = encoding("learned", "rope", "randomized", "pass")
+  local spec = make_encoding("learned", "rope", "randomized", "pass")
   spec.positions.range = "one_based"
   local plan = positions.plan(spec, encodings.BARE, {})
   lu.assertEquals({ plan.range, plan.first, plan.max_position }, { 100, 1, 101 })
@@ -91,28 +91,29 @@ end
 
 function TestPositions.test_a_draw_for_every_sequence()
   for _, case in ipairs({ { "learned", "none" }, { "none", "rope" }, { "sinusoid", "rope" } }) do
-    local plan = positions.plan(encoding(case[1], case[2], "randomized", "sequence"), encodings.BARE, {})
+    local plan = positions.plan(make_encoding(case[1], case[2], "randomized", "sequence"), encodings.BARE, {})
     lu.assertEquals({ plan.kind, plan.max_position, plan.first }, { "sequence", 100, 0 })
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, {})
   end
-  lu.assertEquals(positions.plan(encoding("none", "none", "randomized", "sequence"), encodings.BARE, {}), NOTHING)
+  lu.assertEquals(positions.plan(make_encoding("none", "none", "randomized", "sequence"), encodings.BARE, {}), NOTHING)
 end
 
 function TestPositions.test_index_draws_nothing()
   for _, case in ipairs(DRAWS) do
-    lu.assertEquals(positions.plan(encoding(case[1], case[2], "index"), encodings.BARE, {}), NOTHING)
+    lu.assertEquals(positions.plan(make_encoding(case[1], case[2], "index"), encodings.BARE, {}), NOTHING)
   end
 end
 
 -- Positions without a use by an additive encoding or a rotation are not sampled.
 function TestPositions.test_unused_positions_are_not_drawn()
   for _, draw in ipairs({ "pass", "layer" }) do
-    lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), encodings.BARE, {}), NOTHING, draw)
+    lu.assertEquals(positions.plan(make_encoding("none", "none", "randomized", draw), encodings.BARE, {}), NOTHING,
+      draw)
   end
 end
 
 function TestPositions.test_a_model_of_one_layer_draws_once()
-  local plan = positions.plan(encoding("none", "rope", "randomized", "layer"), { layers = 1 }, {})
+  local plan = positions.plan(make_encoding("none", "rope", "randomized", "layer"), { layers = 1 }, {})
   lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, { 1, " + 1", "l" })
 end
 
@@ -135,20 +136,20 @@ local DISTANCES = {
 
 function TestDistances.test_draws_and_sets_of_distances_follow_their_kind()
   for i, case in ipairs(DISTANCES) do
-    local plan = positions.plan(with_distances(case[1], case[2], case[3], case[4]), encodings.BARE, {})
+    local plan = positions.plan(make_relative_encoding(case[1], case[2], case[3], case[4]), encodings.BARE, {})
     local distance = plan.distance
     lu.assertEquals(distance.kind, case[4])
     lu.assertEquals({ plan.draws or 0, distance.draws or 0 }, { case[5], case[6] }, i)
     lu.assertEquals(distance.max_position, case[6] > 0 and 100 or nil, i)
     for _, kind in ipairs({ "transformer_xl", "shaw" }) do
-      local spec = with_distances(case[1], case[2], case[3], case[4], kind)
-      lu.assertEquals(relative.plan(spec, encodings.family(plan), { width = 16 }).sets, case[7], i)
+      local spec = make_relative_encoding(case[1], case[2], case[3], case[4], kind)
+      lu.assertEquals(relative.plan(spec, encodings.make_family(plan), { width = 16 }).sets, case[7], i)
     end
   end
 end
 
 function TestDistances.test_sides_and_range_of_distances_are_those_of_the_spec()
-  local spec = with_distances("none", "none", "layer", "drawn")
+  local spec = make_relative_encoding("none", "none", "layer", "drawn")
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
   spec.positions.sides, spec.positions.range = "independent", "one_based"
   local distance = positions.plan(spec, encodings.BARE, {}).distance
@@ -160,7 +161,7 @@ end
 -- Site 0 is the draw that the pass shares, l + 1 that of block l.
 function TestDistances.test_every_draw_is_used_at_a_site()
   for _, draw in ipairs({ "pass", "layer" }) do
-    local distance = positions.plan(with_distances("none", "none", draw, "drawn"), encodings.BARE, {}).distance
+    local distance = positions.plan(make_relative_encoding("none", "none", draw, "drawn"), encodings.BARE, {}).distance
     for l = 0, LAYERS - 1 do
       local index = value(distance.layer_index, l)
       lu.assertTrue(index >= 0 and index < distance.draws)
@@ -173,11 +174,11 @@ TestPurity = {}
 
 function TestPurity.test_facets_do_not_change_their_input()
   for _, case in ipairs(DRAWS) do
-    local spec = encoding(case[1], case[2], "randomized", case[3])
+    local spec = make_encoding(case[1], case[2], "randomized", case[3])
     local planned = positions.plan(spec, encodings.BARE, {})
-    rotation.plan(spec, encodings.family(planned), {})
+    rotation.plan(spec, encodings.make_family(planned), {})
     additive.plan_added(spec, {})
-    lu.assertEquals(spec, encoding(case[1], case[2], "randomized", case[3]))
+    lu.assertEquals(spec, make_encoding(case[1], case[2], "randomized", case[3]))
     lu.assertEquals(planned, positions.plan(spec, encodings.BARE, {}))
   end
 end

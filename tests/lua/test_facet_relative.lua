@@ -8,14 +8,14 @@ local positions = require("facets.positions")
 local relative = require("facets.relative")
 
 local NOTHING = encodings.NOTHING
-local encoding, with_distances = encodings.encoding, encodings.with_distances
+local make_encoding, make_relative_encoding = encodings.make_encoding, encodings.make_relative_encoding
 
 TestRelative = {}
 
 function TestRelative.test_both_kinds_have_their_rows_and_vectors()
   local function plan_relative(kind, reading)
-    local spec = with_distances("none", "none", "layer", reading, kind)
-    return relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
+    local spec = make_relative_encoding("none", "none", "layer", reading, kind)
+    return relative.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   end
   local xl = plan_relative("transformer_xl", "drawn")
   lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
@@ -27,13 +27,14 @@ function TestRelative.test_both_kinds_have_their_rows_and_vectors()
   lu.assertEquals({ rotated.toeplitz, rotated.rotated, rotated.behind, xl.rotated }, { false, true, true, false })
   lu.assertFalse(plan_relative("shaw", "difference").rotated)
   lu.assertFalse(plan_relative("shaw", "difference").behind)
-  lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), {}).kind, "none")
+  lu.assertEquals(relative.plan(make_encoding("none", "none", "index"), encodings.make_family(NOTHING), {}).kind,
+    "none")
 end
 
 function TestRelative.test_keys_before_the_query_alone_have_rows_of_one_side()
-  local spec = with_distances("none", "none", "layer", "index", "shaw")
+  local spec = make_relative_encoding("none", "none", "layer", "index", "shaw")
   spec.relative.sides, spec.relative.init_sigma = "left", 1.0
-  local plan = relative.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
+  local plan = relative.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   lu.assertEquals({ plan.rows, plan.rows_text, plan.farthest, plan.init_sigma }, { 5, "CLIP + 1", "0", 1.0 })
 end
 

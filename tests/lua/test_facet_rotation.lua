@@ -7,13 +7,13 @@ local lu = require("luaunit")
 local positions = require("facets.positions")
 local rotation = require("facets.rotation")
 
-local encoding = encodings.encoding
+local make_encoding = encodings.make_encoding
 
 TestRotation = {}
 
 local function plan_rope(head_width, draw)
-  local spec = encoding("none", "rope", "randomized", draw or "layer")
-  return rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {}), head_width), {})
+  local spec = make_encoding("none", "rope", "randomized", draw or "layer")
+  return rotation.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {}), head_width), {})
 end
 
 -- A row of heads repeats its first channels, and the period is a whole number of vectors at every level.
@@ -44,9 +44,11 @@ end
 function TestRotation.test_the_draw_is_the_block_s()
   lu.assertEquals(plan_rope(8).draw, "l")
   lu.assertEquals(plan_rope(8, "pass").draw, "0")
-  local spec = encoding("learned", "rope", "randomized", "layer")
-  lu.assertEquals(rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {})), {}).draw, "l + 1")
-  lu.assertNil(rotation.plan(encoding("none", "rope", "index"), encodings.family({ kind = "index" }), {}).draw)
+  local spec = make_encoding("learned", "rope", "randomized", "layer")
+  lu.assertEquals(rotation.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), {}).draw,
+    "l + 1")
+  lu.assertNil(rotation.plan(make_encoding("none", "rope", "index"), encodings.make_family({ kind = "index" }),
+    {}).draw)
 end
 
 function TestRotation.test_the_default_base_is_10000()
@@ -56,9 +58,9 @@ end
 
 -- The plan of a scaling; 36 tokens is the longest sequence of training.
 local function scaled(scaling, kind)
-  local spec = encoding("none", "rope", kind or "index", "pass")
+  local spec = make_encoding("none", "rope", kind or "index", "pass")
   spec.rotation.scaling = scaling
-  local family = encodings.family(positions.plan(spec, encodings.BARE, {}))
+  local family = encodings.make_family(positions.plan(spec, encodings.BARE, {}))
   return rotation.plan(spec, family, { longest_training = 36 }).scaling
 end
 
@@ -84,7 +86,8 @@ function TestRotation.test_training_ends_where_its_positions_do()
 end
 
 function TestRotation.test_kind_none_has_no_data()
-  lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), encodings.family({ kind = "index" }), {}),
+  lu.assertEquals(rotation.plan(make_encoding("learned", "none", "index"), encodings.make_family({ kind = "index" }),
+    {}),
     { kind = "none" })
 end
 

@@ -26,7 +26,7 @@ local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score 
 
 -- A plan with self-attention and an attention from a source to a target; cross: the facets of the second attention.
 local function derive_two(self_facets, cross)
-  local plan, score = plans.scored(self_facets, nil, "float64")
+  local plan, score = plans.plan_encoding(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross
   local width = plan.width
   local family = plan.attentions[1]
@@ -40,7 +40,7 @@ local function derive_two(self_facets, cross)
 end
 
 local function derive(plan, score)
-  local facts = { task = plans.task(5, 5, "n"), score = score }
+  local facts = { task = plans.make_task(5, 5, "n"), score = score }
   for name, value in pairs(encoding_module.derive(plan, facts, plan.additive)) do
     plan[name] = value
   end
@@ -66,7 +66,7 @@ function TestFamilies.test_facets_of_a_family_replace_those_of_all()
 end
 
 function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several_families()
-  local only = plans.scored("{ rotation = { kind = 'rope' } }").attentions[1]
+  local only = plans.plan_encoding("{ rotation = { kind = 'rope' } }").attentions[1]
   lu.assertEquals({ only.prefix, only.PREFIX, only.first_site }, { "", "", 0 })
   local plan = derive_two("{}")
   lu.assertEquals(plan.attentions[1].PREFIX, "SELF_")

@@ -97,7 +97,7 @@ function TestHostile.test_every_field_of_run_json()
       local id, text = ("run_%d"):format(i), hostile.TEXTS[i]
       local facts = make_facts(id)
       set(facts, path, text)
-      root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.scored(50),
+      root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.make_scored_lines(50),
         metrics = '{"step":10,"seconds":1}\n', facts = facts }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
     end
     local code, message, printed = print_report(root, root .. "/out")
@@ -117,7 +117,7 @@ function TestHostile.test_two_runs()
       facts.flags = { "--out", "x" }
       set(facts, path, text)
       local dir = reports.write_run(("two%d"):format(i), "other_run", 1, 0.1, { exit = 0, facts = facts,
-        eval = reports.scored(40), metrics = '{"step":10,"loss":1}\n' })
+        eval = reports.make_scored_lines(40), metrics = '{"step":10,"loss":1}\n' })
       local printed = {}
       local code, message = compare.run({ runs = plain, other = dir, out = dir .. "/out", say = function(line)
         printed[#printed + 1] = line
@@ -152,7 +152,8 @@ end
 -- A study's only texts are titles; the rest are names.
 function TestHostile.test_titles_of_a_study()
   for i, text in ipairs(hostile.TEXTS) do
-    local dir = reports.write_run("study", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = reports.scored(50) })
+    local dir = reports.write_run("study", "bucket_sort_rope", 1, 0.1,
+      { exit = 0, eval = reports.make_scored_lines(50) })
     local root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
     local title = ("%q"):format("t" .. text:gsub("\n", " "))
     local path = support.write(("study%d.lua"):format(i), ([[return { title = %s, seeds = { 1, 1 },

@@ -110,7 +110,7 @@ local function runs()
           .. '"accuracy":%.17g}'):format(PUZZLES.vectors[puzzle], puzzle, share + (seed == 1 and 0.05 or -0.05))
       end
       local dir = reports.write_run("human", name .. "_cell", seed, 0.1, { exit = 0, eval = table.concat(lines, "\n")
-        .. "\n" .. reports.scored(50), facts = { data = { by = { "vectors", "puzzle" } } } })
+        .. "\n" .. reports.make_scored_lines(50), facts = { data = { by = { "vectors", "puzzle" } } } })
       root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
     end
   end

@@ -10,7 +10,7 @@ local project_module = require("project")
 local tasks = require("spec.task.tasks")
 local safetensors = require("base.safetensors")
 
-local make_plan, small, task = plans.make_plan, plans.small, plans.task
+local make_plan, make_small_sets, make_task = plans.make_plan, plans.make_small_sets, plans.make_task
 
 local CHUNK = 4096
 
@@ -39,7 +39,7 @@ local WITHOUT_PARAMETERS = {
 function TestParameters.test_counts_are_the_paper_s()
   for _, row in ipairs(COUNTS) do
     for _, sets in ipairs(WITHOUT_PARAMETERS) do
-      lu.assertEquals(make_plan(sets, task(row[2], row[3])).parameters, row[1], row[4])
+      lu.assertEquals(make_plan(sets, make_task(row[2], row[3])).parameters, row[1], row[4])
     end
   end
 end
@@ -80,7 +80,7 @@ end
 
 function TestParameters.test_a_learned_table_adds_its_rows()
   for _, row in ipairs(COUNTS) do
-    local facts = task(row[2], row[3])
+    local facts = make_task(row[2], row[3])
     lu.assertEquals(make_plan({ ["encoding.additive.kind"] = "learned" }, facts).parameters, row[1] + 64 * 2048)
     local sets = { ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }
     lu.assertEquals(make_plan(sets, facts).parameters, row[1] + 64 * 600)
@@ -95,15 +95,15 @@ function TestParameters.test_relative_adds_a_map_and_two_biases()
   for _, row in ipairs(COUNTS) do
     for _, kind in ipairs({ "index", "randomized" }) do
       local sets = { ["encoding.relative.kind"] = "transformer_xl", ["encoding.positions.kind"] = kind }
-      lu.assertEquals(make_plan(sets, task(row[2], row[3])).parameters, row[1] + 21120, row[4])
+      lu.assertEquals(make_plan(sets, make_task(row[2], row[3])).parameters, row[1] + 21120, row[4])
     end
   end
-  lu.assertEquals(make_plan({ ["encoding.relative.kind"] = "transformer_xl" }, task(2, 2)).parameters, 270146)
+  lu.assertEquals(make_plan({ ["encoding.relative.kind"] = "transformer_xl" }, make_task(2, 2)).parameters, 270146)
 end
 
 function TestParameters.test_shaw_adds_a_row_per_distance()
   local sets = { ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "7" }
-  lu.assertEquals(make_plan(sets, task(2, 2)).parameters, 249026 + 5 * 15 * 8)
+  lu.assertEquals(make_plan(sets, make_task(2, 2)).parameters, 249026 + 5 * 15 * 8)
 end
 
 function TestParameters.test_initial_values_are_the_sheet_s()
@@ -178,7 +178,7 @@ end
 -- Duan and Shi 2024, width 128, 15 tokens: bounds 0.10825 of queries, keys and values, 0.20484 of tokens and output.
 function TestParameters.test_initial_values_of_xavier_are_its_bounds()
   local plan = make_plan({ ["model.init"] = "xavier", ["model.width"] = "128", ["model.feedforward"] = "512",
-    ["model.bias"] = "all", ["model.activation"] = "swiglu" }, task(13, 15))
+    ["model.bias"] = "all", ["model.activation"] = "swiglu" }, make_task(13, 15))
   lu.assertEquals(plan.tokens, 15)
   check_initial(plan, {
     ["embed.token.weight"] = { UNIFORM, 0.20484, 5e-6 },
@@ -215,11 +215,12 @@ TestLayout = {}
 
 local SHAPES = {
   { ["encoding.additive.kind"] = "learned" },
-  small(),
-  small({ precision = "float64", ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "600" }),
-  small({ ["model.width"] = "48", ["model.heads"] = "4", ["model.layers"] = "1" }),
-  small({ ["encoding.relative.kind"] = "transformer_xl" }),
-  small({ ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "3" }),
+  make_small_sets(),
+  make_small_sets({ precision = "float64", ["encoding.additive.kind"] = "learned",
+    ["encoding.additive.rows"] = "600" }),
+  make_small_sets({ ["model.width"] = "48", ["model.heads"] = "4", ["model.layers"] = "1" }),
+  make_small_sets({ ["encoding.relative.kind"] = "transformer_xl" }),
+  make_small_sets({ ["encoding.relative.kind"] = "shaw", ["encoding.relative.clip"] = "3" }),
 }
 
 function TestLayout.test_tensors_have_the_documented_names_and_shapes()
@@ -280,7 +281,7 @@ function TestLayout.test_elements_do_not_overlap_and_are_inside()
 end
 
 function TestLayout.test_queries_keys_and_values_share_rows()
-  local plan = make_plan(small())
+  local plan = make_plan(make_small_sets())
   local at = {}
   for _, tensor in ipairs(plan.tensors) do
     at[tensor.name] = tensor
@@ -295,7 +296,7 @@ function TestLayout.test_queries_keys_and_values_share_rows()
   end
   lu.assertEquals(at["output.weight"].stride, 16) -- five classes, padded to a whole vector
   lu.assertEquals(plan.class_columns, 16)
-  lu.assertEquals(make_plan({}, task(2, 17)).class_columns, 32)
+  lu.assertEquals(make_plan({}, make_task(2, 17)).class_columns, 32)
 end
 
 -- Parameters of geometric attention: a bias per head, padded to a whole vector, and a map to two directions for every

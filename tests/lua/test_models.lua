@@ -17,7 +17,7 @@ TestFields = {}
 
 local function list_tensors(sets)
   local names = {}
-  for _, t in ipairs(plans.make_plan(plans.small(sets)).tensors) do
+  for _, t in ipairs(plans.make_plan(plans.make_small_sets(sets)).tensors) do
     names[t.name] = t.shape
   end
   return names
@@ -343,7 +343,7 @@ function TestDerived.test_every_model_has_both_passes()
     for _, place in ipairs({ "post", "pre" }) do
       for _, norm in ipairs({ "layer", "rms" }) do
         for _, activation in ipairs({ "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" }) do
-          local plan = plans.make_plan(plans.small({ ["model.kind"] = kind, ["model.norm.place"] = place,
+          local plan = plans.make_plan(plans.make_small_sets({ ["model.kind"] = kind, ["model.norm.place"] = place,
             ["model.norm.kind"] = norm, ["model.activation"] = activation,
             ["model.tied"] = kind == "decoder" and "true" or nil }))
           lu.assertNil(seen[plan.model_digest])

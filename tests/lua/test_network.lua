@@ -9,8 +9,9 @@ local machine = require("machine")
 local networks = require("networks")
 local new_random = require("random")
 
-local build, families, in_block = built_networks.build, built_networks.families, built_networks.in_block
-local embedded = built_networks.embedded
+local build, make_families, describe_block = built_networks.build, built_networks.make_families,
+  built_networks.describe_block
+local describe_embedded = built_networks.describe_embedded
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
 local TRIES = 8 -- a difference across the corner of a ReLU is wrong, but rarely in several tries
@@ -48,7 +49,7 @@ local function is_close(m, tensors, random)
   for i, t in ipairs(tensors) do
     moves[i] = {}
     for k = 1, #t[2] do
-      moves[i][k] = random:below(2001) / 1000 - 1.001
+      moves[i][k] = random:pick_number(2001) / 1000 - 1.001
       expected_derivative = expected_derivative + moves[i][k] * t[3][k]
     end
   end
@@ -115,23 +116,23 @@ TestNetworks = {}
 
 -- Minimal networks that once gave wrong results.
 local CASES = {
-  ["a sum of a value and its product"] = in_block(2, function(b, h)
+  ["a sum of a value and its product"] = describe_block(2, function(b, h)
     return b:add(h, b:product("map", h, networks.WIDTH))
   end),
-  ["a sum that is dropped out of another one"] = in_block(1, function(b, h)
+  ["a sum that is dropped out of another one"] = describe_block(1, function(b, h)
     local s = b:add(h, b:norm("norm1", h))
     return b:add(h, s, 0.3)
   end),
-  ["a value that two sums drop out"] = in_block(1, function(b, h)
+  ["a value that two sums drop out"] = describe_block(1, function(b, h)
     local f = b:product("map", h, networks.WIDTH)
     return b:add(b:add(h, f, 0.3), f, 0.3)
   end),
-  ["what comes from outside is added behind the block, too"] = embedded(function(net, x)
+  ["what comes from outside is added behind the block, too"] = describe_embedded(function(net, x)
     local b = net:block("layer", 1, "A block.")
     b:output(b:norm("norm1", b:add(b:input(net:norm("norm1", x)), b:external(x))))
     return net:add(b.result, x)
   end),
-  ["a result that another block reads from outside"] = embedded(function(net, x)
+  ["a result that another block reads from outside"] = describe_embedded(function(net, x)
     local b = net:block("layer", 1, "A block.")
     b:output(b:norm("norm1", b:input(x)))
     local c = net:block("other", 2, "Another.")
@@ -139,7 +140,7 @@ local CASES = {
     c:output(c:add(c:norm("norm1", h), c:external(b.result)))
     return c.result
   end),
-  ["a name of what comes from outside"] = embedded(function(net, x)
+  ["a name of what comes from outside"] = describe_embedded(function(net, x)
     local b = net:block("layer", 1, "A block.")
     local outside = net:norm("norm1", x)
     local h, inner = b:input(x), b:external(outside)
@@ -147,14 +148,14 @@ local CASES = {
     b:output(b:add(b:add(s, b:add(h, s), 0.3), inner))
     return net:add(b.result, outside)
   end),
-  ["names of a block around it"] = embedded(function(net, x)
+  ["names of a block around it"] = describe_embedded(function(net, x)
     local stored = net:product("map", x, networks.WIDTH)
     local b = net:block("layer", 2, "A block.")
     local h = b:input(x)
     b:output(b:add(h, b:product("map", h, networks.WIDTH)))
     return net:add(b.result, net:product("late", stored, networks.WIDTH))
   end),
-  ["a pre-norm block before one that keeps its input"] = embedded(function(net, x)
+  ["a pre-norm block before one that keeps its input"] = describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local h = b:input(x)
     b:output(b:add(h, b:product("map", b:norm("norm1", h), networks.WIDTH)))
@@ -163,7 +164,7 @@ local CASES = {
     c:output(c:norm("norm1", c:add(h, c:product("map", h, networks.WIDTH))))
     return c.result
   end),
-  ["blocks of two widths, whose inputs have gradients of their own"] = embedded(function(net, x)
+  ["blocks of two widths, whose inputs have gradients of their own"] = describe_embedded(function(net, x)
     local function block(name, value)
       local b = net:block(name, 2, "A block.")
       local h = b:input(value)
@@ -174,7 +175,7 @@ local CASES = {
     local wide = block("other", net:product("wide", block("layer", x), 2 * networks.WIDTH))
     return net:add(x, net:product("narrow", wide, networks.WIDTH))
   end),
-  ["two attentions that look both ways"] = in_block(1, function(b, h)
+  ["two attentions that look both ways"] = describe_block(1, function(b, h)
     local s = b:add(h, b:attention("directional", h, h))
     return b:add(s, b:attention("directional", s, s, { name = "second" }))
   end),
@@ -209,7 +210,7 @@ end
 
 -- A block in which every kind of error can be planted: dropout, a sum that is read twice, a rectified product.
 local function finds_planted_error(plant)
-  local m = make_machine(in_block(2, function(b, h)
+  local m = make_machine(describe_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
     local s = b:add(a, b:feedforward(a, { hidden = 32, activation = "relu", bias = true }), 0.3)
     return b:add(s, b:product("map", b:norm("norm2", s), networks.WIDTH))
@@ -298,7 +299,7 @@ b:output(b:add(h, b:attention("self", w, w)))]], 8, "attention self of wide, 32 
 function TestMistakes.test_errors_with_two_streams_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected = describe_two_streams(case[1]), table.unpack(case, 2)
-    local all = families()
+    local all = make_families()
     all.three = setmetatable({ name = "three", heads = 3, head_width = 5 }, { __index = all.self })
     local chunk = assert(load(text, "=network"))
     local ok, problem = pcall(build, chunk(), "=network", all)

@@ -10,7 +10,8 @@ local lu = require("luaunit")
 local networks = require("networks")
 local vocabulary_rows = require("network.lists.vocabulary_rows")
 
-local build, embedded, in_block = built_networks.build, built_networks.embedded, built_networks.in_block
+local build, describe_embedded, describe_block = built_networks.build, built_networks.describe_embedded,
+  built_networks.describe_block
 
 -- ---- unused rows ----
 
@@ -49,22 +50,22 @@ local ALL_ROWS = "embedding output logits | classify_grad block_grad embed_grad"
 
 -- { description, the network's lists, its block's lists }; without lists all rows are used.
 local LABELLED = {
-  ["keys and values of all tokens, nothing else"] = { in_block(2, post_norm), ALL_ROWS, POST_NORM },
-  ["a stack that runs twice, and a norm behind it"] = { embedded(function(net, x)
+  ["keys and values of all tokens, nothing else"] = { describe_block(2, post_norm), ALL_ROWS, POST_NORM },
+  ["a stack that runs twice, and a norm behind it"] = { describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.", { loops = 2 })
     b:output(post_norm(b, b:input(x)))
     return net:norm("norm", b.result)
   end), "embedding output +norm logits | classify_grad +norm_grad block_grad embed_grad", POST_NORM },
-  ["pre-norm: the stream's gradient is of labelled rows up to the first norm"] = { in_block(1, function(b, h)
+  ["pre-norm: the stream's gradient is of labelled rows up to the first norm"] = { describe_block(1, function(b, h)
     local y = b:norm("norm1", h)
     return b:add(h, b:attention("self", y, y))
   end), ALL_ROWS, "norm1 query_key_value +attended +branch +output | +weight_grad +input_grad ~dattended attention_grad"
     .. " weight_grad input_grad ~gradient norm_grad" },
-  ["a gradient of labelled rows behind one of all, of the same value"] = { in_block(1, function(b, h)
+  ["a gradient of labelled rows behind one of all, of the same value"] = { describe_block(1, function(b, h)
     local s = b:product("map", h, networks.WIDTH)
     return b:add(s, b:attention("self", h, h))
   end) },
-  ["no attention"] = { embedded(function(net, x)
+  ["no attention"] = { describe_embedded(function(net, x)
     return net:product("map", x, networks.WIDTH)
   end), "embedding +map logits | classify_grad +weight_grad +input_grad ~gradient embed_grad" },
   ["two streams: the target is read out at every token"] = { function(net)

@@ -8,7 +8,8 @@ local own_networks = require("own_networks")
 local plan_page = require("lab.pages.plan_page")
 local random = require("random")
 
-local planned, good, with_block = own_networks.planned, own_networks.good, own_networks.with_block
+local plan_network, accept_network, make_description = own_networks.plan_network, own_networks.accept_network,
+  own_networks.make_description
 local PLAIN, FULL = own_networks.PLAIN, own_networks.FULL
 
 TestErrors = {}
@@ -53,7 +54,7 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
   { [[h.width = 5]], 5, "the value input.width is set", "made by its methods" },
   { [[b:output(b:norm("n", h.out))]], 5, 'has no "out"', "name, width" },
-  { with_block(FULL):gsub("local x = net:embed%(\"embedding\", net:stream%(\"source\"%), {",
+  { make_description(FULL):gsub("local x = net:embed%(\"embedding\", net:stream%(\"source\"%), {",
     "local t = net:table(\"t\") %0 table = t,")
     :gsub('net:classify%(net:readout%(b.result, "last"%)', '%0, { tied = t }'), 6,
     "have no vectors of the output's symbols", 'model.kind = "decoder"', true },
@@ -61,10 +62,11 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "cannot be set" },
-  { with_block(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2, "no vectors of table spare are embedded",
+  { make_description(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2,
+    "no vectors of table spare are embedded",
     "or no such line", true },
-  { with_block(FULL):gsub('"layer"', '"token"'), 3, "token and token are parameters", "different names", true },
-  { with_block(FULL):gsub('"layer"', '"view"'), 3, 'name is "view"', "a network's memory", true },
+  { make_description(FULL):gsub('"layer"', '"token"'), 3, "token and token are parameters", "different names", true },
+  { make_description(FULL):gsub('"layer"', '"view"'), 3, 'name is "view"', "a network's memory", true },
   { [[local c = net:block("layer_backward", 1)]], 5, "block layer and block layer_backward", "begins with the other" },
   { [[b:output(b:add(h, b:attention("self", h, h, { name = "layer_near" })))]], 5,
     "block layer and attention layer_near",
@@ -101,27 +103,33 @@ for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer drops out at 257 p
   { "return 5", 1, "the file returns 5", "return function(net, model) ... end", true },
   { "local f = 1", 1, "the file returns nothing", "return function(net, model) ... end at its end", true },
   { "return function(net, model) end end", 1, "not valid Lua", nil, true },
-  { with_block(FULL):gsub("net:classify", "net:norm('n', x)\n  %0"), 6, "n of the network is read by nothing", "a use",
+  { make_description(FULL):gsub("net:classify", "net:norm('n', x)\n  %0"), 6, "n of the network is read by nothing",
+    "a use",
     true },
   { "return function(net, model)\n  local s = net:stream(\"s\")\nend", 3, "the network has no readout", "net:classify",
     true },
-  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number from 1", true },
-  { with_block("b:output(b:norm('n', h))"):gsub("source", "target"), 2, "there is no stream target", '"source"', true },
+  { make_description("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number from 1",
+    true },
+  { make_description("b:output(b:norm('n', h))"):gsub("source", "target"), 2, "there is no stream target", '"source"',
+    true },
   { [[local d = b:product("n", h, 16)
 b:output(b:norm("m", b:product("dn", d, 16)))]], 6, "dn is what the gradient of n is called", "another name" },
   { [[local v = h
 for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at most 500" },
-  { with_block("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value", true },
+  { make_description("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value",
+    true },
   { [[b:norm('n', h)]], 6, "block layer has no result yet", "block:output(value) before it" },
-  { with_block("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)", true },
-  { with_block("b:output(b:norm('n', b:external(x)))"):gsub("local h = ", ""), 3, "the input of block layer is read by "
+  { make_description("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)",
+    true },
+  { make_description("b:output(b:norm('n', b:external(x)))"):gsub("local h = ", ""), 3,
+    "the input of block layer is read by "
     .. "nothing", "reads it", true },
 }
 
 function TestErrors.test_errors_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected, whole = table.unpack(case, 1, 5)
-    local result, message = planned(whole and text or with_block(text))
+    local result, message = plan_network(whole and text or make_description(text))
     lu.assertTrue(result == nil, text)
     lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
     lu.assertStrContains(message, what)
@@ -131,11 +139,12 @@ end
 
 -- Unused options, and options of a network that is not a user's, are refused.
 function TestErrors.test_unused_options_are_refused()
-  local result, message = planned(PLAIN, { "model.options.hidden=3" })
+  local result, message = plan_network(PLAIN, { "model.options.hidden=3" })
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
   lu.assertStrContains(message, "an option that the network reads: kind, ratio")
-  result, message = planned(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
+  result,
+    message = plan_network(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "model.options: cannot be used with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
@@ -144,7 +153,7 @@ end
 -- Positions in a spec that the network does not use are reported.
 function TestErrors.test_unused_encodings_are_reported()
   local function refuse(encoding, text, ...)
-    local result, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
+    local result, message = plan_network(text, nil, [[return { task = { kind = "bucket_sort" },
       model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
       encoding = { kind = "]] .. encoding .. '" } }')
     lu.assertTrue(result == nil)
@@ -152,22 +161,22 @@ function TestErrors.test_unused_encodings_are_reported()
       lu.assertStrContains(message, words)
     end
   end
-  refuse('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', with_block(FULL),
+  refuse('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', make_description(FULL),
     "encoding.lines: is read by nothing in net.lua", "an attention")
-  refuse("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
+  refuse("sinusoid", make_description(FULL):gsub(", place = net.additive", ""),
     "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
-  refuse("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
-  refuse("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
-  refuse("window", with_block(FULL), "is read by nothing in net.lua")
-  good(with_block(FULL))
+  refuse("rope", make_description(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
+  refuse("alibi", make_description(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
+  refuse("window", make_description(FULL), "is read by nothing in net.lua")
+  accept_network(make_description(FULL))
 end
 
 -- Unused rates are reported, too; attention has the spec's rate, or its own.
 function TestErrors.test_rates_of_dropout_come_from_the_spec_or_the_description()
-  local text = with_block([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
+  local text = make_description([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
 b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
   local function planned_with(attention, feedforward, ...)
-    return planned(text:format(attention, feedforward), { ... })
+    return plan_network(text:format(attention, feedforward), { ... })
   end
   local _, message = planned_with("", "", "model.hidden_dropout=0.2")
   lu.assertStrContains(message, "model.hidden_dropout: is read by nothing in net.lua")
@@ -180,7 +189,7 @@ b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu
   lu.assertStrContains(message, "attention self is geometric, and its weights are dropped out")
   local function rates(...)
     local of = {}
-    for _, d in ipairs(good(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
+    for _, d in ipairs(accept_network(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
       of[d.name] = d.rate_text
     end
     return of
@@ -199,14 +208,14 @@ function TestErrors.test_unused_fields_are_reported()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre" }) do
     local name = set:match("^[^=]+")
-    local result, message = planned(with_block(FULL), { "model." .. set, "model.kind=decoder" })
+    local result, message = plan_network(make_description(FULL), { "model." .. set, "model.kind=decoder" })
     lu.assertTrue(result == nil, set)
     lu.assertStrContains(message, ("model.%s: is read by nothing in net.lua"):format(name))
-    local reading = with_block(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
-    lu.assertStrContains(plan_page.format_page(good(reading, { "model." .. set, "model.kind=decoder" })),
+    local reading = make_description(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
+    lu.assertStrContains(plan_page.format_page(accept_network(reading, { "model." .. set, "model.kind=decoder" })),
       "network net.lua")
   end
-  local text = plan_page.format_page(good(with_block(FULL)))
+  local text = plan_page.format_page(accept_network(make_description(FULL)))
   lu.assertStrContains(text, "\nmodel       2 layers, width 16, float32, network net.lua")
 end
 
@@ -214,20 +223,20 @@ end
 function TestErrors.test_words_of_compilers_are_refused_as_names()
   for _, word in ipairs({ "asm", "bool", "true", "typeof", "linux", "unix", "new", "this", "class", "or", "not",
     "template", "operator", "private", "do", "static_assert" }) do
-    for _, text in ipairs({ with_block(('b:output(b:add(h, b:product("%s", h, 16)))'):format(word)),
-      with_block(FULL):gsub('"layer"', ('"%s"'):format(word)),
-      (with_block(FULL):gsub("local x = net", ('net:table("%s") %%0'):format(word))) }) do
-      local result, message = planned(text)
+    for _, text in ipairs({ make_description(('b:output(b:add(h, b:product("%s", h, 16)))'):format(word)),
+      make_description(FULL):gsub('"layer"', ('"%s"'):format(word)),
+      (make_description(FULL):gsub("local x = net", ('net:table("%s") %%0'):format(word))) }) do
+      local result, message = plan_network(text)
       lu.assertTrue(result == nil, word)
       lu.assertStrContains(message, ('name is "%s"'):format(word))
       lu.assertStrContains(message, "no word of C, C++ or CUDA")
     end
   end
-  local plan = good(with_block([[local o = b:product("o", b:norm("ouble", h), 16)
+  local plan = accept_network(make_description([[local o = b:product("o", b:norm("ouble", h), 16)
 b:output(b:add(h, b:activation("act", o, "gelu")))]]))
   lu.assertStrContains(plan_page.format_page(plan), " d_o ")
   lu.assertStrContains(plan_page.format_page(plan), " d_ouble ")
-  local _, message = planned(with_block([[local o = b:product("o", h, 16)
+  local _, message = plan_network(make_description([[local o = b:product("o", h, 16)
 b:output(b:add(o, b:norm("d_o", o)))]]))
   lu.assertStrContains(message, "d_o is what the gradient of o is called")
 end
@@ -248,15 +257,16 @@ local function random_text(rng)
   end
   table.sort(methods)
   local lines = {}
-  for i = 1, rng:below(4) - 1 do
+  for i = 1, rng:pick_number(4) - 1 do
     local arguments = {}
-    for j = 1, rng:below(5) - 1 do
+    for j = 1, rng:pick_number(5) - 1 do
       arguments[j] = rng:pick(WORDS)
     end
-    lines[i] = ("  local v%d = %s%s%s(%s)"):format(i, rng:chance(2) and "net" or "b", rng:chance(12) and "." or ":",
+    lines[i] = ("  local v%d = %s%s%s(%s)"):format(i, rng:is_one_in(2) and "net" or "b",
+      rng:is_one_in(12) and "." or ":",
       rng:pick(methods), table.concat(arguments, ", "))
   end
-  return with_block(table.concat(lines, "\n") .. (rng:chance(2) and "\n" .. FULL or ""))
+  return make_description(table.concat(lines, "\n") .. (rng:is_one_in(2) and "\n" .. FULL or ""))
 end
 
 -- Each description gives a plan or a message with a line of the file, never an internal error.
@@ -264,7 +274,7 @@ function TestErrors.test_any_description_ends_in_a_plan_or_a_message()
   local refused = 0
   for seed = 1, 200 do
     local text = random_text(random(seed))
-    local result, message = planned(text)
+    local result, message = plan_network(text)
     refused = refused + (result and 0 or 1)
     lu.assertTrue(result ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
       message, text))
@@ -279,7 +289,7 @@ function TestErrors.test_objects_are_opaque()
     for _, word in ipairs({ "real", "name", "index", "kind" }) do
       local seen = h[word]
     end]]
-  local result, message = planned("return function(net, model)\n" .. text .. "\nend")
+  local result, message = plan_network("return function(net, model)\n" .. text .. "\nend")
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, 'has no "real"')
   lu.assertStrContains(message, "nothing; it is handed on as it is")

@@ -9,7 +9,8 @@ local plan_page = require("lab.pages.plan_page")
 local project_module = require("project")
 local respec = require("lab.study.read.respec")
 
-local planned, good, with_block = own_networks.planned, own_networks.good, own_networks.with_block
+local plan_network, accept_network, make_description = own_networks.plan_network, own_networks.accept_network,
+  own_networks.make_description
 local PLAIN, FULL = own_networks.PLAIN, own_networks.FULL
 
 local project = project_module.new(".")
@@ -26,7 +27,7 @@ local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
 function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
-    local plan = good(PLAIN, nil, spec:format('source = "net.lua", '))
+    local plan = accept_network(PLAIN, nil, spec:format('source = "net.lua", '))
     local ours = project:plan(support.write("ours.lua", spec:format(""))).plan
     lu.assertEquals(plan.tensors, ours.tensors, encoding)
     lu.assertEquals(plan.structs, ours.structs, encoding)
@@ -38,19 +39,19 @@ end
 
 -- The file's bytes are in the digest, not its path; options are part of the spec.
 function TestOwn.test_the_plan_s_digest_covers_the_bytes_of_the_description()
-  local plan = good(PLAIN)
-  lu.assertEquals(good(PLAIN).digest, plan.digest)
+  local plan = accept_network(PLAIN)
+  lu.assertEquals(accept_network(PLAIN).digest, plan.digest)
   lu.assertEquals(plan.own_network.path, "net.lua")
   support.write("there/net.lua", PLAIN)
-  lu.assertEquals(good(PLAIN, { "model.source=there/net.lua" }).digest, plan.digest)
-  local other = good(PLAIN .. "-- and a comment\n")
+  lu.assertEquals(accept_network(PLAIN, { "model.source=there/net.lua" }).digest, plan.digest)
+  local other = accept_network(PLAIN .. "-- and a comment\n")
   lu.assertNotEquals(other.digest, plan.digest)
   lu.assertEquals(other.model_digest, plan.model_digest)
-  local gelu = good(PLAIN, { "model.options.kind=gelu" })
+  local gelu = accept_network(PLAIN, { "model.options.kind=gelu" })
   lu.assertNotEquals(gelu.digest, plan.digest)
   lu.assertNotEquals(gelu.model_digest, plan.model_digest)
   lu.assertEquals(gelu.resolved.model.options, { kind = "gelu" })
-  local wider = good(PLAIN, { "model.options.ratio=4" })
+  local wider = accept_network(PLAIN, { "model.options.ratio=4" })
   lu.assertNotEquals(wider.model_digest, plan.model_digest)
 end
 
@@ -59,12 +60,12 @@ function TestOwn.test_state_of_a_description_does_not_persist()
   local text = "local calls = 0\n" .. PLAIN:gsub("local kind", [[calls = calls + 1
   assert(calls == 1, "again")
   %0]])
-  lu.assertEquals(good(text).digest, good(text).digest)
+  lu.assertEquals(accept_network(text).digest, accept_network(text).digest)
 end
 
 -- Blocks one after another, each with its own parameters.
 function TestOwn.test_two_blocks_have_parameters_of_their_own()
-  local plan = good((with_block(FULL):gsub("  net:classify.*", [[
+  local plan = accept_network((make_description(FULL):gsub("  net:classify.*", [[
   local c = net:block("second", 3)
   local g = c:input(b.result)
   c:output(c:norm("n", c:add(g, c:attention("self", g, g)), "rms"))
@@ -96,38 +97,38 @@ end
   local sampled_positions = { "encoding.additive.kind=learned", "encoding.additive.at=block",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=4000", "encoding.positions.draw=layer" }
   local attends, rows = 'b:attention("self", g, g)', 'b:feedforward(g, { hidden = 32, activation = "relu" })'
-  local plan = good(text:format("near", attends), sampled_positions)
+  local plan = accept_network(text:format("near", attends), sampled_positions)
   lu.assertEquals(plan.cpu.blocks[2].forward[1].positions, "w->shared->self_position[l]")
   lu.assertFalse(plan.no_device_code)
   local bare = text:format("self", rows)
-  local result, message = planned(bare, sampled_positions)
+  local result, message = plan_network(bare, sampled_positions)
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:7:1: error: place() is called 2 times, without attention, and positions are "
     .. "drawn for 1 layer")
   sampled_positions[#sampled_positions] = "encoding.positions.draw=pass"
-  lu.assertEquals(good(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
+  lu.assertEquals(accept_network(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
 end
 
 -- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
 function TestOwn.test_too_many_places_of_an_evaluation_with_dropout_are_refused()
-  local text = with_block([[local a = b:add(h, b:attention("self", h, h), model.dropout)
+  local text = make_description([[local a = b:add(h, b:attention("self", h, h), model.dropout)
 b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')
-  good(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
+  accept_network(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
   local more = text:format("b:add(a, h, model.dropout)")
-  good(more, { "model.options.loops=64" })
-  local result, message = planned(more, { "model.options.loops=64", "eval.dropout=true" })
+  accept_network(more, { "model.options.loops=64" })
+  local result, message = plan_network(more, { "model.options.loops=64", "eval.dropout=true" })
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
 end
 
 -- A block whose parameters several repetitions share: they are stored once, and each repetition is traced.
 function TestOwn.test_repetitions_share_parameters()
-  local text = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
+  local text = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
     :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
   local once = text:gsub("loops = 3", "loops = 1")
   for _, encoding in ipairs({ "none", "relative" }) do -- the second has parameters for each layer
     local sets = { "model.dropout=0.1", encoding ~= "none" and "encoding.relative.kind=transformer_xl" or nil }
-    local plan, single = good(text, sets), good(once, sets)
+    local plan, single = accept_network(text, sets), accept_network(once, sets)
     lu.assertEquals(plan.tensors, single.tensors)
     lu.assertNotEquals(plan.model_digest, single.model_digest)
     lu.assertEquals(plan.flops_per_step, 3 * single.flops_per_step)
@@ -139,10 +140,10 @@ end
 -- Every repetition of a loop caches attention's weights for the backward pass, which takes as much memory as separate
 -- layers.
 function TestOwn.test_every_loop_caches_weights()
-  local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local block = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
   local function saved_values(layers, loops)
     local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
-    return good(text, { "train.lengths={1,400}" }).attentions[1].recomputed.pairs
+    return accept_network(text, { "train.lengths={1,400}" }).attentions[1].recomputed.pairs
   end
   lu.assertEquals(saved_values(2, 6), saved_values(12, 1))
   lu.assertEquals(saved_values(4, 1), 2 * saved_values(4, 2))
@@ -151,13 +152,13 @@ end
 -- Every attention of a model caches its weights, also one with dropout of weights.
 function TestOwn.test_several_attentions_cache_weights()
   local function recomputed(rate)
-    local text = with_block(([[local a = b:add(h, b:attention("self", h, h))
+    local text = make_description(([[local a = b:add(h, b:attention("self", h, h))
 b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropout = %s }))))]]):format(rate))
-    local list = good(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
+    local list = accept_network(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
     return list[1].recomputed, list[2].recomputed
   end
-  local one = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
-  local alone = good(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
+  local one = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local alone = accept_network(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
   local first, second = recomputed("0")
   lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { alone.pairs, alone.pairs })
   first, second = recomputed("0.1")
@@ -166,14 +167,14 @@ end
 
 -- A number of channels equal to the model's width is that width, from any source.
 function TestOwn.test_a_number_of_channels_may_equal_the_width()
-  good(with_block([[
+  accept_network(make_description([[
   local wide = b:activation("wide", b:product("w", h, 64), "gelu")
   b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
 end
 
 -- The mask of a sum has the sum's channels, which may differ from the model's width.
 function TestOwn.test_masks_have_the_width_of_their_values()
-  local plan = good(with_block([[
+  local plan = accept_network(make_description([[
   local sum = b:add(b:product("one", h, 64), b:product("two", h, 64), 0.25)
   b:output(b:norm("n", b:add(h, b:product("back", b:activation("bent", sum, "gelu"), model.width), 0.1)))]]))
   local widths = {}
@@ -184,18 +185,18 @@ function TestOwn.test_masks_have_the_width_of_their_values()
 end
 
 function TestOwn.test_a_description_may_be_a_decoder()
-  local plan = good(with_block(FULL), { "model.kind=decoder" })
+  local plan = accept_network(make_description(FULL), { "model.kind=decoder" })
   lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
 end
 
 function TestOwn.test_two_streams_are_refused()
-  local result, message = planned(PLAIN, { "model.kind=encoder_decoder" })
+  local result, message = plan_network(PLAIN, { "model.kind=encoder_decoder" })
   lu.assertNil(result)
   lu.assertStrContains(message, "model.kind: a network of one's own reads one stream of tokens")
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
-  local text, why = respec.write_spec(good(PLAIN).resolved)
+  local text, why = respec.write_spec(accept_network(PLAIN).resolved)
   lu.assertNil(text)
   lu.assertEquals(why, "its network is a file of the user's own, net.lua")
 end
@@ -221,10 +222,11 @@ function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
   local three = PLAIN:gsub('"layer", model.layers', '"tower", 3')
-  local family = good(three, nil, spec:format("relative")).first
+  local family = accept_network(three, nil, spec:format("relative")).first
   lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
-  lu.assertEquals(good(three, { "encoding.positions.kind=randomized" }, spec:format("rope")).first.positions.draws, 3)
-  local result, message = planned(three, nil, spec:format("alibi"))
+  lu.assertEquals(accept_network(three, { "encoding.positions.kind=randomized" },
+    spec:format("rope")).first.positions.draws, 3)
+  local result, message = plan_network(three, nil, spec:format("alibi"))
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is applied 3 times")
   lu.assertStrContains(message, "model.layers = 2 repetitions")
@@ -232,10 +234,10 @@ end
 
 -- Code of attention is absent without an attention; a second attention has the same facets with names of its own.
 function TestOwn.test_a_network_may_have_no_attention_or_two()
-  local none = good(with_block(FULL))
+  local none = accept_network(make_description(FULL))
   lu.assertEquals(none.attentions, {})
   lu.assertStrContains(plan_page.format_page(none), "no positional encoding")
-  local two = good(with_block([[
+  local two = accept_network(make_description([[
   local a = b:norm("n", b:add(h, b:attention("self", h, h)))
   b:output(b:norm("m", b:add(a, b:attention("self", a, a, { name = "far" }))))]]), { "encoding.rotation.kind=rope" })
   lu.assertEquals({ two.attentions[1].name, two.attentions[2].name }, { "self", "far" })

@@ -6,12 +6,12 @@ local canonical = require("base.canonical")
 local lu = require("luaunit")
 local plans = require("plans")
 
-local build, everything, task = plans.build, plans.everything, plans.task
+local build, resolve_everything, make_task = plans.build, plans.resolve_everything, plans.make_task
 
 TestPlan = {}
 
 function TestPlan.test_a_plan_is_pure_data()
-  local plan = build(everything())
+  local plan = build(resolve_everything())
   local legal = { ["nil"] = true, boolean = true, number = true, string = true }
   local function walk(value, path, above)
     if type(value) == "table" then
@@ -31,7 +31,7 @@ function TestPlan.test_a_plan_is_pure_data()
 end
 
 function TestPlan.test_building_does_not_change_its_input()
-  local resolved, facts = everything(), task(5, 5, "n")
+  local resolved, facts = resolve_everything(), make_task(5, 5, "n")
   local before = canonical.format({ resolved, facts })
   build(resolved, facts)
   lu.assertEquals(canonical.format({ resolved, facts }), before)

@@ -220,7 +220,7 @@ end
 function TestPage.test_runs_on_examples_of_a_file()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
-  local line = reports.eval_line
+  local line = reports.make_eval_line
   local dir = reports.write_run("data_runs", "sums_rope", 1, 0.1, { exit = 0, eval = line(100, "test", 4, 0.75)
     .. line(100, "test", 5, 0.25), facts = { spec = spec, train_lengths = { 3, 4, 5 }, data = { train = "t" },
     machine = "m" } })
@@ -335,7 +335,7 @@ function TestSettings.test_other_axes_and_models()
   spec.model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 6, heads = 2, width = 16,
     feedforward = 32 }
   local function line(vectors)
-    return (reports.eval_line(100, "test", 16, 0.5):gsub('"length":16', ('"vectors":%d'):format(vectors))
+    return (reports.make_eval_line(100, "test", 16, 0.5):gsub('"length":16', ('"vectors":%d'):format(vectors))
       :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"'))
   end
   local dir = reports.write_run("puzzles", "latin_square_learned", 0, 0.1, { exit = 0, eval = line(1) .. line(2),
@@ -363,7 +363,7 @@ function TestSettings.test_held_out_examples()
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false
   local function line(by, exact, more)
-    return (reports.eval_line(100, "test", 16, 0.5, more):gsub('"length":16', by):gsub('"exact_match":0.25',
+    return (reports.make_eval_line(100, "test", 16, 0.5, more):gsub('"length":16', by):gsub('"exact_match":0.25',
       ('"exact_match":%g'):format(exact)))
   end
   local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,

@@ -27,7 +27,7 @@ end
 
 local function write_runs(name)
   for seed = 1, 2 do
-    reports.write_run("remembered/" .. name, "parity", seed, 0.1, { exit = 0, eval = reports.scored(80) })
+    reports.write_run("remembered/" .. name, "parity", seed, 0.1, { exit = 0, eval = reports.make_scored_lines(80) })
   end
 end
 
@@ -114,9 +114,9 @@ end
 function TestRemembered.testSameSizeInTheSameSecond()
   local _, csv = make_twice("same_size")
   local path = last_run("same_size") .. "/eval.jsonl"
-  overwrite(path, reports.scored(70))
+  overwrite(path, reports.make_scored_lines(70))
   assert_recomputed("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
-  overwrite(path, reports.scored(60)) -- directly after the reading: size, inode and second do not change
+  overwrite(path, reports.make_scored_lines(60)) -- directly after the reading: size, inode and second do not change
   assert_recomputed("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
 end
 
@@ -124,7 +124,7 @@ function TestRemembered.testReplacedByRename()
   local _, csv = make_twice("renamed")
   local path = last_run("renamed") .. "/eval.jsonl"
   local attributes = lfs.attributes(path)
-  overwrite(path .. ".new", reports.scored(70), "wb")
+  overwrite(path .. ".new", reports.make_scored_lines(70), "wb")
   assert(lfs.touch(path .. ".new", attributes.access, attributes.modification))
   assert(os.rename(path .. ".new", path))
   assert_recomputed("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
@@ -135,7 +135,7 @@ function TestRemembered.testFoldersMoved()
   local dir, other = last_run("moved"), place("moved") .. "/other"
   write.make_directory(other)
   overwrite(other .. "/run.json", support.read(dir .. "/run.json"), "wb")
-  overwrite(other .. "/eval.jsonl", reports.scored(70), "wb")
+  overwrite(other .. "/eval.jsonl", reports.make_scored_lines(70), "wb")
   support.shell("sleep " .. SETTLED)
   local _, csv = make_twice("moved")
   assert(os.rename(dir, dir .. ".away"))
@@ -155,7 +155,7 @@ end
 
 function TestRemembered.testFolderAdded()
   make_twice("added")
-  reports.write_run("remembered/added", "parity", 3, 0.1, { exit = 0, eval = reports.scored(80) })
+  reports.write_run("remembered/added", "parity", 3, 0.1, { exit = 0, eval = reports.make_scored_lines(80) })
   local count, _, text = make("added")
   lu.assertEquals(count, 1)
   lu.assertStrContains(text, "3 of 3 runs have a score")

@@ -15,7 +15,8 @@ local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local reports = require("reports")
 local scales = require("lab.study.report.figures.scales")
 
-local eval_line, write_run, scored = reports.eval_line, reports.write_run, reports.scored
+local make_eval_line, write_run, make_scored_lines = reports.make_eval_line, reports.write_run,
+  reports.make_scored_lines
 local make_study, SCORES = reports.make_study, reports.SCORES
 
 TestFigures = {}
@@ -63,7 +64,7 @@ local function while_training(name, data, encodings)
           .. '"accuracy":%g}\n'):format(set, i / 10 + n / 100)
       end
       local dir = write_run(name, "bucket_sort_" .. encoding, seed, 0.1, { exit = 0, metrics = table.concat(metrics),
-        eval = table.concat(during) .. scored(50), facts = { data = data } })
+        eval = table.concat(during) .. make_scored_lines(50), facts = { data = data } })
       root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
     end
   end
@@ -140,7 +141,7 @@ function TestFigures.test_colours_along_an_axis()
 end
 
 function TestFigures.test_runs_evaluated_beyond_training_alone()
-  local text = eval_line(100, "beyond", 20, 0.5) .. eval_line(100, "beyond", 30, 0.25)
+  local text = make_eval_line(100, "beyond", 20, 0.5) .. make_eval_line(100, "beyond", 30, 0.25)
   local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })
   local figure = figures.make_by_length(cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
@@ -150,7 +151,7 @@ end
 function TestFigures.test_digits_have_their_frame()
   local spec = reports.make_spec("addition")
   spec.task.options = { width = 61 }
-  local text = eval_line(100, "test", 6, 0.5):gsub('"length"', '"digits"')
+  local text = make_eval_line(100, "test", 6, 0.5):gsub('"length"', '"digits"')
   local dir = write_run("digits", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
     facts = { data = { train = "addition", by = { "digits" } }, spec = spec } })
   local figure = figures.make_by_length(cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
@@ -161,7 +162,7 @@ end
 -- On another axis training and test have the same numbers: the curve is of the test set, and its axis is labelled.
 function TestFigures.test_curves_along_another_axis()
   local function line(split, vectors, accuracy)
-    return (eval_line(100, split, 20, accuracy):gsub('"length":20', ('"vectors":%d'):format(vectors)))
+    return (make_eval_line(100, split, 20, accuracy):gsub('"length":20', ('"vectors":%d'):format(vectors)))
   end
   local text = line("train", 1, 1) .. line("train", 2, 1) .. line("test", 1, 0.75) .. line("test", 2, 0.5)
   local dir = write_run("vectors", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
@@ -211,10 +212,10 @@ local function timed_study()
     for seed = 0, 2 do
       local during, metrics = {}, {}
       for i = 1, 4 do
-        during[i] = eval_line(25 * i, "during", 20, (seed == 2 and 0.5 or 0.8) + 0.05 * i)
+        during[i] = make_eval_line(25 * i, "during", 20, (seed == 2 and 0.5 or 0.8) + 0.05 * i)
         metrics[i] = ('{"step":%d,"seconds":%g}\n'):format(25 * i, 25 * i * pace[encoding])
       end
-      here = write_run("timed", id, seed, 0.1, { exit = 0, eval = table.concat(during) .. scored(90),
+      here = write_run("timed", id, seed, 0.1, { exit = 0, eval = table.concat(during) .. make_scored_lines(90),
         metrics = table.concat(metrics) })
       cell.runs[seed + 1] = { seed = seed, learning_rate = 0.1, dir = here:match("([^/]+/[^/]+/[^/]+)$") }
     end

@@ -18,7 +18,8 @@ local stop = require("lab.stop")
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
-local eval_line, write_run, scored, DIGEST = reports.eval_line, reports.write_run, reports.scored, reports.DIGEST
+local make_eval_line, write_run, make_scored_lines, DIGEST = reports.make_eval_line, reports.write_run,
+  reports.make_scored_lines, reports.DIGEST
 
 function draw.run()
   return nil, "no pictures", {}
@@ -31,7 +32,7 @@ local function changed(facts, spec)
   for name, value in pairs(spec or {}) do
     all.spec[name] = value
   end
-  return runs.read(write_run("damaged", "rr", 1, 0.1, { exit = 0, eval = scored(50), facts = all }))
+  return runs.read(write_run("damaged", "rr", 1, 0.1, { exit = 0, eval = make_scored_lines(50), facts = all }))
 end
 
 local function assert_damaged(run, what)
@@ -105,13 +106,13 @@ function TestDamage.test_run_json_as_a_whole()
 end
 
 function TestDamage.test_messages_name_the_damaged_line()
-  local good = eval_line(100, "beyond", 20, 0.5)
+  local good = make_eval_line(100, "beyond", 20, 0.5)
   for what, line in pairs({
     ["line 2: found no JSON; expected JSON"] = "rubbish\n",
-    ["line 2: accuracy: found 1.5; expected a number from 0 to 1"] = eval_line(100, "beyond", 30, 1.5),
+    ["line 2: accuracy: found 1.5; expected a number from 0 to 1"] = make_eval_line(100, "beyond", 30, 1.5),
     ["line 2: step: found 1e20; expected an integer from 0"] = good:gsub("100", "100000000000000000000"),
-    ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = eval_line(100, "beyond", 0, 0.5),
-    ["line 2: by.length: found 9000000000000000; expected"] = eval_line(100, "beyond", 9000000000000000, 0.5),
+    ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = make_eval_line(100, "beyond", 0, 0.5),
+    ["line 2: by.length: found 9000000000000000; expected"] = make_eval_line(100, "beyond", 9000000000000000, 0.5),
     ['line 2: by.n: found "2"; expected a number from 0'] = good:gsub('"length":20', '"length":20,"n":"2"'),
     ["line 2: by.n: found -1; expected a number from 0"] = good:gsub('"length":20', '"n":-1'),
     ['line 2: split: found "tost"; expected during, validation, in_distribution,'] = good:gsub('"beyond"', '"tost"'),
@@ -132,7 +133,8 @@ end
 
 -- A length beyond the limit of specs, which `trainer eval` accepts.
 function TestDamage.test_a_very_long_length_is_no_damage()
-  local run = runs.read(write_run("far", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "beyond", 1000000, 0.5) }))
+  local run = runs.read(write_run("far", "rr", 1, 0.1,
+    { exit = 0, eval = make_eval_line(100, "beyond", 1000000, 0.5) }))
   lu.assertEquals({ run.test.lengths, run.notes }, { { 1000000 }, {} })
 end
 
@@ -140,7 +142,7 @@ end
 function TestDamage.test_many_lengths_take_no_longer()
   local lines = {}
   for n = 20010, 11, -1 do
-    lines[#lines + 1] = eval_line(100, "beyond", n, 0.5)
+    lines[#lines + 1] = make_eval_line(100, "beyond", n, 0.5)
   end
   local began = os.clock()
   local run = runs.read(write_run("many", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) }))
@@ -150,7 +152,7 @@ end
 
 -- Files of lines are read in pieces, for any size: here a sparse file of zeros.
 function TestDamage.test_a_large_file_takes_little_memory()
-  local dir = write_run("large", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "beyond", 11, 0.5) })
+  local dir = write_run("large", "rr", 1, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", 11, 0.5) })
   local file = assert(io.open(dir .. "/eval.jsonl", "r+b"))
   file:seek("set", 255 << 20)
   file:write("\n")
@@ -169,7 +171,7 @@ end
 function TestDamage.test_lines_across_blocks()
   local lines, expected = {}, 0
   for i = 1, 3000 do
-    lines[i] = eval_line(i, "during", 11 + i % 7, 0.5):gsub("\n", (" "):rep(i % 97) .. "\n")
+    lines[i] = make_eval_line(i, "during", 11 + i % 7, 0.5):gsub("\n", (" "):rep(i % 97) .. "\n")
   end
   local dir = write_run("blocks", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) .. '{"step":4' })
   local notes = {}
@@ -189,7 +191,8 @@ function TestDamage.test_a_long_line_takes_no_longer()
 end
 
 function TestDamage.test_a_loss_that_is_not_a_number_is_no_damage()
-  local run = runs.read(write_run("nan", "rr", 1, 0.1, { exit = 0, eval = scored(50):gsub('"loss":0.5', '"loss":null'),
+  local run = runs.read(write_run("nan", "rr", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(50):gsub('"loss":0.5', '"loss":null'),
     metrics = '{"step":1,"loss":null,"grad_norm":1}\n' }))
   lu.assertEquals({ run.state, run.test.loss, run.notes }, { "evaluated", { "", "" }, {} })
   lu.assertEquals(runs.read_metrics(run), { { step = 1, grad_norm = 1 } })
@@ -200,7 +203,7 @@ TestPlaces = { tearDown = support.clean }
 -- A pipe without a writer would block a reader: `timeout` then ends the test.
 function TestPlaces.test_entries_that_are_not_regular_files()
   for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
-    local dir = write_run("fifo", "rr", 1, 0.1, { exit = 0, eval = scored(50), metrics = '{"step":1}\n' })
+    local dir = write_run("fifo", "rr", 1, 0.1, { exit = 0, eval = make_scored_lines(50), metrics = '{"step":1}\n' })
     os.remove(dir .. "/" .. name)
     assert(os.execute(("mkfifo '%s/%s'"):format(dir, name)))
     local run = runs.read(dir)
@@ -224,7 +227,7 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
   local root
   for i, facts in ipairs({ { id = "other_run" }, { digest = "fedcba9876543210" }, { seed = 7 }, { learning_rate = 3 },
     {} }) do
-    root = write_run("places", ("run_%d"):format(i), i, 0.1, { exit = 0, eval = scored(50), facts = facts })
+    root = write_run("places", ("run_%d"):format(i), i, 0.1, { exit = 0, eval = make_scored_lines(50), facts = facts })
       :match("^(.*)/[^/]*/[^/]*/[^/]*$")
   end
   local notes = {}
@@ -255,9 +258,9 @@ end
 -- Lines of a file that run.json does not name belong to another evaluation.
 function TestPlaces.test_lines_of_other_files_do_not_count()
   local dir = write_run("data", "a_run", 1, 0.1, { exit = 0, facts = { data = { train = "a", train_sha256 = "11aa22",
-    eval = "b", eval_sha256 = "33bb44" } }, eval = eval_line(100, "test", 20, 0.5, ',"data":"33bb"')
-    .. eval_line(100, "test", 30, 0.75) .. eval_line(100, "test", 20, 0.9, ',"data":"11aa"')
-    .. eval_line(100, "train", 5, 1, ',"data":"11aa"') })
+    eval = "b", eval_sha256 = "33bb44" } }, eval = make_eval_line(100, "test", 20, 0.5, ',"data":"33bb"')
+    .. make_eval_line(100, "test", 30, 0.75) .. make_eval_line(100, "test", 20, 0.9, ',"data":"11aa"')
+    .. make_eval_line(100, "train", 5, 1, ',"data":"11aa"') })
   local run = runs.read(dir)
   lu.assertEquals({ run.test.lengths, run.test.accuracy, run.train.accuracy }, { { 20, 30 }, { 0.5, 0.75 }, { 1 } })
 end
@@ -280,8 +283,10 @@ end
 TestVerbs = { tearDown = support.clean }
 
 local function make_root()
-  local root = write_run("verbs", "good_run", 1, 0.1, { exit = 0, eval = scored(50) }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
-  return root, write_run("verbs", "bad_run", 1, 0.1, { exit = 0, eval = scored(60), facts = { id = "../../x" } })
+  local root = write_run("verbs", "good_run", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(50) }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
+  return root,
+    write_run("verbs", "bad_run", 1, 0.1, { exit = 0, eval = make_scored_lines(60), facts = { id = "../../x" } })
 end
 
 local function mute() end

@@ -18,10 +18,11 @@ local root
 -- Three runs: an evaluated and an unfinished one of a spec, and one of another spec.
 function TestRuns.setUp()
   local facts = { step = 100, parameters = 1234, started = "2026-11-27T08:00:00Z" }
-  local one = reports.write_run("list", "bucket_sort_rope", 0, 0.1, { exit = 0, eval = reports.scored(60),
+  local one = reports.write_run("list", "bucket_sort_rope", 0, 0.1, { exit = 0, eval = reports.make_scored_lines(60),
     facts = facts })
   reports.write_run("list", "bucket_sort_rope", 1, 0.1, { facts = { step = 40 } })
-  reports.write_run("list", "bucket_sort_none", 0, 0.5, { exit = 0, eval = reports.scored(30), facts = facts })
+  reports.write_run("list", "bucket_sort_none", 0, 0.5,
+    { exit = 0, eval = reports.make_scored_lines(30), facts = facts })
   root = one:match("^(.*)/bucket_sort_rope/")
 end
 

@@ -6,15 +6,17 @@ local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("lab.study.read.runs")
 
-local eval_line, make_spec, write_run, scored = reports.eval_line, reports.make_spec, reports.write_run, reports.scored
+local make_eval_line, make_spec, write_run, make_scored_lines = reports.make_eval_line, reports.make_spec,
+  reports.write_run,
+  reports.make_scored_lines
 
 TestRuns = {}
 
 function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
-  local text = eval_line(50, "beyond", 20, 0.1) .. eval_line(100, "during", 20, 0.3)
-    .. eval_line(100, "during", 30, 0.5) .. eval_line(100, "in_distribution", 5, 1)
-    .. eval_line(100, "beyond", 30, 0.5) .. eval_line(100, "beyond", 20, 0.75)
-    .. eval_line(100, "beyond", 30, 0.625) .. eval_line(100, "beyond", 20, 0, ',"seed":7')
+  local text = make_eval_line(50, "beyond", 20, 0.1) .. make_eval_line(100, "during", 20, 0.3)
+    .. make_eval_line(100, "during", 30, 0.5) .. make_eval_line(100, "in_distribution", 5, 1)
+    .. make_eval_line(100, "beyond", 30, 0.5) .. make_eval_line(100, "beyond", 20, 0.75)
+    .. make_eval_line(100, "beyond", 30, 0.625) .. make_eval_line(100, "beyond", 20, 0, ',"seed":7')
   local run = runs.read(write_run("score", "rr", 1, 0.1, { exit = 0, eval = text }))
   lu.assertEquals(run.state, "evaluated")
   lu.assertEquals(run.test.lengths, { 20, 30 })
@@ -29,7 +31,7 @@ end
 function TestRuns.test_pattern_and_decoder_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do
-    fast[i] = eval_line(100, "beyond", 20 + i, accuracy)
+    fast[i] = make_eval_line(100, "beyond", 20 + i, accuracy)
     slow[i] = fast[i]:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
   end
   local a = runs.read(write_run("fast", "rr", 1, 0.1, { exit = 0, eval = table.concat(fast) }))
@@ -44,10 +46,10 @@ function TestRuns.test_lengths_between_training_lengths_are_in_no_score()
   local spec = make_spec("bucket_sort")
   spec.train.lengths = { list = { 4, 20 } }
   spec.eval.lengths = { list = { 4, 12, 20, 30 } }
-  local validation = eval_line(100, "validation", 4, 0)
+  local validation = make_eval_line(100, "validation", 4, 0)
   local run = runs.read(write_run("splits", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
-    eval = validation .. eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5)
-    .. eval_line(100, "in_distribution", 20, 0.75) .. eval_line(100, "beyond", 30, 0.25) }))
+    eval = validation .. make_eval_line(100, "in_distribution", 4, 1) .. make_eval_line(100, "between", 12, 0.5)
+    .. make_eval_line(100, "in_distribution", 20, 0.75) .. make_eval_line(100, "beyond", 30, 0.25) }))
   lu.assertEquals({ run.state, run.notes, runs.get_score(run) }, { "evaluated", {}, 25.0 })
   lu.assertEquals({ run.train.lengths, run.between.lengths, run.test.lengths }, { { 4, 20 }, { 12 }, { 30 } })
   lu.assertEquals({ run.train.split, run.between.split, run.test.split }, { "in_distribution", "between", "beyond" })
@@ -61,7 +63,7 @@ function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
   local spec = make_spec("bucket_sort")
   spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
   local run = runs.read(write_run("gaps", "rr", 1, 0.1, { facts = { spec = spec },
-    eval = eval_line(100, "in_distribution", 4, 1) .. eval_line(100, "between", 12, 0.5) }))
+    eval = make_eval_line(100, "in_distribution", 4, 1) .. make_eval_line(100, "between", 12, 0.5) }))
   lu.assertEquals({ run.state, run.test.split, runs.get_score(run), run.train.accuracy },
     { "evaluated", "between", 50.0, { 1.0 } })
   lu.assertNil(run.within)
@@ -69,12 +71,12 @@ end
 
 function TestRuns.test_state_of_a_run_by_its_files()
   local cases = {
-    { "evaluated", { exit = 0, eval = scored(50) } },
-    { "evaluated", { eval = scored(50) } },
-    { "not evaluated", { exit = 0, eval = eval_line(100, "in_distribution", 5, 1) } },
-    { "unfinished", { eval = eval_line(100, "beyond", 20, 1) } },
+    { "evaluated", { exit = 0, eval = make_scored_lines(50) } },
+    { "evaluated", { eval = make_scored_lines(50) } },
+    { "not evaluated", { exit = 0, eval = make_eval_line(100, "in_distribution", 5, 1) } },
+    { "unfinished", { eval = make_eval_line(100, "beyond", 20, 1) } },
     { "unfinished", { exit = 75 } },
-    { "failed", { exit = 1, eval = scored(50) } },
+    { "failed", { exit = 1, eval = make_scored_lines(50) } },
   }
   for i, case in ipairs(cases) do
     local run = runs.read(write_run("states", "rr", i, 0.1, case[2]))
@@ -88,8 +90,8 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
   local spec = make_spec("bucket_sort")
   spec.train.lengths.last = 40
   local run = runs.read(write_run("within", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
-    eval = eval_line(100, "in_distribution", 20, 0.5)
-      .. eval_line(100, "in_distribution", 30, 0.25) }))
+    eval = make_eval_line(100, "in_distribution", 20, 0.5)
+      .. make_eval_line(100, "in_distribution", 30, 0.25) }))
   lu.assertEquals({ run.state, run.within, run.test.split, runs.get_score(run) },
     { "evaluated", true, "in_distribution", 37.5 })
 end
@@ -103,9 +105,9 @@ local function data_run(name, split, facts)
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   facts.spec = spec
   local more = facts.train_lengths[4] and "" or BEYOND
-  return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = eval_line(100, split, 4, 0.75)
-    .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5, more)
-    .. eval_line(100, split, 12, 0.25, more) }))
+  return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = make_eval_line(100, split, 4, 0.75)
+    .. make_eval_line(100, split, 5, 0.25) .. make_eval_line(100, split, 9, 0.5, more)
+    .. make_eval_line(100, split, 12, 0.25, more) }))
 end
 
 function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
@@ -134,7 +136,7 @@ end
 
 -- A line of an evaluation by other axes than length.
 local function by_line(step, split, by, accuracy, more)
-  return (eval_line(step, split, 77, accuracy):gsub('{"length":77}', by):gsub("}\n$", (more or "") .. "}\n"))
+  return (make_eval_line(step, split, 77, accuracy):gsub('{"length":77}', by):gsub("}\n$", (more or "") .. "}\n"))
 end
 
 -- Means over the examples with one number on the first axis, for any other fields, and over all of them. There is no
@@ -152,7 +154,7 @@ function TestRuns.test_one_set_during_training_and_seconds_of_the_last_step()
   local spec = make_spec("bucket_sort")
   spec.eval.during = { every = 50, splits = { "validation" } }
   local run = runs.read(write_run("alone", "rr", 1, 0.1, { exit = 0,
-    eval = eval_line(50, "during", 20, 0.5) .. scored(90),
+    eval = make_eval_line(50, "during", 20, 0.5) .. make_scored_lines(90),
     metrics = '{"step":40,"seconds":4}\n', facts = { spec = spec, step = 50, train_seconds = 6 } }))
   lu.assertEquals(run.during[1].sets, { validation = { accuracy = 0.5, exact_match = 0.25, loss = 0.5 } })
   lu.assertEquals(run.during[1].mean, run.during[1].sets.validation)
@@ -165,7 +167,7 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
     eval = by_line(100, "train", '{"vectors":1}', 1) .. by_line(100, "test", '{"vectors":2}', 0.25)
       .. by_line(100, "test", '{"vectors":1}', 0.75) .. by_line(100, "validation", '{"vectors":1,"puzzle":1}', 1)
       .. by_line(100, "validation", '{"vectors":2,"puzzle":3}', 1):gsub('"examples":50', '"examples":150')
-      .. by_line(100, "validation", '{"vectors":2,"puzzle":4}', 0) .. eval_line(100, "test", 16, 0)
+      .. by_line(100, "validation", '{"vectors":2,"puzzle":4}', 0) .. make_eval_line(100, "test", 16, 0)
       .. by_line(50, "during", '{"vectors":1}', 0.5, ',"set":"test"')
       .. by_line(50, "during", '{"vectors":1}', 1, ',"set":"train"') }))
   lu.assertEquals({ run.state, run.axis, run.damaged }, { "evaluated", "vectors", nil })
@@ -215,7 +217,7 @@ function TestRuns.test_noise_levels_are_separate()
   lu.assertEquals(runs.compute_mean(runs.get_noisy(run, 0, "test")), 75.0)
   lu.assertNil(runs.get_noisy(run, 1, "validation"))
   run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
-    eval = by_line(100, "beyond", '{"length":41,"noise":0.5}', 0.5) .. eval_line(100, "beyond", 41, 1) }))
+    eval = by_line(100, "beyond", '{"length":41,"noise":0.5}', 0.5) .. make_eval_line(100, "beyond", 41, 1) }))
   lu.assertEquals({ run.test.accuracy, runs.compute_mean(runs.get_noisy(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
@@ -358,22 +360,22 @@ function TestRuns.test_scores_of_a_file_count_examples()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local run = runs.read(write_run("weighted", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
-    train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
-    .. eval_line(100, "test", 9, 0, BEYOND):gsub('"examples":50', '"examples":150') }))
+    train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = make_eval_line(100, "test", 4, 1)
+    .. make_eval_line(100, "test", 9, 0, BEYOND):gsub('"examples":50', '"examples":150') }))
   lu.assertEquals({ runs.get_score(run), runs.get_score(run, "in_distribution") }, { 25.0, 100.0 })
   -- A limit changes the number of evaluated examples, not the weight of a length.
   run = runs.read(write_run("capped", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
-    train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
-    .. eval_line(100, "test", 9, 0, BEYOND .. ',"of":450') }))
+    train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = make_eval_line(100, "test", 4, 1)
+    .. make_eval_line(100, "test", 9, 0, BEYOND .. ',"of":450') }))
   lu.assertEquals({ runs.get_score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
 end
 
 function TestRuns.test_a_torn_line_is_skipped_and_reported()
-  local line = eval_line(100, "beyond", 20, 0.5)
+  local line = make_eval_line(100, "beyond", 20, 0.5)
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
   lu.assertEquals(run.test.accuracy, { 0.5 })
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
-  local more = eval_line(100, "beyond", 21, 0.5)
+  local more = make_eval_line(100, "beyond", 21, 0.5)
   local whole = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. more:sub(1, -2) }))
   lu.assertEquals({ whole.test.lengths, whole.notes }, { { 20, 21 }, {} }) -- only its newline is missing
 end
@@ -381,7 +383,8 @@ end
 function TestRuns.test_a_brace_in_a_string_of_the_spec()
   local spec = make_spec("bucket_sort")
   spec.source = "odd}name.lua"
-  local run = runs.read(write_run("brace", "rr", 1, 0.1, { exit = 0, eval = scored(50), facts = { spec = spec } }))
+  local run = runs.read(write_run("brace", "rr", 1, 0.1,
+    { exit = 0, eval = make_scored_lines(50), facts = { spec = spec } }))
   lu.assertEquals(run.facts.spec.source, "odd}name.lua")
   lu.assertEquals(run.facts.compiler, "gcc 12")
 end

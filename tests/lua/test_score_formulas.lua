@@ -9,7 +9,7 @@ local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
 local score_specs = require("score_specs")
 
-local accept, refuse, formula = score_specs.accept, score_specs.refuse, score_specs.formula
+local accept, refuse, trace_formula = score_specs.accept, score_specs.refuse, score_specs.trace_formula
 local TABLE, SLOPE, RANDOM = score_specs.TABLE, score_specs.SLOPE, score_specs.RANDOM
 
 TestPlain = {}
@@ -72,13 +72,15 @@ end
 TestTracing = {}
 
 function TestTracing.test_operators_become_formulas()
-  lu.assertEquals(formula("return x.score + 2 * x.query_length"), "x.score + 2 * x.query_length")
-  lu.assertEquals(formula("return x.score - x.slope * abs(x.distance)", SLOPE), "x.score - x.slope * abs(x.distance)")
-  lu.assertEquals(formula("return -x.score / x.key_length"), "-(x.score / x.query_length)")
-  lu.assertEquals(formula("return x.score ^ 2"), formula("return x.score * x.score"))
-  lu.assertEquals(formula("return x.score + x.distance % 3"), "x.score + mod(x.distance, 3)")
-  lu.assertEquals(formula("return x.score + x.distance // 3"), formula("return x.score + floor(x.distance / 3)"))
-  lu.assertStrContains(formula("return x.score + x.distance // 3"), "floor(")
+  lu.assertEquals(trace_formula("return x.score + 2 * x.query_length"), "x.score + 2 * x.query_length")
+  lu.assertEquals(trace_formula("return x.score - x.slope * abs(x.distance)", SLOPE),
+    "x.score - x.slope * abs(x.distance)")
+  lu.assertEquals(trace_formula("return -x.score / x.key_length"), "-(x.score / x.query_length)")
+  lu.assertEquals(trace_formula("return x.score ^ 2"), trace_formula("return x.score * x.score"))
+  lu.assertEquals(trace_formula("return x.score + x.distance % 3"), "x.score + mod(x.distance, 3)")
+  lu.assertEquals(trace_formula("return x.score + x.distance // 3"),
+    trace_formula("return x.score + floor(x.distance / 3)"))
+  lu.assertStrContains(trace_formula("return x.score + x.distance // 3"), "floor(")
 end
 
 function TestTracing.test_functions_become_formulas()
@@ -87,14 +89,15 @@ function TestTracing.test_functions_become_formulas()
     "select(less(x.distance, 0), x.slope, 1)", "min(x.slope, 1)", "log(x.query_length)", "floor(x.slope)",
     "bucket(x.distance, { 0, 3 })", "max(x.slope, x.head)", "min(max(x.slope, 0), x.head)" }) do
     local more = call:find("slope") and "" or " + x.slope"
-    lu.assertStrContains(formula("return x.score + " .. call .. more, SLOPE), call)
+    lu.assertStrContains(trace_formula("return x.score + " .. call .. more, SLOPE), call)
   end
-  lu.assertEquals(formula("return x.score + min(x.distance, 3, x.head)"), "x.score + min(min(x.distance, 3), x.head)")
+  lu.assertEquals(trace_formula("return x.score + min(x.distance, 3, x.head)"),
+    "x.score + min(min(x.distance, 3), x.head)")
 end
 
 function TestTracing.test_truth_values_become_masks()
   local function read_condition(text)
-    return formula("return x.score + select(" .. text .. ", 1, 2)"):match("select%((.*), 1, 2%)") or "decided"
+    return trace_formula("return x.score + select(" .. text .. ", 1, 2)"):match("select%((.*), 1, 2%)") or "decided"
   end
   lu.assertEquals(read_condition("less_equal(x.distance, 3)"), "less_equal(x.distance, 3)")
   lu.assertEquals(read_condition("all(less(x.distance, 3), less(x.head, 2), equal(x.layer, 1))"),
@@ -102,42 +105,43 @@ function TestTracing.test_truth_values_become_masks()
   lu.assertEquals(read_condition("any(less(x.distance, 3), less(2, 1))"), "less(x.distance, 3)")
   lu.assertEquals(read_condition("all(less(x.distance, 3), less(2, 1))"), "decided")
   lu.assertEquals(read_condition("any(less(1, 2), less(x.distance, 3))"), "decided")
-  lu.assertEquals(formula("return x.score + select(negate(less(x.distance, 3)), 1, 2)"),
+  lu.assertEquals(trace_formula("return x.score + select(negate(less(x.distance, 3)), 1, 2)"),
     "x.score + select(less(x.distance, 3), 2, 1)")
 end
 
 function TestTracing.test_sums_become_formulas()
-  lu.assertEquals(formula("return x.score + sum(3, function(m) return x.slope * m end)", SLOPE),
+  lu.assertEquals(trace_formula("return x.score + sum(3, function(m) return x.slope * m end)", SLOPE),
     "x.score + sum(3, i: x.slope * i)")
-  lu.assertEquals(formula("return x.score + x.slope * sum(4, function(m) return m * m end)", SLOPE):match("sum.*"),
+  lu.assertEquals(trace_formula("return x.score + x.slope * sum(4, function(m) return m * m end)",
+    SLOPE):match("sum.*"),
     "sum(4, i: i * i)")
-  local inner = formula("return x.score + sum(2, function(m) "
+  local inner = trace_formula("return x.score + sum(2, function(m) "
     .. "return sum(3, function(n) return x.slope * m * n end) end)", SLOPE)
   lu.assertStrContains(inner, "sum(2, i: sum(3, i1: ")
-  lu.assertEquals(formula("return x.score + sum(3, function() return 2 end)"), "x.score + 6")
+  lu.assertEquals(trace_formula("return x.score + sum(3, function() return 2 end)"), "x.score + 6")
 end
 
 function TestTracing.test_loops_and_helpers_of_the_file()
-  lu.assertEquals(formula("local s = x.score for h = 1, x.heads do s = s + x.head end return s"),
-    formula("local s = x.score + x.head return s + x.head + x.head + x.head"))
+  lu.assertEquals(trace_formula("local s = x.score for h = 1, x.heads do s = s + x.head end return s"),
+    trace_formula("local s = x.score + x.head return s + x.head + x.head + x.head"))
   local head = "local rate = sqrt(16)\nlocal function far(x, a) return a * abs(x.distance) end\n"
-  lu.assertEquals(formula("return x.score - far(x, rate)", nil, head), "x.score - 4 * abs(x.distance)")
+  lu.assertEquals(trace_formula("return x.score - far(x, rate)", nil, head), "x.score - 4 * abs(x.distance)")
 end
 
 function TestTracing.test_symbols_of_index_positions_are_the_indices()
-  local one = formula("return x.score - abs(x.key - x.query)")
+  local one = trace_formula("return x.score - abs(x.key - x.query)")
   lu.assertEquals(one, "x.score - abs(x.distance)")
-  lu.assertEquals(formula("return x.score - abs(x.key_index - x.query_index)"), one)
-  lu.assertEquals(formula("return x.score + x.layers + x.layer"), "x.score + 2 + x.layer")
+  lu.assertEquals(trace_formula("return x.score - abs(x.key_index - x.query_index)"), one)
+  lu.assertEquals(trace_formula("return x.score + x.layers + x.layer"), "x.score + 2 + x.layer")
 end
 
 function TestTracing.test_drawn_distances_are_not_the_indices_difference()
   local random = RANDOM:format("")
-  local random_score = formula("return x.score - abs(x.distance)", random)
-  local raw = formula("return x.score - abs(x.key_index - x.query_index)", random)
+  local random_score = trace_formula("return x.score - abs(x.distance)", random)
+  local raw = trace_formula("return x.score - abs(x.key_index - x.query_index)", random)
   lu.assertEquals(random_score, "x.score - abs(x.distance)")
   lu.assertEquals(raw, "x.score - abs((x.key_index - x.query_index))")
-  lu.assertEquals(formula("return x.score + x.key_index + x.query_index", random):find("x.total", 1, true), nil)
+  lu.assertEquals(trace_formula("return x.score + x.key_index + x.query_index", random):find("x.total", 1, true), nil)
   for _, symbol in ipairs({ "query", "key" }) do
     local text = refuse(("score = function(x) return x.score + x.%s end, %s"):format(symbol, random),
       ("x.%s is not defined if distances are sampled"):format(symbol))

@@ -8,7 +8,7 @@ local parameters = require("spec.score.score_parameters")
 local plan_module = require("plan.plan")
 local resolved_spec = require("spec.resolved")
 
-local accept, refuse, set = score_specs.accept, score_specs.refuse, score_specs.set
+local accept, refuse, make_sets = score_specs.accept, score_specs.refuse, score_specs.make_sets
 local HEAD, RANDOM = score_specs.HEAD, score_specs.RANDOM
 
 TestParameters = {}
@@ -161,20 +161,21 @@ function TestEntries.test_inherited_parameters_change_one_by_one()
 end
 
 function TestEntries.test_the_command_line_sets_parameters()
-  local sets = set("encoding.parameters.width", "4")
+  local sets = make_sets("encoding.parameters.width", "4")
   for _, text in ipairs({ "use = 'window'", "score = { use = 'window', width = 3 }", "kind = 'window'",
     "use = 'window', parameters = { width = 3 }" }) do
     local resolved, info = accept(text, sets)
     lu.assertStrContains(resolved.encoding.score, "abs(x.distance), 4)")
     lu.assertEquals(info.origins["encoding.parameters.width"], "--set encoding.parameters.width=4")
   end
-  lu.assertStrContains(accept("use = 'alibi'", set("encoding.score", "{ use = 'window', width = 5 }")).encoding.score,
+  lu.assertStrContains(accept("use = 'alibi'",
+    make_sets("encoding.score", "{ use = 'window', width = 5 }")).encoding.score,
     "5")
-  refuse("use = 'alibi'", "5 does not fit here", set("encoding.score", "5"))
+  refuse("use = 'alibi'", "5 does not fit here", make_sets("encoding.score", "5"))
   refuse("use = 'alibi'", "hint: a function cannot come from the command line; a preset can",
-    set("encoding.score", "function(x) return 2 * x.score end"))
+    make_sets("encoding.score", "function(x) return 2 * x.score end"))
   refuse("use = 'alibi'", "a function cannot come from the command line",
-    set("encoding.score", "{ function(x) return 2 * x.score end }"))
+    make_sets("encoding.score", "{ function(x) return 2 * x.score end }"))
   refuse("use = 'alibi'", "parameter width is not used", sets)
 end
 

@@ -207,8 +207,8 @@ local function add_run(sigma, seed, percent, start)
   spec.model.width = 16
   spec.encoding.additive = { kind = sigma and "learned" or "sinusoid" }
   local dir = reports.write_run("tables", sigma and ("learn_%d"):format(10 * sigma) or "line", seed, 0.1, { exit = 0,
-    facts = { spec = spec }, eval = reports.scored(percent)
-      .. reports.eval_line(100, "validation", 20, percent / 100) })
+    facts = { spec = spec }, eval = reports.make_scored_lines(percent)
+      .. reports.make_eval_line(100, "validation", 20, percent / 100) })
   local function checkpoint(name, share)
     local grid, list = position_tables.compute_grid(16, 4, 16), {}
     for block = 0, sigma and 1 or -1 do
@@ -303,8 +303,8 @@ function TestVerb.test_messages_on_wrong_grids_and_splits()
     lu.assertEquals(code, 1)
     lu.assertStrContains(message, expected)
   end
-  local dir = reports.write_run("tables", "none", 1, 0.1, { exit = 0, eval = reports.scored(50)
-    .. reports.eval_line(100, "validation", 20, 0.5) })
+  local dir = reports.write_run("tables", "none", 1, 0.1, { exit = 0, eval = reports.make_scored_lines(50)
+    .. reports.make_eval_line(100, "validation", 20, 0.5) })
   write.file(dir .. "/checkpoint.safetensors", (safetensors.make_file({}, {})))
   if has_lapack then
     local _, _, output = run(root)

@@ -29,7 +29,7 @@ end
 
 -- Digests of a task and the rest of a spec, as text.
 local function task_digests(fields, rest)
-  local plan = plans.of_task(fields, rest)
+  local plan = plans.plan_task(fields, rest)
   return plan.digest, plan.model_digest
 end
 
@@ -55,7 +55,7 @@ function TestTaskDigests.test_made_examples_are_in_the_digest_by_options_seed_an
   lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
     ", train = { epochs = 4 }, eval = { by = { vectors = true, puzzle = { 1, 9 } }, splits = { 'validation' } }") },
     { base, model })
-  lu.assertEquals(plans.of_task(kind .. ", seed = 0").resolved.task, plans.of_task(kind).resolved.task)
+  lu.assertEquals(plans.plan_task(kind .. ", seed = 0").resolved.task, plans.plan_task(kind).resolved.task)
   local seen = { [base] = true }
   support.write("a.csv", "some")
   support.write("b/c.csv", "some")
@@ -95,7 +95,7 @@ end
 -- Labels in the loss: digests of encoders' tasks and of files are as before the choice existed.
 function TestTaskDigests.test_another_loss_than_before_is_in_the_digest()
   local function digests(choice, model)
-    local plan = plans.of_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
+    local plan = plans.plan_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
     return plan.digest, plan.model_digest, plan.task.loss
   end
   local files = "data = 'a.jsonl', input_symbols = 2, output_symbols = 2"
@@ -118,7 +118,7 @@ end
 -- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
 function TestTaskDigests.test_the_longest_length_is_in_the_digest_where_a_choice_depends_on_it()
   local function plan_lengths(longest)
-    return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
+    return plans.plan_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
       ", encoding = { kind = 'rope_yarn' }")
   end
   local short, long = plan_lengths(40), plan_lengths(80)
@@ -147,14 +147,14 @@ local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, 
 
 -- Initial parameters of a run count by the bytes of their file, in any folder; the model's digest does not change.
 function TestTaskDigests.test_an_initial_checkpoint_is_in_the_digest_by_its_bytes()
-  local plain = plans.of_task(PARITY, MODEL)
+  local plain = plans.plan_task(PARITY, MODEL)
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
   checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
   checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
-  local one, expected = plans.of_task(PARITY, MODEL .. "init = 'one.safetensors'"),
-    plans.of_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
-  local other = plans.of_task(PARITY, MODEL .. "init = 'other.safetensors'")
-  lu.assertEquals(plans.of_task(PARITY, MODEL .. "init = false").digest, plain.digest)
+  local one, expected = plans.plan_task(PARITY, MODEL .. "init = 'one.safetensors'"),
+    plans.plan_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
+  local other = plans.plan_task(PARITY, MODEL .. "init = 'other.safetensors'")
+  lu.assertEquals(plans.plan_task(PARITY, MODEL .. "init = false").digest, plain.digest)
   lu.assertNotEquals(one.digest, plain.digest)
   lu.assertEquals(expected.digest, one.digest)
   lu.assertNotEquals(other.digest, one.digest)
@@ -165,7 +165,7 @@ end
 
 -- A checkpoint that does not fit is reported before a build.
 function TestTaskDigests.test_a_checkpoint_that_does_not_fit_is_reported()
-  local plain, sum = plans.of_task(PARITY, MODEL), "00000000000000aa"
+  local plain, sum = plans.plan_task(PARITY, MODEL), "00000000000000aa"
   checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
   checkpoint("mine.safetensors", plain, {})
   checkpoint("rope.safetensors", plain, { checksum = sum, model_digest = "0123456789abcdef" })
@@ -176,13 +176,13 @@ function TestTaskDigests.test_a_checkpoint_that_does_not_fit_is_reported()
     ["less.safetensors"] = plain.tensors[2].name .. " is missing (it is of teacher)",
     ["rope.safetensors"] = "its model digest is 0123456789abcdef",
   }) do
-    local plan, problem = plans.of_task(PARITY, MODEL .. ("init = %q"):format(name))
+    local plan, problem = plans.plan_task(PARITY, MODEL .. ("init = %q"):format(name))
     lu.assertNil(plan, name)
     lu.assertEquals(problem.field, "init")
     lu.assertStrContains(problem.what, words)
   end
   local wide = MODEL:gsub("width = 16", "width = 32")
-  local _, problem = plans.of_task(PARITY, wide .. "init = 'whole.safetensors'")
+  local _, problem = plans.plan_task(PARITY, wide .. "init = 'whole.safetensors'")
   lu.assertStrContains(problem.what, "has shape [")
   for name, words in pairs({ ["mine.safetensors"] = "has no checksum",
     ["torn.safetensors"] = "are not those of its shape", ["text.safetensors"] = "no safetensors file, or cut short",

@@ -77,7 +77,7 @@ function TestModel.test_evaluation_takes_whole_blocks()
   end
 end
 
--- The block with the most memory per token decides, at any place of the network. first, second: hidden widths of the two
+-- The block with the most memory per token decides, at any place of the network. first, second: hidden widths of two
 -- blocks.
 function TestModel.test_evaluation_depends_on_all_blocks()
   local function choose_tokens(first, second)

@@ -15,7 +15,7 @@ local OF_WARPS = { "sized_product", "multiply_rows", "store_pair", "operand_word
 
 local function make_plan(encoding, kernel, precision, model)
   local fields_text = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
-  return plans.of_task("kind = 'bucket_sort'", fields_text:format(encoding, precision or "tf32", kernel, model or ""))
+  return plans.plan_task("kind = 'bucket_sort'", fields_text:format(encoding, precision or "tf32", kernel, model or ""))
 end
 
 local function template(name, folder)
@@ -140,7 +140,7 @@ end
 -- Names of the arrays of hidden channels: those of a layer, and gradients.
 local function hidden_arrays(kernel, longest, model)
   local fields_text = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
-  local device = plans.of_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
+  local device = plans.plan_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
     .. fields_text:format(longest, model, kernel)).device
   local names = lists.map(lists.join(device.blocks[1].members, device.training), function(one)
     return one.name:find("hidden", 1, true) and one.name or nil
@@ -176,7 +176,7 @@ function TestWarpProducts.test_wide_heads_are_not_in_fragments()
   local fields_text = ", encoding = { kind = 'none' }, model = { heads = %d, width = 128 }, precision = 'tf32', " ..
     "device_products = 'warps'"
   for heads, rows in pairs({ [2] = false, [4] = 16, [8] = 16, [16] = 32 }) do
-    local text = device_text(plans.of_task("kind = 'bucket_sort'", fields_text:format(heads)))
+    local text = device_text(plans.plan_task("kind = 'bucket_sort'", fields_text:format(heads)))
     lu.assertEquals(tonumber(text:match("WARP_ROWS = (%d+)")) or false, rows, heads)
   end
 end
@@ -221,7 +221,7 @@ end
 -- A batch keeps 128 sequences of the longest length: in each layer the inputs and output gradients of four products.
 function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_added()
   local function with_lengths(longest)
-    return plans.of_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",
+    return plans.plan_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",
       train = { lengths = { 1, %d } }]]):format(longest))
   end
   local short, long = with_lengths(40), with_lengths(60)
