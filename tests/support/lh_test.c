@@ -106,6 +106,12 @@ void lh_test_write(const char *path, const void *data, size_t bytes) {
     assert_int_equal(fclose(file), 0);
 }
 
+const char *lh_test_write_text(const char *directory, const char *name, const char *text) {
+    const char *path = lh_test_path(directory, name);
+    lh_test_write(path, text, strlen(text));
+    return path;
+}
+
 char *lh_test_read(const char *path, size_t *bytes) {
     struct stat found;
     FILE *file = fopen(path, "rb");

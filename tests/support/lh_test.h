@@ -43,6 +43,7 @@ const char *lh_test_path(const char *directory, const char *name);
 
 /* Write and read whole files, for files that the code under test reads; any error fails the test. */
 void lh_test_write(const char *path, const void *data, size_t bytes);
+const char *lh_test_write_text(const char *directory, const char *name, const char *text); /* returns the path */
 char *lh_test_read(const char *path, size_t *bytes); /* malloc'ed, with a 0 after the last byte */
 int lh_test_exists(const char *path);
 int lh_test_count_files(const char *directory); /* entries except . and .. */

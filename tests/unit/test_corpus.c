@@ -8,42 +8,9 @@
 
 #include "data/batch.h"
 #include "data/datasets/epoch.h"
-#include "toy_program.h"
 #include "engine/engine.h"
-
-/* Five symbols each; in the toy's format labels follow the input. */
-static void set_shape(int input, int output, lh_shape *shape) {
-    shape->length[0] = input + output;
-    shape->labels = output;
-}
-
-typedef struct fixture {
-    lh_spec spec;
-    lh_format format;
-    lh_task task;
-    lh_data data;
-} fixture;
-
-static void make_spec(fixture *f, const char *train, const char *eval) {
-    f->spec = lh_toy_spec;
-    f->format = *lh_toy_spec.format;
-    f->task = *lh_toy_spec.task;
-    f->format.labels = NULL;
-    f->format.stream[0].length = NULL;
-    f->format.shape = set_shape;
-    f->task.sample = NULL;
-    f->task.input_length = f->task.output_length = NULL;
-    f->data = (lh_data){.train = train, .eval = eval, .longest = 12};
-    f->spec.format = &f->format;
-    f->spec.task = &f->task;
-    f->spec.data = &f->data;
-}
-
-static const char *write_text(const char *directory, const char *name, const char *text) {
-    const char *path = lh_test_path(directory, name);
-    lh_test_write(path, text, strlen(text));
-    return path;
-}
+#include "toy_files.h"
+#include "toy_program.h"
 
 static const char *const lines = "{\"input\":[1,2,3],\"target\":[3]}\n"
                                  "{\"input\":[4],\"target\":[0,1],\"mask\":[1,0]}\n"
@@ -53,95 +20,91 @@ static const char *const lines = "{\"input\":[1,2,3],\"target\":[3]}\n"
                                  "{\"input\":[2,2,2],\"target\":[4]}";
 
 static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
-    fixture f;
-    lh_corpus c;
-    lh_error error;
-    make_spec(&f, write_text(*state, "a.jsonl", lines), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    assert_int_equal(c.shapes, 3); /* (1, 2), (3, 1), (3, 2) */
-    assert_int_equal(c.train.count, 5);
+    toy_files f;
+    toy_open_files(&f, lh_test_write_text(*state, "a.jsonl", lines), NULL);
+    assert_int_equal(f.corpus.shapes, 3); /* (1, 2), (3, 1), (3, 2) */
+    assert_int_equal(f.corpus.train.count, 5);
     const int expected[3][3] = {{1, 2, 1}, {3, 1, 3}, {3, 2, 1}};
     for (int n = 1; n <= 3; n++) {
-        assert_int_equal(c.sizes[n - 1].input, expected[n - 1][0]);
-        assert_int_equal(c.sizes[n - 1].output, expected[n - 1][1]);
-        assert_int_equal(lh_dataset_count(&c.train, n), expected[n - 1][2]);
+        assert_int_equal(f.corpus.sizes[n - 1].input, expected[n - 1][0]);
+        assert_int_equal(f.corpus.sizes[n - 1].output, expected[n - 1][1]);
+        assert_int_equal(lh_dataset_count(&f.corpus.train, n), expected[n - 1][2]);
     }
     uint16_t input[3], target[2];
     uint8_t mask[2];
     lh_example example = {3, 1, input, target, mask, NULL};
     const int first[3] = {1, 0, 2}, targets[3] = {3, 2, 4};
     for (int i = 0; i < 3; i++) {
-        lh_dataset_copy(&c.train, 2, i, &example);
+        lh_dataset_copy(&f.corpus.train, 2, i, &example);
         assert_int_equal(input[0], first[i]);
         assert_int_equal(target[0], targets[i]);
         assert_int_equal(mask[0], 1);
     }
     example = (lh_example){1, 2, input, target, mask, NULL};
-    lh_dataset_copy(&c.train, 1, 0, &example);
+    lh_dataset_copy(&f.corpus.train, 1, 0, &example);
     assert_int_equal(mask[0] * 2 + mask[1], 2);
-    assert_int_equal(c.train.masked, 1);
-    assert_int_equal(lh_corpus_find_shape(&c, 3), 2); /* the more frequent of the two shapes */
-    assert_int_equal(lh_corpus_find_shape(&c, 2), 0);
-    assert_int_equal(c.length_count, 2);
-    lh_corpus_close(&c);
+    assert_int_equal(f.corpus.train.masked, 1);
+    assert_int_equal(lh_corpus_find_shape(&f.corpus, 3), 2); /* the more frequent of the two shapes */
+    assert_int_equal(lh_corpus_find_shape(&f.corpus, 2), 0);
+    assert_int_equal(f.corpus.length_count, 2);
+    lh_corpus_close(&f.corpus);
 }
 
 static void test_corpus_numbers_shapes_over_both_files(void **state) {
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_error error;
-    const char *train = write_text(*state, "a.jsonl", lines);
+    const char *train = lh_test_write_text(*state, "a.jsonl", lines);
     const char *eval =
-        write_text(*state, "b.jsonl", "{\"input\":[1,1],\"target\":[0]}\n{\"input\":[1],\"target\":[0,0]}\n");
-    make_spec(&f, "nowhere", NULL);
+        lh_test_write_text(*state, "b.jsonl", "{\"input\":[1,1],\"target\":[0]}\n{\"input\":[1],\"target\":[0,0]}\n");
+    toy_make_files(&f, "nowhere", NULL);
     const lh_corpus_request flags = {.path = {train, eval}}; /* flags have priority */
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, &flags, &error), &error);
-    assert_true(c.separate);
-    assert_int_equal(c.shapes, 4);
-    assert_int_equal(c.trained_count, 3);
-    assert_int_equal(c.length_count, 2);
-    assert_int_equal(lh_dataset_count(&c.train, 2), 0); /* (2, 1) */
-    assert_int_equal(lh_dataset_count(&c.eval, 2), 1);
+    lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, &flags, &error), &error);
+    assert_true(f.corpus.separate);
+    assert_int_equal(f.corpus.shapes, 4);
+    assert_int_equal(f.corpus.trained_count, 3);
+    assert_int_equal(f.corpus.length_count, 2);
+    assert_int_equal(lh_dataset_count(&f.corpus.train, 2), 0); /* (2, 1) */
+    assert_int_equal(lh_dataset_count(&f.corpus.eval, 2), 1);
     lh_lengths some = {NULL, 0, 2, 9, 1};
-    assert_int_equal(lh_corpus_select(&c, &c.eval, &some).count, 1);
-    assert_int_equal(lh_corpus_select(&c, &c.eval, &some).list[0], 2);
-    assert_int_equal(lh_corpus_select(&c, &c.train, &some).list[0], 3);
-    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &some).count, 1);
+    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &some).list[0], 2);
+    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.train, &some).list[0], 3);
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     assert_int_equal(lh_lengths_longest(&f.spec.train.lengths), 4);
     assert_int_equal(f.spec.train.steps, lh_toy_spec.train.steps);
     f.spec.train.epochs = 7;
-    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one batch of each shape */
     int64_t logged = f.spec.train.log_every, steps_kept[] = {0, 4};
     f.spec.train.by_epochs = true;
     f.spec.train.keep_steps = steps_kept;
     f.spec.eval.during_every = 2;
     for (int repetition = 0; repetition < 2; repetition++) { /* a bound spec counts steps */
-        lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+        lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
         assert_int_equal(f.spec.train.log_every, 3 * logged);
         assert_int_equal(f.spec.eval.during_every, 6);
         assert_int_equal(lh_get_kept_step(&f.spec.train, 0), 0);
         assert_int_equal(lh_get_kept_step(&f.spec.train, 1), 12);
     }
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 /* A string is a name and a number an id, even if the name is a number. */
 static void test_corpus_takes_names_and_ids(void **state) {
     static const char *const input[] = {"b", "a", "0", "+", "1"}, *const output[] = {"1", "0", "longer", "~", "L"};
     static const uint16_t expected[] = {1, 0, 2, 4, 0, 1, 3, 2, 0, 1, 3};
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_error error;
-    make_spec(&f,
-              write_text(*state, "x.jsonl",
-                         "{\"input\":[\"a\",\"b\",\"0\",\"1\",0,1,\"+\"],\"target\":[\"longer\",\"1\",1,\"~\"]}\n"),
-              NULL);
+    toy_make_files(
+        &f,
+        lh_test_write_text(*state, "x.jsonl",
+                           "{\"input\":[\"a\",\"b\",\"0\",\"1\",0,1,\"+\"],\"target\":[\"longer\",\"1\",1,\"~\"]}\n"),
+        NULL);
     f.task.input_symbol = input;
     f.task.output_symbol = output;
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    assert_memory_equal(c.train.tokens, expected, sizeof expected);
-    lh_corpus_close(&c);
+    lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
+    assert_memory_equal(f.corpus.train.tokens, expected, sizeof expected);
+    lh_corpus_close(&f.corpus);
 }
 
 static void test_corpus_errors_name_file_line_and_cause(void **state) {
@@ -176,20 +139,18 @@ static void test_corpus_errors_name_file_line_and_cause(void **state) {
          "x.jsonl:1: input and target have 10 and 3 tokens\n  expected: at most task.longest = 12 together"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fixture f;
-        lh_corpus c;
+        toy_files f;
         lh_error error;
-        make_spec(&f, write_text(*state, "x.jsonl", cases[i].text), NULL);
-        lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
+        toy_make_files(&f, lh_test_write_text(*state, "x.jsonl", cases[i].text), NULL);
+        lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_error error;
-    make_spec(&f, lh_test_path(*state, "none.jsonl"), NULL);
-    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
+    toy_make_files(&f, lh_test_path(*state, "none.jsonl"), NULL);
+    lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
                     "none.jsonl: cannot open: No such file or directory\n  hint: --data FILE");
-    make_spec(&f, write_text(*state, "a.jsonl", lines), *state);
-    lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
+    toy_make_files(&f, lh_test_write_text(*state, "a.jsonl", lines), *state);
+    lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
 }
 
 /* Any bytes are read as examples or refused with a message; the sanitizers check the reader. Up to four bytes of the
@@ -201,8 +162,7 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     size_t bytes = strlen(lines);
     int refused = 0;
     for (uint32_t number = 0; number < CASES; number++) {
-        fixture f;
-        lh_corpus c;
+        toy_files f;
         lh_error error = {""};
         lh_rng rng = lh_rng_at(lh_key_of_seed(1), number, 0, 0);
         memcpy(text, lines, bytes);
@@ -213,11 +173,11 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
         }
         const char *path = lh_test_path(*state, "mutated.jsonl");
         lh_test_write(path, text, lh_rng_below(&rng, 4) == 0 ? lh_rng_below(&rng, (uint32_t)bytes) : bytes);
-        make_spec(&f, path, NULL);
-        lh_status status = lh_corpus_open(&c, &f.spec, NULL, &error);
+        toy_make_files(&f, path, NULL);
+        lh_status status = lh_corpus_open(&f.corpus, &f.spec, NULL, &error);
         if (status == LH_OK) {
-            assert_in_range(c.train.count, 1, 6);
-            lh_corpus_close(&c);
+            assert_in_range(f.corpus.train.count, 1, 6);
+            lh_corpus_close(&f.corpus);
             continue;
         }
         refused++;
@@ -244,13 +204,11 @@ static const char *write_many(const char *directory, int shapes, int count) {
 
 static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **state) {
     enum { SHAPES = 6, COUNT = 11, BATCH = 4, BATCHES = SHAPES * 3 };
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_epoch e;
     lh_error error;
-    make_spec(&f, write_many(*state, SHAPES, COUNT), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_epoch_open(&e, &c, BATCH, &error), &error);
+    toy_open_files(&f, write_many(*state, SHAPES, COUNT), NULL);
+    lh_assert_ok(lh_epoch_open(&e, &f.corpus, BATCH, &error), &error);
     assert_int_equal(e.batches, BATCHES);
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         int seen[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
@@ -265,7 +223,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
             for (int i = 0; i < COUNT; i++) assert_int_equal(seen[n][i], 1);
     }
     lh_epoch_close(&e);
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 /* The digest of a step's training examples. */
@@ -278,16 +236,14 @@ static uint64_t digest_step(lh_epoch *e, uint64_t seed, uint32_t step) {
 
 static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     enum { STEPS = 54 };
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_epoch forward, jumping;
     lh_error error;
     uint64_t expected[STEPS];
     int same_turn = 0, same_seed = 0;
-    make_spec(&f, write_many(*state, 6, 11), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_epoch_open(&forward, &c, 4, &error), &error);
-    lh_assert_ok(lh_epoch_open(&jumping, &c, 4, &error), &error);
+    toy_open_files(&f, write_many(*state, 6, 11), NULL);
+    lh_assert_ok(lh_epoch_open(&forward, &f.corpus, 4, &error), &error);
+    lh_assert_ok(lh_epoch_open(&jumping, &f.corpus, 4, &error), &error);
     for (uint32_t step = 0; step < STEPS; step++) expected[step] = digest_step(&forward, 5, step);
     for (uint32_t i = 0; i < STEPS; i++) {
         uint32_t step = i * 31 % STEPS; /* alternates between epochs */
@@ -301,19 +257,17 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have different orders */
     lh_epoch_close(&forward);
     lh_epoch_close(&jumping);
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 /* The first example is equally likely at each position: 600 epochs of one shape, 5 examples in one batch. */
 static void test_epoch_order_is_uniform(void **state) {
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_epoch e;
     lh_error error;
     long place[5] = {0};
-    make_spec(&f, write_many(*state, 1, 5), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_epoch_open(&e, &c, 8, &error), &error);
+    toy_open_files(&f, write_many(*state, 1, 5), NULL);
+    lh_assert_ok(lh_epoch_open(&e, &f.corpus, 8, &error), &error);
     for (uint32_t step = 0; step < 600; step++) {
         lh_epoch_find_batch(&e, lh_key_of_seed(1), step);
         for (int i = 0; i < 5; i++)
@@ -321,18 +275,16 @@ static void test_epoch_order_is_uniform(void **state) {
     }
     assert_true(lh_test_chi_square(place, 5) < 18.47); /* 99.9% point, 4 degrees of freedom */
     lh_epoch_close(&e);
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 static void test_batch_copies_the_picked_examples(void **state) {
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_batch batch;
     lh_error error;
     static const uint32_t pick[3] = {7, 0, 3};
-    make_spec(&f, write_many(*state, 4, 11), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    toy_open_files(&f, write_many(*state, 4, 11), NULL);
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 4, 3, &error), &error);
     lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, pick, NULL};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 0, 3, &error), &error);
@@ -348,29 +300,27 @@ static void test_batch_copies_the_picked_examples(void **state) {
     assert_int_equal(batch.tokens[0][4], 0);
     assert_int_equal(lh_get_reported_length(&f.spec, 3), 3);
     lh_batch_close(&batch);
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 /* Examples are from the requested set, or there are none. */
 static void test_batch_takes_no_examples_of_another_set(void **state) {
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_batch batch;
     lh_error error;
-    const char *eval = write_text(*state, "eval.jsonl", "{\"input\":[1],\"target\":[1]}\n");
-    make_spec(&f, write_many(*state, 3, 2), eval);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    const char *eval = lh_test_write_text(*state, "eval.jsonl", "{\"input\":[1],\"target\":[1]}\n");
+    toy_open_files(&f, write_many(*state, 3, 2), eval);
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 3, 1, &error), &error);
     lh_source source = {.domain = LH_DOMAIN_EVAL};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 1, 0, 1, &error), &error);
     for (int named = 0; named < 2; named++) {
-        source.set = named ? &c.eval : NULL;
+        source.set = named ? &f.corpus.eval : NULL;
         lh_assert_error(lh_batch_fill(&batch, &f.spec, &source, 2, 0, 1, &error), LH_ERR_INPUT, &error,
                         "eval.jsonl has no example with an input of 2 tokens and a target of 1");
     }
     lh_batch_close(&batch);
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 /* Counts of trained examples, by input length and the example's number. */
@@ -393,17 +343,15 @@ static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, voi
 static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     enum { SHAPES = 6, COUNT = 11, BATCHES = SHAPES * 2, EPOCHS = 3 };
     static lh_step_metrics metrics[BATCHES * EPOCHS];
-    fixture f;
-    lh_corpus c;
+    toy_files f;
     lh_error error;
     lh_engine *engine;
     int done, shorts = 0;
     lh_cpu_program program = toy_float;
     program.train_block = record_block;
     program.end_shard = NULL;
-    make_spec(&f, write_many(*state, SHAPES, COUNT), NULL);
-    lh_assert_ok(lh_corpus_open(&c, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
+    toy_open_files(&f, write_many(*state, SHAPES, COUNT), NULL);
+    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_engine_config config = {.spec = &f.spec, .seed = 7, .learning_rate = 0.01, .threads = 3, .trains = true};
     lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
     for (int epoch = 1; epoch <= EPOCHS; epoch++) {
@@ -418,7 +366,7 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     assert_int_equal(blocks_wrong, 0);
     assert_int_equal(shorts, SHAPES * EPOCHS);
     engine->ops->close(engine);
-    lh_corpus_close(&c);
+    lh_corpus_close(&f.corpus);
 }
 
 int main(void) {

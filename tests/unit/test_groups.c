@@ -5,50 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/datasets/corpus.h"
-#include "eval/eval_lines.h"
-#include "toy_program.h"
 #include "engine/engine.h"
-
-static void set_shape(int input, int output, lh_shape *shape) {
-    shape->length[0] = input + output;
-    shape->labels = output;
-}
-
-typedef struct fixture {
-    lh_spec spec;
-    lh_format format;
-    lh_task task;
-    lh_data data;
-    lh_corpus corpus;
-} fixture;
+#include "eval/eval_lines.h"
+#include "toy_files.h"
+#include "toy_program.h"
 
 enum { DIGITS, CARRY };
 
 /* Makes lh_toy_spec with files whose lines may have two axes. */
-static void make_spec(fixture *f, const char *train, const char *eval, const char *validation) {
+static void make_spec(toy_files *f, const char *train, const char *eval, const char *validation) {
     static const char *const axis[] = {"digits", "carry"};
-    memset(f, 0, sizeof *f);
-    f->spec = lh_toy_spec;
-    f->format = *lh_toy_spec.format;
-    f->task = *lh_toy_spec.task;
-    f->format.labels = NULL;
-    f->format.stream[0].length = NULL;
-    f->format.shape = set_shape;
-    f->task.sample = NULL;
-    f->task.input_length = f->task.output_length = NULL;
+    toy_make_files(f, train, eval);
     f->task.axis = axis;
     f->task.axes = 2;
-    f->data = (lh_data){.train = train, .eval = eval, .longest = 12, .validation = validation};
-    f->spec.format = &f->format;
-    f->spec.task = &f->task;
-    f->spec.data = &f->data;
-}
-
-static const char *write_text(const char *directory, const char *name, const char *text) {
-    const char *path = lh_test_path(directory, name);
-    lh_test_write(path, text, strlen(text));
-    return path;
+    f->data.validation = validation;
 }
 
 /* Two shapes; digits 1 and 2, carry 0 and 3, one line without either. */
@@ -62,18 +32,22 @@ static const char *const test_lines = "{\"input\":[2,2],\"target\":[3],\"digits\
 static const char *const other_lines = "{\"input\":[0],\"target\":[3],\"digits\":1}\n"
                                        "{\"input\":[1],\"target\":[3],\"digits\":1}\n";
 
-static void open_files(fixture *f, const char *directory, bool test, bool validation) {
+static void open_corpus(toy_files *f) {
     lh_error error;
-    make_spec(f, write_text(directory, "train.jsonl", train_lines),
-              test ? write_text(directory, "test.jsonl", test_lines) : NULL,
-              validation ? write_text(directory, "other.jsonl", other_lines) : NULL);
     lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
 }
 
+static void open_files(toy_files *f, const char *directory, bool test, bool validation) {
+    make_spec(f, lh_test_write_text(directory, "train.jsonl", train_lines),
+              test ? lh_test_write_text(directory, "test.jsonl", test_lines) : NULL,
+              validation ? lh_test_write_text(directory, "other.jsonl", other_lines) : NULL);
+    open_corpus(f);
+}
+
 static const lh_by by_both = {2, {{DIGITS, true, {NULL, 0, 0, 0, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
 
-static void open_groups(lh_groups *groups, const fixture *f, const lh_by *by, unsigned sets) {
+static void open_groups(lh_groups *groups, const toy_files *f, const lh_by *by, unsigned sets) {
     lh_error error;
     lh_assert_ok(lh_groups_open(groups, &f->corpus, &f->spec, by, sets, &error), &error);
 }
@@ -81,7 +55,7 @@ static void open_groups(lh_groups *groups, const fixture *f, const lh_by *by, un
 /* The groups are the occurring combinations of values, and one of the examples without values; within a group examples
  * are ordered by shape. */
 static void test_groups_are_the_occurring_combinations(void **state) {
-    fixture f;
+    toy_files f;
     lh_groups g;
     open_files(&f, *state, false, false);
     open_groups(&g, &f, &by_both, 0);
@@ -112,7 +86,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
                       {{LH_BY_LENGTH, false, {NULL, 0, 2, 5, 1}},
                        {DIGITS, false, {list, 2, 0, 0, 0}},
                        {CARRY, false, {NULL, 0, 0, 9, 3}}}};
-    fixture f;
+    toy_files f;
     lh_groups g;
     open_files(&f, *state, false, false);
     open_groups(&g, &f, &by, 0);
@@ -127,7 +101,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
 /* Groups are of the held-out sets by default; a group never has examples of two sets. */
 static void test_groups_have_examples_of_one_held_out_set(void **state) {
     const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
-    fixture f;
+    toy_files f;
     lh_groups g;
     lh_error error;
     open_files(&f, *state, true, true);
@@ -171,11 +145,11 @@ static void test_invalid_axes_are_refused(void **state) {
          "bad.jsonl:1: there is no \"chain\"\n  expected: input, target, mask, digits, carry"},
     };
     const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}};
-    fixture f;
+    toy_files f;
     lh_groups g;
     lh_error error;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        make_spec(&f, write_text(*state, "bad.jsonl", cases[i].line), NULL, NULL);
+        make_spec(&f, lh_test_write_text(*state, "bad.jsonl", cases[i].line), NULL, NULL);
         lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
     open_files(&f, *state, false, true);
@@ -189,7 +163,7 @@ static void test_invalid_axes_are_refused(void **state) {
 
 enum { MOST = 8 };
 
-static int evaluate(const fixture *f, const lh_groups *groups, const char *path, lh_eval_result results[MOST]) {
+static int evaluate(const toy_files *f, const lh_groups *groups, const char *path, lh_eval_result results[MOST]) {
     lh_error error;
     lh_engine *engine;
     lh_engine_config config = {.spec = &f->spec, .seed = 7, .threads = 2};
@@ -214,7 +188,7 @@ static double compute_weighted_mean(const lh_eval_result *results, int count, bo
 
 /* The groups along any axes have the same examples in total. */
 static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
-    fixture f;
+    toy_files f;
     lh_groups both;
     lh_eval_result by_length[MOST], by_axes[MOST];
     open_files(&f, *state, false, false);
@@ -242,7 +216,7 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
         "{\"step\":5,\"split\":\"train\",\"by\":{\"digits\":2,\"carry\":3},\"examples\":3,",
         "{\"step\":5,\"split\":\"validation\",\"by\":{\"digits\":1},\"examples\":2,",
     };
-    fixture f;
+    toy_files f;
     lh_groups both;
     lh_eval_result results[MOST];
     char name[LH_EVAL_NAME];
@@ -264,24 +238,22 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
 
 /* ---- comparison with training ---- */
 
-static void add_axis(fixture *f) {
+static void add_axis(toy_files *f) {
     static const char *const axis[] = {"digits", "carry", "trained"};
     f->task.axis = axis;
     f->task.axes = 3;
 }
 
-static void open_with_trained(fixture *f, const char *directory) {
+static void open_with_trained(toy_files *f, const char *directory) {
     static const char *const held_out = "{\"input\":[1],\"target\":[0],\"digits\":2,\"trained\":1}\n"
                                         "{\"input\":[2],\"target\":[1],\"digits\":2,\"trained\":0}\n"
                                         "{\"input\":[2],\"target\":[2],\"digits\":2,\"carry\":4,\"trained\":0}\n"
                                         "{\"input\":[3],\"target\":[3],\"digits\":1,\"trained\":1}\n"
                                         "{\"input\":[4],\"target\":[3],\"digits\":3,\"trained\":0}\n";
-    lh_error error;
-    make_spec(f, write_text(directory, "train.jsonl", train_lines), write_text(directory, "held.jsonl", held_out),
-              NULL);
+    make_spec(f, lh_test_write_text(directory, "train.jsonl", train_lines),
+              lh_test_write_text(directory, "held.jsonl", held_out), NULL);
     add_axis(f);
-    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
-    lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
+    open_corpus(f);
 }
 
 /* Checks the fields of each line directly before "data", the digest of the data. */
@@ -315,7 +287,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
         "\"beyond\":[\"carry\"],\"trained\":0,\"novel\":true",
         "\"beyond\":[\"digits\"],\"trained\":0,\"novel\":true",
     };
-    fixture f;
+    toy_files f;
     lh_groups g;
     lh_eval_result results[MOST];
     open_with_trained(&f, *state);
@@ -348,12 +320,11 @@ static void test_lines_record_lengths_beyond_training(void **state) {
                                         "{\"input\":[2,1,0],\"target\":[1]}\n";
     static const char *const ends[] = {"\"sd_over_draws\":0", "\"sd_over_draws\":0,\"beyond\":[\"length\"]"};
     const char *path = lh_test_path(*state, "eval.jsonl");
-    fixture f;
-    lh_error error;
+    toy_files f;
     lh_eval_result results[MOST];
-    make_spec(&f, write_text(*state, "train.jsonl", train_lines), write_text(*state, "held.jsonl", held_out), NULL);
-    lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
-    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
+    make_spec(&f, lh_test_write_text(*state, "train.jsonl", train_lines),
+              lh_test_write_text(*state, "held.jsonl", held_out), NULL);
+    open_corpus(&f);
     assert_int_equal(evaluate(&f, &f.corpus.final, path, results), 2);
     check_lines(path, ends, 2); /* training inputs have one or two symbols */
     lh_corpus_close(&f.corpus);
@@ -361,7 +332,7 @@ static void test_lines_record_lengths_beyond_training(void **state) {
 
 static void test_groups_without_new_examples_are_refused(void **state) {
     const lh_by few = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
-    fixture f;
+    toy_files f;
     lh_groups g;
     lh_error error;
     open_with_trained(&f, *state);

@@ -174,12 +174,6 @@ static void test_task_reports_progress(void **state) {
 #define TWO "1,2,12.?...3........,4\n"
 #define THREE "2,3,?....1....1....1,1\n"
 
-static const char *write_text(const char *directory, const char *text) {
-    const char *path = lh_test_path(directory, "items.csv");
-    lh_test_write(path, text, strlen(text));
-    return path;
-}
-
 static void test_file_is_read_in_both_alphabets(void **state) {
     static const char *const texts[] = {
         NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE,
@@ -192,7 +186,7 @@ static void test_file_is_read_in_both_alphabets(void **state) {
         fixture f;
         lh_corpus c;
         int symbol;
-        make_spec(&f, 0, 30, false, write_text(*state, texts[i]));
+        make_spec(&f, 0, 30, false, lh_test_write_text(*state, "items.csv", texts[i]));
         open_corpus(&c, &f);
         assert_int_equal(c.validation.count, 9);
         for (int j = 0; j < 9; j++) {
@@ -236,7 +230,7 @@ static void test_invalid_file_is_refused(void **state) {
         fixture f;
         lh_corpus c;
         lh_error error;
-        make_spec(&f, 0, 30, false, write_text(*state, cases[i].text));
+        make_spec(&f, 0, 30, false, lh_test_write_text(*state, "items.csv", cases[i].text));
         lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
 }
@@ -253,7 +247,7 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_error error;
     lh_write_latin_grid(&p, grid);
     snprintf(text, sizeof text, NAMES "0,1,%s,1\n", grid);
-    make_spec(&f, 0, 30, false, write_text(*state, text));
+    make_spec(&f, 0, 30, false, lh_test_write_text(*state, "items.csv", text));
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
                     "items.csv:2: the puzzle takes more than one step");
     make_spec(&f, 0, 30, false, "nowhere.csv");
@@ -279,7 +273,7 @@ static void test_file_other_than_the_plan_s_is_refused(void **state) {
     fixture f;
     lh_corpus c;
     lh_error error;
-    const lh_corpus_request request = {.path = {[LH_SET_VALIDATION] = write_text(*state, text)}};
+    const lh_corpus_request request = {.path = {[LH_SET_VALIDATION] = lh_test_write_text(*state, "items.csv", text)}};
     lh_sha256(text, strlen(text), digest);
     digest[16] = 0;
     make_spec(&f, 0, 30, false, "nowhere.csv");

@@ -103,8 +103,7 @@ static void test_read_metrics_compares_the_last_two_quarters(void **state) {
                  "{\"step\":%d,\"loss\":%d,\"accuracy\":0.%d,\"grad_norm\":%d,\"clipped_share\":0.5,"
                  "\"parameter_norm\":%d,\"update_norm\":0.25}\n",
                  i * 10, 10 - i, i, i, 20 + i);
-    const char *path = lh_test_path(*state, "metrics.jsonl");
-    lh_test_write(path, text, strlen(text));
+    const char *path = lh_test_write_text(*state, "metrics.jsonl", text);
     lh_assert_ok(lh_overfit_read_metrics(path, &f, &error), &error);
     double actual[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.steps_between,
                        f.before_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,

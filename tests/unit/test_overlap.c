@@ -7,7 +7,7 @@
 
 #include "data/datasets/overlap.h"
 #include "longhand/rng.h"
-#include "toy_program.h"
+#include "toy_files.h"
 
 enum { TRAIN = 60, TEST = 50, LONGEST = 4 };
 
@@ -18,18 +18,9 @@ typedef struct example {
 } example;
 
 typedef struct fixture {
-    lh_spec spec;
-    lh_format format;
-    lh_task task;
-    lh_data data;
-    lh_corpus corpus;
+    toy_files files;
     example train[TRAIN], test[TEST];
 } fixture;
-
-static void set_shape(int input, int output, lh_shape *shape) {
-    shape->length[0] = input + output;
-    shape->labels = output;
-}
 
 static void make_examples(lh_rng *rng, example *list, int count) {
     for (int i = 0; i < count; i++) {
@@ -62,26 +53,12 @@ static const char *write_file(const char *directory, const char *name, const exa
 }
 
 static void open_files(fixture *f, const char *directory, uint64_t seed) {
-    lh_error error;
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     memset(f, 0, sizeof *f);
     make_examples(&rng, f->train, TRAIN);
     make_examples(&rng, f->test, TEST);
-    f->spec = lh_toy_spec;
-    f->format = *lh_toy_spec.format;
-    f->task = *lh_toy_spec.task;
-    f->format.labels = NULL;
-    f->format.stream[0].length = NULL;
-    f->format.shape = set_shape;
-    f->task.sample = NULL;
-    f->task.input_length = f->task.output_length = NULL;
-    f->data = (lh_data){.train = write_file(directory, "train.jsonl", f->train, TRAIN),
-                        .eval = write_file(directory, "test.jsonl", f->test, TEST),
-                        .longest = 12};
-    f->spec.format = &f->format;
-    f->spec.task = &f->task;
-    f->spec.data = &f->data;
-    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
+    toy_open_files(&f->files, write_file(directory, "train.jsonl", f->train, TRAIN),
+                   write_file(directory, "test.jsonl", f->test, TEST));
 }
 
 static bool have_same_input(const example *a, const example *b) {
@@ -118,7 +95,7 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
         lh_overlap actual, expected = {.trained = {.count = 0}};
         uint8_t trained[TEST];
         open_files(&f, *state, seed);
-        lh_assert_ok(lh_overlap_count_examples(&f.corpus, LH_SET_TEST, &actual, trained, &error), &error);
+        lh_assert_ok(lh_overlap_count_examples(&f.files.corpus, LH_SET_TEST, &actual, trained, &error), &error);
         for (int i = 0; i < TEST; i++) {
             bool is_trained = is_among(&f.test[i], f.train, TRAIN, true);
             if (is_trained) add(&expected.trained, i);
@@ -126,12 +103,13 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
             if (is_among(&f.test[i], f.test, i, true)) add(&expected.twice, i);
         }
         for (int64_t place = 0; place < TEST; place++)
-            assert_int_equal(trained[place], is_among(&f.test[f.corpus.eval.line[place] / 2], f.train, TRAIN, true));
+            assert_int_equal(trained[place],
+                             is_among(&f.test[f.files.corpus.eval.line[place] / 2], f.train, TRAIN, true));
         assert_count(&actual.trained, &expected.trained);
         assert_count(&actual.input, &expected.input);
         assert_count(&actual.twice, &expected.twice);
         sums[0] += expected.trained.count, sums[1] += expected.input.count, sums[2] += expected.twice.count;
-        lh_corpus_close(&f.corpus);
+        lh_corpus_close(&f.files.corpus);
     }
     for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50);
 }
@@ -143,10 +121,10 @@ static void test_trained_is_an_axis_of_dataset_files(void **state) {
     lh_error error;
     int64_t trained = 0;
     open_files(&f, *state, 1);
-    f.spec.eval.by = by;
-    lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
+    f.files.spec.eval.by = by;
+    lh_assert_ok(lh_corpus_bind(&f.files.corpus, &f.files.spec, &error), &error);
     for (int i = 0; i < TEST; i++) trained += is_among(&f.test[i], f.train, TRAIN, true);
-    const lh_groups *groups = &f.corpus.final;
+    const lh_groups *groups = &f.files.corpus.final;
     assert_int_equal(groups->count, 2);
     assert_string_equal(groups->name[0], "trained");
     for (int i = 0; i < 2; i++) {
@@ -155,7 +133,7 @@ static void test_trained_is_an_axis_of_dataset_files(void **state) {
         assert_false(lh_is_group_beyond(groups, &groups->group[i], 0));
     }
     assert_false(groups->novel);
-    lh_corpus_close(&f.corpus);
+    lh_corpus_close(&f.files.corpus);
 }
 
 int main(void) {

@@ -5,26 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/datasets/corpus.h"
 #include "data/datasets/pick.h"
+#include "engine/engine.h"
 #include "eval/eval_lines.h"
 #include "longhand/rng.h"
+#include "toy_files.h"
 #include "toy_program.h"
-#include "engine/engine.h"
 
 enum { SUMS = 1000, LARGE = 3 /* tokens of a sum from 100 on */ };
 
-static void set_shape(int input, int output, lh_shape *shape) {
-    shape->length[0] = input + output;
-    shape->labels = output;
-}
-
 typedef struct fixture {
-    lh_spec spec;
-    lh_format format;
-    lh_task task;
-    lh_data data;
-    lh_corpus corpus;
+    toy_files files;
     int large[SUMS + 1]; /* by line: 1 if the sum has three digits */
 } fixture;
 
@@ -45,24 +36,10 @@ static char *write_sums(fixture *f) {
 static void open_sums(fixture *f, const char *directory) {
     lh_error error;
     memset(f, 0, sizeof *f);
-    const char *path = lh_test_path(directory, "sums.jsonl");
     char *text = write_sums(f);
-    lh_test_write(path, text, strlen(text));
+    toy_open_files(&f->files, lh_test_write_text(directory, "sums.jsonl", text), NULL);
     free(text);
-    f->spec = lh_toy_spec;
-    f->format = *lh_toy_spec.format;
-    f->task = *lh_toy_spec.task;
-    f->format.labels = NULL;
-    f->format.stream[0].length = NULL;
-    f->format.shape = set_shape;
-    f->task.sample = NULL;
-    f->task.input_length = f->task.output_length = NULL;
-    f->data = (lh_data){.train = path, .longest = 12};
-    f->spec.format = &f->format;
-    f->spec.task = &f->task;
-    f->spec.data = &f->data;
-    lh_assert_ok(lh_corpus_open(&f->corpus, &f->spec, NULL, &error), &error);
-    lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
+    lh_assert_ok(lh_corpus_bind(&f->files.corpus, &f->files.spec, &error), &error);
 }
 
 /* Marks the chosen lines of the file's only condition; returns the number of large ones. */
@@ -72,17 +49,17 @@ static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 
     lh_error error;
     int large = 0;
     memset(is_picked, 0, (SUMS + 1) * sizeof *is_picked);
-    lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &length, 0, &error), &error);
-    lh_assert_ok(lh_pick_examples(&groups, &f->corpus, &choice, &error), &error);
+    lh_assert_ok(lh_groups_open(&groups, &f->files.corpus, &f->files.spec, &length, 0, &error), &error);
+    lh_assert_ok(lh_pick_examples(&groups, &f->files.corpus, &choice, &error), &error);
     assert_int_equal(groups.count, 1);
     assert_int_equal(groups.group[0].total, SUMS);
     assert_int_equal(groups.group[0].count, choice.most > 0 && choice.most < SUMS ? choice.most : SUMS);
     for (int64_t i = 0; i < groups.group[0].count; i++) {
-        int n = lh_dataset_shape(&f->corpus.train, f->corpus.shapes, groups.indices[i]);
-        int line = (int)f->corpus.train.line[groups.indices[i]];
+        int n = lh_dataset_shape(&f->files.corpus.train, f->files.corpus.shapes, groups.indices[i]);
+        int line = (int)f->files.corpus.train.line[groups.indices[i]];
         assert_true(i == 0 || groups.indices[i] > groups.indices[i - 1]); /* ordered by shape */
-        assert_int_equal(groups.pick[i] + f->corpus.train.first[n - 1], groups.indices[i]);
-        assert_int_equal(f->corpus.sizes[n - 1].output == LARGE, f->large[line]);
+        assert_int_equal(groups.pick[i] + f->files.corpus.train.first[n - 1], groups.indices[i]);
+        assert_int_equal(f->files.corpus.sizes[n - 1].output == LARGE, f->large[line]);
         assert_false(is_picked[line]);
         is_picked[line] = true;
         large += f->large[line];
@@ -111,8 +88,8 @@ static void test_limit_chooses_examples_of_all_kinds(void **state) {
         assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
     }
     assert_int_equal(choose_lines(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, is_picked), whole);
-    assert_int_equal(f.corpus.final.group[0].count, f.spec.eval.examples);
-    lh_corpus_close(&f.corpus);
+    assert_int_equal(f.files.corpus.final.group[0].count, f.files.spec.eval.examples);
+    lh_corpus_close(&f.files.corpus);
 }
 
 static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
@@ -130,7 +107,7 @@ static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
         common += many[line] && other[line];
     }
     assert_in_range(common, 200, 300);
-    lh_corpus_close(&f.corpus);
+    lh_corpus_close(&f.files.corpus);
 }
 
 static void test_order_file_chooses_first_lines(void **state) {
@@ -140,7 +117,7 @@ static void test_order_file_chooses_first_lines(void **state) {
     assert_int_equal(choose_lines(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, is_picked),
                      count_large(&f, 300));
     for (int line = 1; line <= SUMS; line++) assert_int_equal(is_picked[line], line <= 300);
-    lh_corpus_close(&f.corpus);
+    lh_corpus_close(&f.files.corpus);
 }
 
 /* Preferred examples are chosen among themselves, and not by their length. */
@@ -154,18 +131,18 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     open_sums(&f, *state);
     choose_lines(&f, (lh_pick){.most = 128, .seed = 1}, few);
     lh_pick choice = {.most = 500, .seed = 1, .ahead = 128};
-    lh_assert_ok(lh_groups_open(&groups, &f.corpus, &f.spec, &length, 0, &error), &error);
-    lh_assert_ok(lh_pick_examples(&groups, &f.corpus, &choice, &error), &error);
+    lh_assert_ok(lh_groups_open(&groups, &f.files.corpus, &f.files.spec, &length, 0, &error), &error);
+    lh_assert_ok(lh_pick_examples(&groups, &f.files.corpus, &choice, &error), &error);
     assert_int_equal(groups.group[0].count, 500);
     for (int64_t i = 0; i < 500; i++) {
-        int line = (int)f.corpus.train.line[groups.indices[i]];
+        int line = (int)f.files.corpus.train.line[groups.indices[i]];
         assert_int_equal(few[line], i < 128);
         assert_true(i == 0 || i == 128 || groups.indices[i] > groups.indices[i - 1]);
         large += i < 128 && f.large[line];
     }
     assert_in_range(large, 60, 98); /* a proportional choice has 79 of 128 */
     lh_groups_close(&groups);
-    lh_corpus_close(&f.corpus);
+    lh_corpus_close(&f.files.corpus);
 }
 
 /* Evaluates a choice of 100 examples; returns the line. */
@@ -175,10 +152,10 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     lh_engine *engine;
     lh_groups groups;
     lh_eval_result result;
-    lh_engine_config config = {.spec = &f->spec, .seed = 7, .threads = 1};
-    lh_assert_ok(lh_groups_open(&groups, &f->corpus, &f->spec, &f->spec.eval.by, 0, &error), &error);
+    lh_engine_config config = {.spec = &f->files.spec, .seed = 7, .threads = 1};
+    lh_assert_ok(lh_groups_open(&groups, &f->files.corpus, &f->files.spec, &f->files.spec.eval.by, 0, &error), &error);
     lh_assert_ok(
-        lh_pick_examples(&groups, &f->corpus, &(lh_pick){.most = 100, .seed = 1, .in_order = in_order}, &error),
+        lh_pick_examples(&groups, &f->files.corpus, &(lh_pick){.most = 100, .seed = 1, .in_order = in_order}, &error),
         &error);
     lh_eval_request request = {.groups = &groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
@@ -210,18 +187,18 @@ static void test_lines_record_number_of_available_examples(void **state) {
     assert_false(taken_over);
     assert_non_null(strstr(line, "\"examples\":100,\"of\":1000,\"draws\":1,"));
     char data[64];
-    snprintf(data, sizeof data, ",\"data\":\"%.16s\"}\n", f.corpus.train.digest);
+    snprintf(data, sizeof data, ",\"data\":\"%.16s\"}\n", f.files.corpus.train.digest);
     assert_non_null(strstr(line, data));
     evaluate(&f, false, path, &taken_over);
     assert_true(taken_over);
     line = evaluate(&f, true, path, &taken_over);
     assert_false(taken_over);
     assert_non_null(strstr(line, "\"of\":1000,\"order\":\"file\",\"draws\":1,"));
-    f.corpus.train.digest[0] ^= 1;
-    f.corpus.eval.digest[0] ^= 1;
+    f.files.corpus.train.digest[0] ^= 1;
+    f.files.corpus.eval.digest[0] ^= 1;
     evaluate(&f, true, path, &taken_over);
     assert_false(taken_over);
-    lh_corpus_close(&f.corpus);
+    lh_corpus_close(&f.files.corpus);
 }
 
 int main(void) {

@@ -192,9 +192,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
         sprintf(text + strlen(text),
                 i % 2 ? "{\"input\":[%d,1,2],\"target\":[%d]}\n" : "{\"input\":[%d],\"target\":[%d,0]}\n", i % 5,
                 i % 3);
-    const char *path = lh_test_path(*state, "train.jsonl");
-    lh_test_write(path, text, strlen(text));
-    lh_data data = {.train = path, .longest = 6};
+    lh_data data = {.train = lh_test_write_text(*state, "train.jsonl", text), .longest = 6};
     task.sample = NULL;
     task.input_length = task.output_length = NULL;
     spec.task = &task;
